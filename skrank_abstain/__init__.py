@@ -1,0 +1,1 @@
+"""Pairwise ranking that knows when to stay silent."""

@@ -1,0 +1,23 @@
+"""Pairs of items of one query: enumeration, labels, and decisions about them."""
+
+from skrank_abstain.pairs._decisions import PairDecisions
+from skrank_abstain.pairs._queries import (
+    Queries,
+    check_pairs,
+    enumerate_pairs,
+    group_queries,
+    iter_query_blocks,
+    pair_labels,
+    within_query_pairs,
+)
+
+__all__ = [
+    "PairDecisions",
+    "Queries",
+    "group_queries",
+    "enumerate_pairs",
+    "iter_query_blocks",
+    "within_query_pairs",
+    "pair_labels",
+    "check_pairs",
+]

@@ -1,0 +1,204 @@
+"""What was decided about each pair, and what goes to a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_positive_int,
+)
+
+
+@dataclass(frozen=True)
+class PairDecisions:
+    """Decisions about pairs, one value per pair in every array.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_pairs,), int64
+        Row positions of the two items in X.
+    qid : ndarray of shape (n_pairs,)
+        The query of the pair.
+    label : ndarray of shape (n_pairs,), int64
+        Prediction: ``+1`` left preferred, ``0`` tie, ``-1`` right preferred. It is
+        there for abstained pairs too, as what the model would have said.
+    accepted : ndarray of shape (n_pairs,), bool
+        Whether the model decides; the others go to a person.
+    risk : ndarray of shape (n_pairs,), float64
+        Conditional risk, the expected loss of the prediction. Lower is better.
+    proba : ndarray of shape (n_pairs, 3), float64
+        Probabilities of the labels -1, 0, +1, in this order.
+
+    Examples
+    --------
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from sklearn.linear_model import Ridge
+    >>> data = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = BALToR(Ridge(), coverage=0.8, random_state=0)
+    >>> decisions = ranker.fit(data.data, data.target, qid=data.qid).predict_pairs(
+    ...     data.data[:4]
+    ... )
+    >>> len(decisions)
+    6
+    >>> bool((decisions.abstained == ~decisions.accepted).all())
+    True
+    """
+
+    left: IntArray
+    right: IntArray
+    qid: NDArray[Any]
+    label: IntArray
+    accepted: BoolArray
+    risk: FloatArray
+    proba: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.left.shape[0])
+
+    def __repr__(self) -> str:
+        return (
+            f"PairDecisions(n_pairs={len(self)}, accepted={int(self.accepted.sum())}, "
+            f"coverage={self.coverage:.3f})"
+        )
+
+    @property
+    def abstained(self) -> BoolArray:
+        """Pairs that go to a person, shape (n_pairs,), bool."""
+        return ~self.accepted
+
+    @property
+    def coverage(self) -> float:
+        """Share of pairs accepted; NaN for no pairs."""
+        return float(self.accepted.mean()) if len(self) else float("nan")
+
+    def take(self, index: NDArray[Any]) -> PairDecisions:
+        """Return the pairs at ``index`` (integers or a boolean mask)."""
+        return PairDecisions(
+            left=self.left[index],
+            right=self.right[index],
+            qid=self.qid[index],
+            label=self.label[index],
+            accepted=self.accepted[index],
+            risk=self.risk[index],
+            proba=self.proba[index],
+        )
+
+    def deferred(
+        self, limit: int | None = None, *, top_k: int | None = None
+    ) -> PairDecisions:
+        """Return the abstained pairs, riskiest first.
+
+        Parameters
+        ----------
+        limit : int, default=None
+            At most so many pairs.
+        top_k : int, default=None
+            Keep the pairs that can still change who is in the top ``k`` of their
+            query: those with an item that the accepted strict pairs neither put
+            into the top ``k`` nor keep out of it. All pairs of each query must be
+            present, as ``predict_pairs`` returns them without ``pairs=``.
+
+        Returns
+        -------
+        decisions : PairDecisions
+            Sorted by decreasing risk; equal risks keep their order.
+
+        Raises
+        ------
+        ValueError
+            If ``top_k`` is given and pairs of a query are missing.
+        """
+        keep = self.abstained
+        if top_k is not None:
+            keep = keep & self._open_for_top(check_positive_int(top_k, "top_k"))
+        index = np.flatnonzero(keep)
+        index = index[np.argsort(-self.risk[index], kind="stable")]
+        if limit is not None:
+            index = index[: check_positive_int(limit, "limit", minimum=0)]
+        return self.take(index)
+
+    def _open_for_top(self, k: int) -> BoolArray:
+        """Mark pairs with an item whose membership of the top k is undecided."""
+        if not len(self):
+            return np.zeros(0, dtype=bool)
+        rows, inverse = np.unique(
+            np.concatenate([self.left, self.right]), return_inverse=True
+        )
+        left, right = inverse[: len(self)], inverse[len(self) :]
+        size = _query_sizes(left, right, rows.size)
+        if (size - 1).sum() != 2 * len(self):
+            raise ValueError(
+                "top_k needs all pairs of every query: call predict_pairs without "
+                "pairs= and do not drop pairs before deferred(top_k=...)."
+            )
+        strict = self.accepted & (self.label != 0)
+        winner = np.where(self.label > 0, left, right)[strict]
+        loser = np.where(self.label > 0, right, left)[strict]
+        best = 1 + np.bincount(loser, minlength=rows.size)
+        worst = size - np.bincount(winner, minlength=rows.size)
+        undecided = (best <= k) & (worst > k)
+        return undecided[left] | undecided[right]
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame, one row per pair.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default="pandas"
+            Library that makes the frame.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, ``risk``,
+            ``p_right``, ``p_tie``, ``p_left``.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
+        check_choice(backend, "backend", ("pandas", "polars"))
+        columns = {
+            "qid": self.qid,
+            "left": self.left,
+            "right": self.right,
+            "label": self.label,
+            "accepted": self.accepted,
+            "risk": self.risk,
+            "p_right": self.proba[:, 0],
+            "p_tie": self.proba[:, 1],
+            "p_left": self.proba[:, 2],
+        }
+        try:
+            if backend == "pandas":
+                import pandas
+
+                return pandas.DataFrame(columns)
+            import polars
+
+            return polars.DataFrame(columns)
+        except ImportError as error:
+            raise ImportError(
+                f"to_frame(backend={backend!r}) requires {backend}; "
+                f"install skrank-abstain[{backend}]."
+            ) from error
+
+
+def _query_sizes(left: IntArray, right: IntArray, n_items: int) -> IntArray:
+    """Size of the set of items that each item is connected with."""
+    links = coo_array((np.ones(left.size), (left, right)), (n_items, n_items))
+    _, component = connected_components(links, directed=False)
+    sizes: IntArray = np.bincount(component)[component]
+    return sizes
