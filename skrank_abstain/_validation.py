@@ -190,7 +190,7 @@ def check_sample_weight(weight: ArrayLike | None, n_items: int) -> FloatArray | 
 
 
 def encode_qid(qid: Any, n_items: int) -> tuple[IntArray, NDArray[Any]]:
-    """Number the queries in the order in which they first appear.
+    """Encode query identifiers by the order in which they first appear.
 
     Parameters
     ----------
@@ -218,7 +218,8 @@ def encode_qid(qid: Any, n_items: int) -> tuple[IntArray, NDArray[Any]]:
     if raw.dtype.kind in "iufbUS":
         if raw.dtype.kind == "f" and np.isnan(raw).any():
             raise ValueError(
-                f"qid must not be missing, got NaN at row {int(np.isnan(raw).argmax())}."
+                "qid must not be missing, got NaN at row "
+                f"{int(np.isnan(raw).argmax())}."
             )
         _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
         order = np.argsort(first, kind="stable")

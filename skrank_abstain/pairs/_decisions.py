@@ -183,12 +183,12 @@ class PairDecisions:
         }
         try:
             if backend == "pandas":
-                import pandas
+                import pandas as pd
 
-                return pandas.DataFrame(columns)
-            import polars
+                return pd.DataFrame(columns)
+            import polars as pl
 
-            return polars.DataFrame(columns)
+            return pl.DataFrame(columns)
         except ImportError as error:
             raise ImportError(
                 f"to_frame(backend={backend!r}) requires {backend}; "

@@ -183,7 +183,8 @@ def pair_labels(
     array([ 1,  0, -1])
     """
     relevance = check_relevance(y)
-    return np.sign(relevance[left] - relevance[right]).astype(np.int64)
+    label: IntArray = np.sign(relevance[left] - relevance[right]).astype(np.int64)
+    return label
 
 
 def within_query_pairs(
@@ -227,7 +228,10 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
         raise TypeError(f"pairs must hold integers, got dtype {array.dtype}.")
     left, right = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
     _refuse_pair(
-        (left < 0) | (left >= queries.n_items) | (right < 0) | (right >= queries.n_items),
+        (left < 0)
+        | (left >= queries.n_items)
+        | (right < 0)
+        | (right >= queries.n_items),
         array,
         f"rows from 0 to {queries.n_items - 1}",
     )

@@ -1,0 +1,202 @@
+"""Maximum likelihood of the scale and the tie parameter of a link."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import (
+    Queries,
+    enumerate_pairs,
+    iter_query_blocks,
+    pair_labels,
+)
+from skrank_abstain.tie_models._links import Link
+
+#: A scale this small keeps the risk strictly decreasing over the observed range.
+_FLATTEST = 1e-3
+
+
+@dataclass(frozen=True)
+class PairOutcomes:
+    """Weighted pairs: all that the likelihood of a difference model needs.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (n,)
+        Absolute score differences.
+    outcome : ndarray of shape (n,), int64
+        +1 the higher-scored item is preferred (or the scores are equal and one of
+        the two is), 0 tie, -1 the lower-scored item is preferred.
+    weight : ndarray of shape (n,)
+        How many pairs the entry stands for.
+    """
+
+    distance: FloatArray
+    outcome: IntArray
+    weight: FloatArray
+
+    def total(self, outcome: int) -> float:
+        """Return the number of pairs with this outcome."""
+        return float(self.weight[self.outcome == outcome].sum())
+
+
+def pair_outcomes(scores: FloatArray, y: FloatArray, queries: Queries) -> PairOutcomes:
+    """Collect distance and outcome of every within-query pair."""
+    distances, outcomes = [], []
+    for start, stop in iter_query_blocks(queries):
+        left, right = enumerate_pairs(queries, start, stop)
+        difference = scores[left] - scores[right]
+        label = pair_labels(y, left, right)
+        outcomes.append(
+            np.where(difference == 0, abs(label), np.sign(difference) * label)
+        )
+        distances.append(np.abs(difference))
+    outcome = np.concatenate(outcomes).astype(np.int64)
+    return PairOutcomes(np.concatenate(distances), outcome, np.ones(outcome.shape[0]))
+
+
+def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, float]:
+    """Return the scale and the tie parameter of highest likelihood.
+
+    Parameters
+    ----------
+    link : Link
+    pairs : PairOutcomes
+
+    Returns
+    -------
+    scale : float
+        Multiplies the score difference; positive.
+    margin : float
+        The link's tie parameter; 0 when no pair is tied.
+
+    Warns
+    -----
+    UserWarning
+        If the scores do not agree with relevance, or if no finite optimum exists
+        (all pairs tied, or order and ties perfectly separated by the distance) and
+        half a pair of each outcome was added at the median distance.
+
+    Notes
+    -----
+    Newton steps in the logarithms of both parameters (trust region), with exact
+    derivatives; a handful of passes over the pairs.
+    """
+    unit = float(np.sqrt(np.average(pairs.distance**2, weights=pairs.weight)))
+    if not (unit > 0):
+        n_pairs = float(pairs.weight.sum())
+        untied = n_pairs - pairs.total(0)
+        return 1.0, link.from_counts(n_pairs, untied or 0.5)
+    pairs = PairOutcomes(pairs.distance / unit, pairs.outcome, pairs.weight)
+    if _has_no_optimum(pairs):
+        warnings.warn(
+            "The maximum-likelihood tie model does not exist on these pairs (all are "
+            "tied, or their distances separate the outcomes perfectly): half a pair "
+            "of each outcome was added at the median distance.",
+            stacklevel=5,
+        )
+        pairs = _with_half_pairs(pairs)
+    if np.sum(pairs.weight * pairs.outcome * pairs.distance) <= 0:
+        warnings.warn(
+            "The scores do not agree with relevance on the calibration pairs: higher "
+            "scores are not preferred more often. Check the orientation of the "
+            "scores; the fitted probabilities hardly depend on them.",
+            stacklevel=5,
+        )
+        scale = _FLATTEST / float(pairs.distance.max())
+        margin = _fit(link, pairs, np.log(scale))[1]
+    else:
+        scale, margin = _fit(link, pairs, None)
+    return scale / unit, margin
+
+
+def _fit(
+    link: Link, pairs: PairOutcomes, fixed_log_scale: float | None
+) -> tuple[float, float]:
+    """Maximise over whichever of the two parameters is free."""
+    groups = [
+        (o, pairs.distance[rows], pairs.weight[rows])
+        for o in (-1, 0, 1)
+        if (rows := np.flatnonzero((pairs.outcome == o) & (pairs.weight > 0))).size
+    ]
+    n_pairs, n_tied = float(pairs.weight.sum()), pairs.total(0)
+    start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
+    free = np.array([fixed_log_scale is None, n_tied > 0])
+    if n_tied > 0:
+        untied = n_pairs - n_tied
+        start[1] = np.log(link.from_counts(n_pairs, untied or 0.5))
+
+    def evaluate(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        full = start.copy()
+        full[free] = theta
+        margin = float(np.exp(full[1])) if n_tied > 0 else 0.0
+        return _negative_log_likelihood(link, groups, float(np.exp(full[0])), margin)
+
+    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient, _ = evaluate(theta)
+        return value / n_pairs, gradient[free] / n_pairs
+
+    def hessian(theta: FloatArray) -> FloatArray:
+        curvature: FloatArray = evaluate(theta)[2][np.ix_(free, free)] / n_pairs
+        return curvature
+
+    if free.any():
+        start[free] = minimize(
+            value_and_gradient,
+            start[free],
+            jac=True,
+            hess=hessian,
+            method="trust-exact",
+            options={"gtol": 1e-11, "maxiter": 500},
+        ).x
+    return float(np.exp(start[0])), float(np.exp(start[1])) if n_tied > 0 else 0.0
+
+
+def _negative_log_likelihood(
+    link: Link,
+    groups: list[tuple[int, FloatArray, FloatArray]],
+    scale: float,
+    margin: float,
+) -> tuple[float, FloatArray, FloatArray]:
+    """Value, gradient and Hessian in (ln scale, ln margin)."""
+    value = 0.0
+    gradient, hessian = np.zeros(2), np.zeros((2, 2))
+    for outcome, distance, weight in groups:
+        x = scale * distance
+        log = link.derivatives(outcome, x, margin)
+        value -= float(weight @ log.value)
+        gradient -= [weight @ (log.x * x), weight @ log.m * margin]
+        mixed = weight @ (log.xm * x) * margin
+        hessian -= [
+            [weight @ (log.xx * x * x + log.x * x), mixed],
+            [mixed, weight @ log.mm * margin**2 + weight @ log.m * margin],
+        ]
+    return value, gradient, hessian
+
+
+def _has_no_optimum(pairs: PairOutcomes) -> bool:
+    """Whether the likelihood grows without bound in some direction."""
+    kept = pairs.weight > 0
+    distance, outcome = pairs.distance[kept], pairs.outcome[kept]
+    untied = distance[outcome != 0]
+    if untied.size == 0:
+        return True
+    if (outcome == -1).any():
+        return False
+    tied = distance[outcome == 0]
+    return bool(tied.size == 0 or tied.max() <= untied.min())
+
+
+def _with_half_pairs(pairs: PairOutcomes) -> PairOutcomes:
+    """Add half a pair of each outcome at the median positive distance."""
+    typical = float(np.median(pairs.distance[pairs.distance > 0]))
+    return PairOutcomes(
+        np.concatenate([pairs.distance, np.full(3, typical)]),
+        np.concatenate([pairs.outcome, np.array([-1, 0, 1])]),
+        np.concatenate([pairs.weight, np.full(3, 0.5)]),
+    )

@@ -1,0 +1,173 @@
+"""The classical tie models: Bradley-Terry and Thurstone-Mosteller."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain.pairs import Queries
+from skrank_abstain.tie_models._base import DifferenceModel
+from skrank_abstain.tie_models._likelihood import (
+    fit_maximum_likelihood,
+    pair_outcomes,
+)
+from skrank_abstain.tie_models._links import Davidson, Link, RaoKupper, Thurstone
+
+
+class _ParametricModel(DifferenceModel):
+    """A link, with its two parameters counted or fitted."""
+
+    calibration: str
+
+    def _fit(self, scores: FloatArray, y: FloatArray, queries: Queries) -> None:
+        check_choice(self.calibration, "calibration", ("ml", "counts"))
+        link = self._link()
+        pairs = pair_outcomes(scores, y, queries)
+        if self.calibration == "ml":
+            self.scale_, self._margin = fit_maximum_likelihood(link, pairs)
+        else:
+            n_pairs, untied = float(queries.n_pairs), queries.n_pairs - pairs.total(0)
+            # All tied: half a pair counts as untied, so that theta stays finite.
+            self.scale_, self._margin = 1.0, link.from_counts(n_pairs, untied or 0.5)
+        self._name_margin(self._margin)
+
+    def proba_at_distance(self, distance: FloatArray) -> FloatArray:
+        return self._link().proba(self.scale_ * distance, self._margin)
+
+    @abstractmethod
+    def _link(self) -> Link:
+        """Return the link with the likelihood of a pair."""
+
+    @abstractmethod
+    def _name_margin(self, margin: float) -> None:
+        """Store the tie parameter under its customary names."""
+
+
+class BradleyTerry(_ParametricModel):
+    """Bradley-Terry model of a pair, with ties.
+
+    The probabilities depend on ``d = scale * (s_left - s_right)``. With
+    ``ties="rao_kupper"`` [1]_ P(left) = 1 / (1 + theta exp(-d)), P(right) =
+    1 / (1 + theta exp(d)), the rest is the tie. With ``ties="davidson"`` [2]_
+    P(left) : P(tie) : P(right) = exp(d / 2) : nu : exp(-d / 2).
+
+    Parameters
+    ----------
+    ties : {"rao_kupper", "davidson"}, default="rao_kupper"
+        How a tie comes about.
+    calibration : {"ml", "counts"}, default="ml"
+        ``"ml"`` fits the scale and the tie parameter by maximum likelihood on the
+        calibration pairs. ``"counts"`` is the mode of [3]_: scale 1 and the tie
+        parameter from the share of tied pairs, theta = (2N - n) / n for n untied
+        ones out of N. It is right only if all items are equally strong and is
+        biased low otherwise.
+
+    Attributes
+    ----------
+    scale_ : float
+        Factor on the score difference.
+    theta_ : float
+        Tie parameter, at least 1; only for ``ties="rao_kupper"``. Above 2 a tie can
+        be the most probable outcome.
+    epsilon_ : float
+        ln(theta); only for ``ties="rao_kupper"``.
+    nu_ : float
+        Tie parameter, at least 0; only for ``ties="davidson"``. Above 1 a tie can be
+        the most probable outcome.
+    n_pairs_ : int
+        Number of pairs that were fitted.
+
+    See Also
+    --------
+    ThurstoneMosteller : The same with normal instead of logistic noise.
+
+    Notes
+    -----
+    No tied pair gives theta = 1 (nu = 0) and P(tie) = 0. When the likelihood has no
+    finite optimum (all pairs tied, or outcomes perfectly separated by distance) half
+    a pair of each outcome is added at the median distance, with a warning; in
+    ``"counts"`` mode half a pair then counts as untied.
+
+    References
+    ----------
+    .. [1] Rao and Kupper (1967). "Ties in Paired-Comparison Experiments". JASA 62.
+    .. [2] Davidson (1970). "On Extending the Bradley-Terry Model to Accommodate Ties
+       in Paired Comparison Experiments". JASA 65.
+    .. [3] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.tie_models import BradleyTerry
+    >>> model = BradleyTerry(calibration="counts").fit([2.0, 1.0, 0.0], [1, 1, 0])
+    >>> model.theta_
+    2.0
+    >>> model.proba([2.0], [0.0]).round(3)
+    array([[0.063, 0.15 , 0.787]])
+    """
+
+    def __init__(self, *, ties: str = "rao_kupper", calibration: str = "ml") -> None:
+        self.ties = ties
+        self.calibration = calibration
+
+    def _link(self) -> Link:
+        check_choice(self.ties, "ties", ("rao_kupper", "davidson"))
+        return RaoKupper() if self.ties == "rao_kupper" else Davidson()
+
+    def _name_margin(self, margin: float) -> None:
+        if self.ties == "davidson":
+            self.nu_ = margin
+        else:
+            self.epsilon_ = margin
+            self.theta_ = float(np.exp(margin))
+
+
+class ThurstoneMosteller(_ParametricModel):
+    """Thurstone-Mosteller model of a pair, with ties.
+
+    P(left) = Phi(d - epsilon), P(right) = Phi(-d - epsilon), the rest is the tie,
+    with ``d = scale * (s_left - s_right)`` and the standard normal cdf Phi.
+
+    Parameters
+    ----------
+    calibration : {"ml", "counts"}, default="ml"
+        ``"ml"`` fits scale and margin by maximum likelihood. ``"counts"`` is the
+        mode of [1]_: scale 1 and epsilon = ln((2N - n) / n) for n untied pairs out
+        of N.
+
+    Attributes
+    ----------
+    scale_ : float
+        Factor on the score difference.
+    epsilon_ : float
+        Margin, at least 0. Above 0.4307 a tie can be the most probable outcome.
+    n_pairs_ : int
+        Number of pairs that were fitted.
+
+    See Also
+    --------
+    BradleyTerry : The same with logistic instead of normal noise.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.tie_models import ThurstoneMosteller
+    >>> model = ThurstoneMosteller(calibration="counts")
+    >>> model.fit([2.0, 1.0, 0.0], [1, 1, 0]).epsilon_ # ln 2
+    0.693...
+    """
+
+    def __init__(self, *, calibration: str = "ml") -> None:
+        self.calibration = calibration
+
+    def _link(self) -> Link:
+        return Thurstone()
+
+    def _name_margin(self, margin: float) -> None:
+        self.epsilon_ = margin
