@@ -1,0 +1,137 @@
+"""Abstention rules to compare with: entropy and chance.
+
+Both are functions on plain arrays, since they are yardsticks and not ways to decide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import entr
+from sklearn.utils import check_random_state
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    check_choice,
+    check_fraction,
+    check_positive_int,
+)
+from skrank_abstain.selection import order_statistic_rank
+
+__all__ = ["entropy", "entropy_abstention", "random_abstention"]
+
+
+def entropy(proba: ArrayLike) -> FloatArray:
+    """Return the entropy of each pair's probabilities, in nats.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_pairs, 3)
+        Probabilities of the labels -1, 0, +1.
+
+    Returns
+    -------
+    entropy : ndarray of shape (n_pairs,), float64
+        From 0, certain, to ln 3, no idea.
+
+    Examples
+    --------
+    >>> from skrank_abstain.baselines import entropy
+    >>> entropy([[0.5, 0.0, 0.5]])
+    array([0.69314718])
+    """
+    array = np.asarray(proba, dtype=np.float64)
+    if array.ndim != 2 or array.shape[1] != 3:
+        raise ValueError(f"proba must be of shape (n_pairs, 3), got {array.shape}.")
+    # The outer two are added first, so that a mirrored pair has the same entropy.
+    terms = entr(array)
+    total: FloatArray = (terms[:, 0] + terms[:, 2]) + terms[:, 1]
+    return total
+
+
+def entropy_abstention(
+    calibration_proba: ArrayLike,
+    proba: ArrayLike,
+    *,
+    coverage: float,
+    quantile: str = "inverted_cdf",
+) -> BoolArray:
+    """Accept the pairs whose entropy is at most the coverage quantile.
+
+    Parameters
+    ----------
+    calibration_proba : array-like of shape (n_calibration_pairs, 3)
+        Probabilities of the calibration pairs, which set the threshold.
+    proba : array-like of shape (n_pairs, 3)
+        Probabilities of the pairs to decide.
+    coverage : float
+        Target share of accepted pairs, in (0, 1].
+    quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+        The order statistic, or numpy's linear interpolation.
+
+    Returns
+    -------
+    accepted : ndarray of shape (n_pairs,), bool
+
+    Notes
+    -----
+    The entropy baseline of [1]_. Where a tie may be the most probable outcome but
+    theta is below 4.59 it defers the surest ties first: a defect of the rule, not of
+    the probabilities. Entropies within 1e-12 of the threshold count as equal to it.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.baselines import entropy_abstention
+    >>> calibration = [[0.1, 0.1, 0.8], [0.3, 0.3, 0.4]]
+    >>> entropy_abstention(calibration, [[0.0, 0.1, 0.9]], coverage=0.5)
+    array([ True])
+    """
+    check_fraction(coverage, "coverage", include_one=True)
+    check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
+    calibration = entropy(calibration_proba)
+    if calibration.size == 0:
+        raise ValueError("calibration_proba must have at least one pair, got none.")
+    if quantile == "linear":
+        threshold = np.quantile(calibration, coverage)
+    else:
+        rank = order_statistic_rank(coverage, calibration.size)
+        threshold = np.partition(calibration, rank - 1)[rank - 1]
+    accepted: BoolArray = entropy(proba) <= threshold + 1e-12
+    return accepted
+
+
+def random_abstention(
+    n_pairs: int, *, coverage: float, random_state: Any = None
+) -> BoolArray:
+    """Accept each pair with probability ``coverage``, independently.
+
+    Parameters
+    ----------
+    n_pairs : int
+    coverage : float
+        In (0, 1].
+    random_state : int, RandomState instance or None, default=None
+
+    Returns
+    -------
+    accepted : ndarray of shape (n_pairs,), bool
+
+    Examples
+    --------
+    >>> from skrank_abstain.baselines import random_abstention
+    >>> random_abstention(4, coverage=0.6, random_state=0)
+    array([ True, False, False,  True])
+    """
+    check_positive_int(n_pairs, "n_pairs", minimum=0)
+    check_fraction(coverage, "coverage", include_one=True)
+    draws = check_random_state(random_state).random_sample(n_pairs)
+    accepted: BoolArray = draws < coverage
+    return accepted

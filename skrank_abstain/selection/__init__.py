@@ -1,0 +1,13 @@
+"""Selection: from conditional risk to a threshold, and from it to acceptance."""
+
+from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
+from skrank_abstain.selection._rules import select_coverage, select_risk
+
+__all__ = [
+    "RiskCurve",
+    "DistanceRegion",
+    "select_coverage",
+    "select_risk",
+    "order_statistic_rank",
+]

@@ -1,0 +1,34 @@
+"""Which order statistic a coverage asks for."""
+
+from __future__ import annotations
+
+import math
+
+#: Rounding of coverage * n_pairs that must not ask for one pair more.
+_SLACK = 1e-12
+
+
+def order_statistic_rank(coverage: float, n_pairs: int) -> int:
+    """Return the rank of the risk that is the coverage quantile.
+
+    Parameters
+    ----------
+    coverage : float
+        Target, in (0, 1].
+    n_pairs : int
+        Number of calibration pairs, at least 1.
+
+    Returns
+    -------
+    rank : int
+        ``ceil(coverage * n_pairs)``, from 1 to ``n_pairs``: the smallest risk at or
+        below which there is at least this share of the pairs (``inverted_cdf``).
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import order_statistic_rank
+    >>> order_statistic_rank(0.7, 10), order_statistic_rank(0.71, 10)
+    (7, 8)
+    """
+    exact = coverage * n_pairs
+    return min(max(math.ceil(exact - _SLACK * max(exact, 1.0)), 1), n_pairs)

@@ -1,0 +1,175 @@
+"""The conditional risk as a function of |d|, and the pairs below a risk.
+
+For a difference model the risk of predicting the order of the scores falls with
+``|d|`` and the risk of predicting a tie rises. The smaller of the two therefore rises
+up to the crossing and falls from there, and the pairs whose risk is at most ``tau``
+are those with ``|d| <= inner`` (predicted ties) and those with ``|d| >= outer``
+(predicted orders). Thresholds live in ``|d|``: recomputed risks of equal differences
+may differ in the last bit, differences compared with one tolerance do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import bisect
+
+from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain.selection._boundary import unordered_uniform
+from skrank_abstain.tie_models import DifferenceModel, expected_losses
+
+_EPS = float(np.finfo(np.float64).eps)
+#: The search for a cut gives up this many times beyond the calibration distances.
+_REACH = 2.0**60
+
+
+class RiskCurve:
+    """Conditional risk of a fitted difference model as a function of ``|d|``.
+
+    Parameters
+    ----------
+    model : DifferenceModel
+        Fitted.
+    loss : ndarray of shape (3, 3)
+        Mirror-symmetric loss.
+    largest : float
+        Largest ``|d|`` of the calibration pairs: the unit of the searches.
+
+    Attributes
+    ----------
+    crossing : float
+        Distance below which a tie is predicted; 0 if a tie is never predicted,
+        infinity if an order never is.
+    highest : float
+        Largest conditional risk over all distances.
+    """
+
+    def __init__(
+        self, model: DifferenceModel, loss: FloatArray, largest: float
+    ) -> None:
+        self._model = model
+        self._loss = loss
+        self._unit = largest if largest > 0 else 1.0
+        self.crossing = self._first(self._order_wins, 0.0)
+        peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
+        self.highest = float(self(np.array([peak]))[0])
+
+    def __call__(self, distance: FloatArray) -> FloatArray:
+        """Return the conditional risk at each distance, shape (n,)."""
+        losses = self._losses(distance)
+        return np.minimum(losses[:, 1], losses[:, 2])
+
+    def outer_cut(self, risk: float) -> float:
+        """Return the smallest distance where an order has at most this risk.
+
+        Infinity if there is none.
+        """
+        if not np.isfinite(self.crossing):
+            return np.inf
+        return self._first(lambda d: self._at(d)[2] <= risk, self.crossing)
+
+    def inner_cut(self, risk: float) -> float:
+        """Return the largest distance where a tie has at most this risk.
+
+        Negative if there is none.
+        """
+        if self.crossing == 0 or self._at(0.0)[1] > risk:
+            return -1.0
+        beyond = self._first(lambda d: self._at(d)[1] > risk, 0.0)
+        return min(beyond, self.crossing)
+
+    def _losses(self, distance: FloatArray) -> FloatArray:
+        return expected_losses(self._model.proba_at_distance(distance), self._loss)
+
+    def _at(self, distance: float) -> FloatArray:
+        losses: FloatArray = self._losses(np.array([distance]))[0]
+        return losses
+
+    def _order_wins(self, distance: float) -> bool:
+        losses = self._at(distance)
+        return bool(losses[2] <= losses[1])
+
+    def _first(self, reached: Callable[[float], bool], start: float) -> float:
+        """Return where a condition that stays true becomes true, or infinity."""
+        if reached(start):
+            return start
+        low, step = start, self._unit
+        while not reached(start + step):
+            low, step = start + step, 2 * step
+            if step > self._unit * _REACH:
+                return np.inf
+        return float(
+            bisect(
+                lambda d: 1.0 if reached(d) else -1.0,
+                low,
+                start + step,
+                xtol=_EPS * self._unit,
+                rtol=4 * _EPS,
+            )
+        )
+
+
+@dataclass(frozen=True)
+class DistanceRegion:
+    """The accepted pairs of a difference model: two cuts in ``|d|``.
+
+    Attributes
+    ----------
+    risk : float
+        The threshold on the conditional risk.
+    inner : float
+        Pairs with ``|d|`` up to here are accepted as ties; negative for none.
+    outer : float
+        Pairs with ``|d|`` from here on are accepted; infinity for none.
+    tolerance : float
+        Differences this close are equal.
+    kappa : float
+        Probability of accepting a pair on a cut.
+    seed : int
+        Seed of the draws for the pairs on a cut.
+    """
+
+    risk: float
+    inner: float
+    outer: float
+    tolerance: float
+    kappa: float = 1.0
+    seed: int = 0
+
+    def weight(self, distance: FloatArray) -> FloatArray:
+        """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
+        weight = self._inside(distance).astype(np.float64)
+        weight[self._on_cut(distance)] = self.kappa
+        return weight
+
+    def accept(self, left: FloatArray, right: FloatArray) -> BoolArray:
+        """Decide pairs from the scores of their items.
+
+        A pair on a cut is drawn from a hash of the seed and its two scores, so that
+        its fate depends on nothing else: not on order, batch or orientation.
+        """
+        distance = np.abs(left - right)
+        accepted = self._inside(distance)
+        if self.kappa < 1:
+            on_cut = np.flatnonzero(self._on_cut(distance))
+            draw = unordered_uniform(self.seed, left[on_cut], right[on_cut])
+            accepted[on_cut] = draw < self.kappa
+        return accepted
+
+    def _inside(self, distance: FloatArray) -> BoolArray:
+        inside: BoolArray = (distance <= self._inner_edge) | (
+            distance >= self.outer - self.tolerance
+        )
+        return inside
+
+    def _on_cut(self, distance: FloatArray) -> BoolArray:
+        on_cut: BoolArray = np.abs(distance - self.outer) <= self.tolerance
+        if self.inner >= 0:
+            on_cut |= np.abs(distance - self.inner) <= self.tolerance
+        return on_cut
+
+    @property
+    def _inner_edge(self) -> float:
+        return self.inner + self.tolerance if self.inner >= 0 else -1.0
