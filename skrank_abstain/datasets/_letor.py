@@ -1,0 +1,273 @@
+"""Learning-to-rank files in svmlight format with query identifiers.
+
+A line is one item, ``label qid:id index:value index:value ... # comment``.
+scikit-learn parses; this module says which line is broken, and refuses what the
+parser lets through: lines without a query, NaN, infinities, digits with ``_``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_svmlight_file
+from sklearn.utils import Bunch
+
+from skrank_abstain._validation import FloatArray, IntArray, check_positive_int
+
+#: The files of a fold, by the name of the part in the returned Bunch.
+FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
+
+#: Lines that are parsed at once. The parser appends each qid to an array, which
+#: takes quadratic time; in blocks it is linear, and a bad block is found early.
+BLOCK_LINES = 2_000
+
+#: A blank line, a comment, or a label followed by a qid, without underscores
+#: (Python reads ``1_0`` as ten). Everything else is left to the parser.
+LINE_START = re.compile(rb"\s*(?:#|$|[^\s#_]+\s+qid:[^#_]*(?:#|$))")
+
+
+class _Items(NamedTuple):
+    """What a file, or a block of its lines, holds: sparse rows, label, query."""
+
+    values: FloatArray
+    columns: IntArray
+    lengths: IntArray
+    target: FloatArray
+    qid: IntArray
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.columns.max()) + 1 if self.columns.size else 0
+
+
+def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -> Bunch:
+    r"""Load a learning-to-rank file, or the three files of a fold.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file in svmlight format with query identifiers, or a folder that holds
+        ``train.txt``, ``vali.txt`` and ``test.txt``. Features are numbered from 1.
+    n_features : int, default=None
+        Number of columns. None: the largest feature index, over all three files
+        of a fold.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        For a file:
+
+        data : ndarray of shape (n_items, n_features), float64
+            Features in file order; a feature that a line leaves out is 0.
+        target : ndarray of shape (n_items,), int64 or float64
+            Relevance, higher is better. Integers where all labels are (in all
+            files of a fold), otherwise floats.
+        qid : ndarray of shape (n_items,), int64
+            The query of each item, not necessarily sorted or contiguous.
+        filename : str
+            The file.
+
+        For a folder, ``train``, ``validation`` and ``test``, each such a Bunch,
+        all with the same number of columns and the same type of target.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file, the folder or a file of the fold is missing.
+    ValueError
+        If a line is broken (the message has the file, the number of the line and
+        what is wrong with it), if a feature index exceeds ``n_features``, or if a
+        file holds no items.
+
+    Notes
+    -----
+    The format is that of the LETOR collections [1]_ and of most public
+    learning-to-rank data. Blank lines and comments (``#`` to the end of the line)
+    are skipped. Time and memory are linear in the size of the file; the result is
+    dense.
+
+    References
+    ----------
+    .. [1] T. Qin and T.-Y. Liu, "Introducing LETOR 4.0 datasets", 2013,
+       arXiv:1306.2597.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skrank_abstain.datasets import load_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "train.txt")
+    ...     _ = path.write_text("2 qid:7 1:0.5 3:1 # best\n0 qid:7 2:0.1\n")
+    ...     items = load_letor(path)
+    >>> items.data
+    array([[0.5, 0. , 1. ],
+           [0. , 0.1, 0. ]])
+    >>> items.target, items.qid
+    (array([2, 0]), array([7, 7]))
+    """
+    if n_features is not None:
+        n_features = check_positive_int(n_features, "n_features")
+    place = Path(path)
+    if not place.exists():
+        raise FileNotFoundError(
+            "path must be an existing file or a folder with "
+            f"{', '.join(FOLD_FILES.values())}, got '{place}'."
+        )
+    if not place.is_dir():
+        return _bunches({"file": place}, n_features)["file"]
+    files = {part: place / name for part, name in FOLD_FILES.items()}
+    missing = [file.name for file in files.values() if not file.is_file()]
+    if missing:
+        raise FileNotFoundError(
+            f"path must be a folder with {', '.join(FOLD_FILES.values())}, got "
+            f"'{place}', where {', '.join(missing)} is missing."
+        )
+    return Bunch(**_bunches(files, n_features))
+
+
+def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]:
+    """Read files into Bunches with equal columns and equal types of target."""
+    parts = {part: _read_file(file, n_features) for part, file in files.items()}
+    if n_features is None:
+        n_features = max(items.n_columns for items in parts.values())
+    integer = all(_all_integer(items.target) for items in parts.values())
+    return {
+        part: Bunch(
+            data=_dense(items, n_features),
+            target=items.target.astype(np.int64) if integer else items.target,
+            qid=items.qid,
+            filename=str(files[part]),
+        )
+        for part, items in parts.items()
+    }
+
+
+def _all_integer(target: FloatArray) -> bool:
+    exact = np.abs(target) <= 2.0**53
+    return bool(np.all(exact & (target == np.round(target))))
+
+
+def _dense(items: _Items, n_features: int) -> FloatArray:
+    data = np.zeros((items.target.size, n_features))
+    rows = np.repeat(np.arange(items.target.size), items.lengths)
+    data[rows, items.columns] = items.values
+    return data
+
+
+def _read_file(file: Path, n_features: int | None) -> _Items:
+    blocks = []
+    with file.open("rb") as stream:
+        first = 1
+        while lines := list(islice(stream, BLOCK_LINES)):
+            blocks.append(_read_block(lines, first, file, n_features))
+            first += len(lines)
+    if not sum(block.target.size for block in blocks):
+        raise ValueError(f"path must hold at least one item, got none in '{file}'.")
+    return _Items(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def _read_block(
+    lines: list[bytes], first: int, file: Path, n_features: int | None
+) -> _Items:
+    """Parse consecutive lines, ``first`` being the number of the first of them."""
+    try:
+        X, target, qid = load_svmlight_file(
+            BytesIO(b"".join(lines)), query_id=True, zero_based=False
+        )
+    except (ValueError, OverflowError) as error:
+        found = _first_problem(lines, first, n_features) or str(error)
+        raise ValueError(f"{file}, {found}") from error
+    items = _Items(X.data, X.indices, np.diff(X.indptr), target, qid)
+    sound = (
+        all(map(LINE_START.match, lines))
+        and _all_finite(items.values)
+        and _all_finite(target)
+        and (n_features is None or items.n_columns <= n_features)
+    )
+    if not sound:
+        raise ValueError(f"{file}, {_first_problem(lines, first, n_features)}")
+    return items
+
+
+def _all_finite(values: NDArray[np.float64]) -> bool:
+    return bool(np.isfinite(values).all())
+
+
+def _first_problem(
+    lines: list[bytes], first: int, n_features: int | None
+) -> str | None:
+    """Return the number of the first broken line and what is wrong with it."""
+    for number, line in enumerate(lines, start=first):
+        tokens = line.split(b"#", 1)[0].split()
+        problem = _line_problem(tokens, n_features) if tokens else None
+        if problem is not None:
+            return f"line {number}: {problem}."
+    return None
+
+
+def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
+    label, *rest = tokens
+    if b":" in label:
+        return f"the relevance label is missing: the line starts with {_show(label)}"
+    if not _is_finite(label):
+        return f"the relevance label must be a finite number, got {_show(label)}"
+    if not rest or not rest[0].startswith(b"qid:"):
+        got = _show(rest[0]) if rest else "the end of the line"
+        return f"qid is missing: the label must be followed by qid:<integer>, got {got}"
+    query = _integer(rest[0].removeprefix(b"qid:"))
+    if query is None or not -(2**63) <= query < 2**63:
+        return f"qid must be an integer of at most 64 bits, got {_show(rest[0])}"
+    previous = 0
+    for token in rest[1:]:
+        problem = _feature_problem(token, previous, n_features)
+        if problem is not None:
+            return problem
+        previous = int(token.split(b":", 1)[0])
+    return None
+
+
+def _feature_problem(token: bytes, previous: int, n_features: int | None) -> str | None:
+    index_text, colon, value = token.partition(b":")
+    if not colon:
+        return f"a feature must be index:value, got {_show(token)}"
+    index = _integer(index_text)
+    if index is None or not 1 <= index < 2**31:
+        return f"a feature index must be an integer from 1 on, got {_show(token)}"
+    if index <= previous:
+        return f"feature indices must increase, got {index} after {previous}"
+    if not _is_finite(value):
+        return (
+            f"the value of feature {index} must be a finite number, got {_show(token)}"
+        )
+    if n_features is not None and index > n_features:
+        return (
+            "n_features must be at least the largest feature index, got "
+            f"n_features={n_features} and feature index {index}"
+        )
+    return None
+
+
+def _is_finite(token: bytes) -> bool:
+    try:
+        return b"_" not in token and bool(np.isfinite(float(token)))
+    except ValueError:
+        return False
+
+
+def _integer(token: bytes) -> int | None:
+    try:
+        return None if b"_" in token else int(token)
+    except ValueError:
+        return None
+
+
+def _show(token: bytes) -> str:
+    return repr(token.decode("utf-8", errors="replace"))

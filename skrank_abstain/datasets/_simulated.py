@@ -1,0 +1,324 @@
+"""Simulated queries whose pair probabilities are known exactly.
+
+An item with features x has the utility u(x); noise is added, and the sum, its
+latent relevance, is the target as it is or cut into grades. Given the features,
+items are independent, so the distribution of every pair follows from two utilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, ndtr, ndtri
+from sklearn.utils import Bunch, check_random_state
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_positive_int,
+    check_vector,
+)
+from skrank_abstain.pairs import Queries, check_pairs, group_queries
+
+#: Share of the variance of the utility that is linear in the features.
+LINEAR_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """A noise distribution and that of the difference of two independent draws."""
+
+    mean: float
+    variance: float
+    draw: str  # the method of RandomState
+    cdf: Callable[[FloatArray], FloatArray]
+    difference_cdf: Callable[[FloatArray], FloatArray]  # for arguments <= 0
+
+
+def _gumbel_cdf(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-np.exp(np.minimum(-x, 700.0))))
+
+
+def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
+    """P(L1 - L2 <= d) of two standard logistic variables, for d <= 0.
+
+    Integrating expit(logit(p) + d) over p in (0, 1) gives
+    e^d (e^d - 1 - d) / (e^d - 1)^2, where the numerator cancels near d = 0; there,
+    1/2 + d/6 - d^3/180 + d^5/5040, with an error below 1e-15.
+    """
+    near = d > -0.03
+    safe = np.where(near, -1.0, d)
+    away = np.exp(safe) * (np.expm1(safe) - safe) / np.expm1(safe) ** 2
+    small = np.where(near, d, 0.0)
+    series = 0.5 + small / 6 - small**3 / 180 + small**5 / 5040
+    return np.where(near, series, away)
+
+
+def _normal_difference_cdf(d: FloatArray) -> FloatArray:
+    return np.asarray(ndtr(d / np.sqrt(2.0)))
+
+
+NOISES = {
+    "logistic": _Noise(0.0, np.pi**2 / 3, "logistic", expit, _logistic_difference_cdf),
+    "normal": _Noise(0.0, 1.0, "normal", ndtr, _normal_difference_cdf),
+    "gumbel": _Noise(np.euler_gamma, np.pi**2 / 6, "gumbel", _gumbel_cdf, expit),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PairProbability:
+    """Pair probabilities of simulated items; see `make_ranking`."""
+
+    utility: FloatArray
+    grade_proba: FloatArray | None
+    noise: str
+    queries: Queries
+
+    def __call__(self, left: ArrayLike, right: ArrayLike) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1, shape (n_pairs, 3)."""
+        i, j = self._check(left, right)
+        if self.grade_proba is None:
+            return self._from_utility(self.utility[i] - self.utility[j])
+        return _from_grades(self.grade_proba[i], self.grade_proba[j])
+
+    def _check(self, left: ArrayLike, right: ArrayLike) -> tuple[IntArray, IntArray]:
+        columns = check_vector(left, "left"), check_vector(right, "right")
+        if columns[0].size != columns[1].size:
+            raise ValueError(
+                "left and right must have the same length, got "
+                f"{columns[0].size} and {columns[1].size}."
+            )
+        return check_pairs(np.column_stack(columns), self.queries)
+
+    def _from_utility(self, difference: FloatArray) -> FloatArray:
+        worse = NOISES[self.noise].difference_cdf(-np.abs(difference))
+        left_wins = np.where(difference > 0, 1 - worse, worse)
+        right_wins = np.where(difference > 0, worse, 1 - worse)
+        return np.column_stack([right_wins, np.zeros_like(worse), left_wins])
+
+
+def _from_grades(left: FloatArray, right: FloatArray) -> FloatArray:
+    return np.column_stack(
+        [
+            _probability_greater(right, left),
+            (left * right).sum(axis=1),
+            _probability_greater(left, right),
+        ]
+    )
+
+
+def _probability_greater(upper: FloatArray, lower: FloatArray) -> FloatArray:
+    """Sum over grades k of P(upper = k) P(lower < k)."""
+    below = np.cumsum(lower, axis=1)[:, :-1]
+    return np.asarray((upper[:, 1:] * below).sum(axis=1))
+
+
+def make_ranking(
+    n_queries: int = 100,
+    n_items: int | tuple[int, int] = (5, 20),
+    n_features: int = 10,
+    *,
+    n_informative: int = 5,
+    n_grades: int | None = 3,
+    noise: str = "logistic",
+    signal: float = 2.0,
+    random_state: Any = None,
+) -> Bunch:
+    r"""Simulate queries with known pair probabilities.
+
+    Parameters
+    ----------
+    n_queries : int, default=100
+        Number of queries.
+    n_items : int or (int, int), default=(5, 20)
+        Items per query, or the smallest and the largest number, both included.
+    n_features : int, default=10
+        Number of features, independent and standard normal.
+    n_informative : int, default=5
+        The first ``n_informative`` features matter, the earlier ones more.
+    n_grades : int or None, default=3
+        Number of relevance grades, at least 2. None: the target is the
+        real-valued latent relevance, without ties.
+    noise : {"logistic", "normal", "gumbel"}, default="logistic"
+        Distribution of what is added to the utility, in its standard form
+        (location 0, scale 1).
+    signal : float, default=2.0
+        Standard deviation of the utility, at least 0. The larger, the more
+        predictable the order.
+    random_state : int, RandomState instance or None, default=None
+        Seed. The utility as a function of the features does not depend on it, so
+        that two seeds give training and test data of one problem.
+
+    Returns
+    -------
+    bunch : :class:`~sklearn.utils.Bunch`
+        data : ndarray of shape (n_items_total, n_features), float64
+            Features.
+        target : ndarray of shape (n_items_total,), int64 or float64
+            Grade from 0 to ``n_grades - 1``, or latent relevance. Higher is better.
+        qid : ndarray of shape (n_items_total,), int64
+            Number of the query, from 0; contiguous.
+        utility : ndarray of shape (n_items_total,), float64
+            The best possible score.
+        grade_proba : ndarray of shape (n_items_total, n_grades), float64, or None
+            Probability of each grade given the features.
+        pair_proba : callable
+            ``pair_proba(left, right)`` takes row positions, each of shape
+            (n_pairs,), of two different items of one query and returns the
+            probabilities of the labels -1, 0, +1 (right preferred, tie, left
+            preferred) given the features, shape (n_pairs, 3). It can be pickled.
+
+    Raises
+    ------
+    TypeError
+        If a number is not of the type asked for.
+    ValueError
+        If a parameter is out of range.
+
+    Notes
+    -----
+    With s = ``signal``, m = ``n_informative`` and weights
+    :math:`w_k \propto 1 / \sqrt{k}`, :math:`\sum_k w_k^2 = 1`, the utility is
+
+    .. math::
+        u(x) = s \sum_{k=1}^{m} w_k
+               \left( \sqrt{0.9}\, x_k + \sqrt{0.1}\, (x_k^2 - 1) / \sqrt{2} \right),
+
+    nine tenths of its variance being linear. Its mean is 0 and its standard
+    deviation is s, because the terms are uncorrelated. The latent relevance is
+    :math:`z = u(x) + e`, with e independent of everything and of cdf F.
+
+    *Grades*: y is the number of thresholds :math:`t_1 < \dots < t_{K-1}` that z
+    reaches. They depend on K, the noise and s, not on the data, and are the
+    quantiles of a normal distribution with the mean and variance of z such that
+    grade k would have a share proportional to K - k: about 1/2, 1/3 and 1/6 for
+    K = 3, low grades being common as in web search. Hence
+    :math:`P(y = k \mid x) = F(t_{k+1} - u) - F(t_k - u)` and
+    :math:`P(y_i > y_j) = \sum_k P(y_i = k) P(y_j < k)`.
+
+    *No grades*: :math:`P(y_i > y_j)` is a function of :math:`d = u_i - u_j`,
+
+    - Gumbel noise: :math:`1 / (1 + e^{-d})`, the Bradley-Terry model [1]_;
+    - normal noise: :math:`\Phi(d / \sqrt{2})`, the model of Thurstone [2]_;
+    - logistic noise: :math:`(1 - e^{-d} - d e^{-d}) / (1 - e^{-d})^2`, and 1/2 at
+      d = 0.
+
+    Bradley-Terry models *with ties*, such as those of Rao and Kupper or of
+    Davidson, describe comparisons, not items: their tie probability depends on
+    :math:`u_i - u_j` alone, and their ties are not transitive. Grades cannot
+    produce them (two items far below the lowest threshold are almost surely tied,
+    however different), so that with grades those models are never exactly right;
+    ``pair_proba`` shows how close they come.
+
+    References
+    ----------
+    .. [1] R. A. Bradley and M. E. Terry, "Rank analysis of incomplete block
+       designs: I. The method of paired comparisons", Biometrika 39, 1952,
+       doi:10.2307/2334029.
+    .. [2] L. L. Thurstone, "A law of comparative judgment", Psychological Review
+       34, 1927, doi:10.1037/h0070288.
+
+    Examples
+    --------
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> queries = make_ranking(n_queries=2, n_items=3, random_state=3)
+    >>> queries.data.shape, queries.target, queries.qid
+    ((6, 10), array([0, 1, 1, 1, 0, 2]), array([0, 0, 0, 1, 1, 1]))
+    >>> queries.pair_proba([0, 4], [1, 5]).round(2)
+    array([[0.2 , 0.4 , 0.4 ],
+           [0.98, 0.02, 0.  ]])
+    """
+    n_queries = check_positive_int(n_queries, "n_queries")
+    low, high = _check_n_items(n_items)
+    n_informative = _check_features(n_features, n_informative)
+    if n_grades is not None:
+        n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
+    check_choice(noise, "noise", tuple(NOISES))
+    signal = _check_signal(signal)
+
+    random = check_random_state(random_state)
+    sizes = random.randint(low, high + 1, size=n_queries)
+    qid = np.repeat(np.arange(n_queries, dtype=np.int64), sizes)
+    X = random.standard_normal((qid.size, n_features))
+    utility = signal * _unit_utility(X[:, :n_informative])
+    target = utility + getattr(random, NOISES[noise].draw)(size=qid.size)
+    grade_proba = None
+    if n_grades is not None:
+        thresholds = _thresholds(n_grades, NOISES[noise], signal)
+        grade_proba = _grade_proba(utility, thresholds, NOISES[noise])
+        target = np.searchsorted(thresholds, target, side="right").astype(np.int64)
+    queries = group_queries(qid, qid.size)
+    return Bunch(
+        data=X,
+        target=target,
+        qid=qid,
+        utility=utility,
+        grade_proba=grade_proba,
+        pair_proba=_PairProbability(utility, grade_proba, noise, queries),
+    )
+
+
+def _unit_utility(X: FloatArray) -> FloatArray:
+    """Return the utility, of mean 0 and variance 1, from normal features."""
+    weight = 1 / np.sqrt(np.arange(1, X.shape[1] + 1))
+    weight /= np.linalg.norm(weight)
+    linear = np.sqrt(LINEAR_SHARE) * X
+    curved = np.sqrt(1 - LINEAR_SHARE) * (X**2 - 1) / np.sqrt(2)
+    return np.asarray((linear + curved) @ weight)
+
+
+def _thresholds(n_grades: int, noise: _Noise, signal: float) -> FloatArray:
+    """Cuts of the latent relevance, shape (n_grades - 1,), increasing."""
+    share = np.arange(n_grades, 0, -1) / (n_grades * (n_grades + 1) / 2)
+    scale = np.sqrt(signal**2 + noise.variance)
+    return np.asarray(noise.mean + scale * ndtri(np.cumsum(share)[:-1]))
+
+
+def _grade_proba(
+    utility: FloatArray, thresholds: FloatArray, noise: _Noise
+) -> FloatArray:
+    below = noise.cdf(thresholds - utility[:, np.newaxis])
+    edge = np.ones((utility.size, 1))
+    return np.diff(np.hstack([0 * edge, below, edge]), axis=1)
+
+
+def _check_n_items(n_items: Any) -> tuple[int, int]:
+    if not isinstance(n_items, tuple | list):
+        size = check_positive_int(n_items, "n_items")
+        return size, size
+    if len(n_items) != 2:
+        raise ValueError(
+            "n_items must be an integer or a pair (smallest, largest), got "
+            f"{n_items!r}."
+        )
+    low, high = (check_positive_int(size, "n_items") for size in n_items)
+    if low > high:
+        raise ValueError(
+            f"n_items must be (smallest, largest) in this order, got {n_items!r}."
+        )
+    return low, high
+
+
+def _check_features(n_features: Any, n_informative: Any) -> int:
+    check_positive_int(n_features, "n_features")
+    number = check_positive_int(n_informative, "n_informative")
+    if number > n_features:
+        raise ValueError(
+            f"n_informative must be at most n_features={n_features}, got {number}."
+        )
+    return number
+
+
+def _check_signal(signal: Any) -> float:
+    if isinstance(signal, bool | np.bool_) or not isinstance(signal, Real):
+        raise TypeError(f"signal must be a real number, got {signal!r}.")
+    number = float(signal)
+    if not 0 <= number < np.inf:
+        raise ValueError(f"signal must be finite and at least 0, got {signal!r}.")
+    return number
