@@ -1,1 +1,16 @@
-"""Pairwise ranking that knows when to stay silent."""
+"""Pairwise ranking that knows when to stay silent.
+
+score -> pair probabilities -> risk -> threshold -> decisions -> report
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from skrank_abstain.estimators import BALToR
+from skrank_abstain.pairs import PairDecisions
+
+try:
+    __version__ = version("skrank-abstain")
+except PackageNotFoundError:  # a source tree that was never installed
+    __version__ = "0+unknown"
+
+__all__ = ["BALToR", "PairDecisions", "__version__"]

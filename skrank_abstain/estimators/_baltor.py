@@ -1,0 +1,178 @@
+"""BALToR: bounded-abstention pairwise learning to rank."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from skrank_abstain._validation import check_choice, check_fraction
+from skrank_abstain.estimators._base import SelectiveRanker
+from skrank_abstain.selection import DistanceRegion, RiskCurve, select_coverage
+
+
+class BALToR(SelectiveRanker):
+    """Ranker that decides a chosen share of pairs and hands the riskiest to a person.
+
+    Wraps a ranker that gives each item a score. A tie model turns the scores of two
+    items into the probabilities of their order, and these into a conditional risk. A
+    pair is accepted when its risk is at most the ``coverage`` quantile of the risks of
+    the calibration pairs (Algorithm 1 of [1]_); the other pairs are abstained on.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted or unfitted ``XGBRanker``, ``LGBMRanker`` or ``CatBoostRanker``, or
+        any scikit-learn estimator or Pipeline that scores items by
+        ``decision_function`` or ``predict``. Higher scores are better.
+    coverage : float, default=0.8
+        Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
+    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel, \
+default="bradley_terry"
+        How scores become probabilities.
+    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+        Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
+        +1. Zero diagonal, non-negative, mirror-symmetric.
+    boundary : {"accept", "randomize"}, default="accept"
+        Pairs of exactly the threshold risk are all accepted, or each with the
+        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
+    quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+        The quantile is an order statistic, or numpy's linear interpolation, which
+        reproduces published figures.
+    prefit : {"auto", True, False}, default="auto"
+        Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
+        if it is fitted; True insists on it; False always refits a clone. Scores on
+        the rows that trained a fitted ranker are too good: calibrating or
+        cross-validating on them is leakage.
+    calibration_size : float, default=0.25
+        Share of the queries set aside to calibrate on when the estimator is trained
+        here; of the items, if there is only one query.
+    relevance_bins : int, default=None
+        Quantile bins of ``y`` for training a booster, which wants few integer grades.
+        Needed when ``y`` has more than 31 distinct values. Pairs are always labelled
+        by the raw ``y``.
+    qid_col : str or int, default=None
+        Column of X that holds the query, instead of ``qid=``.
+    random_state : int, RandomState instance or None, default=None
+        Splits the queries and draws pairs on the boundary.
+    verbose : int, default=0
+        1 prints a line per fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted ranker.
+    tie_model_ : TieModel
+        The fitted tie model.
+    threshold_ : float
+        Accepted pairs have a conditional risk of at most this.
+    coverage_ : float
+        Share of calibration pairs accepted.
+    prefit_ : bool
+        Whether the ranker was used as it was.
+    n_queries_, n_pairs_ : int
+        Queries and pairs calibrated on.
+    n_features_in_ : int
+        Number of columns of X, the query column included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    See Also
+    --------
+    skrank_abstain.tie_models.BradleyTerry : The default tie model.
+    skrank_abstain.metrics.selective_accuracy_score : What ``score`` returns.
+
+    Notes
+    -----
+    The plug-in rule targets the coverage and is optimal if the probabilities are
+    right. It carries no finite-sample guarantee: the coverage on new queries is close
+    to the target when they are exchangeable with the calibration queries.
+
+    Scores that are equal carry no order: such a pair is predicted a tie. Differences
+    within ``8 * eps * max|calibration score|`` count as equal, here and on the
+    threshold. A decision depends on the two items of the pair alone.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> train = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
+    >>> new = train.data[train.qid == 0]
+    >>> ranker.predict(new).shape  # one score per item
+    (17,)
+    >>> ranker.abstain(new).shape  # one value per pair
+    (136,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        coverage: float = 0.8,
+        tie_model: Any = "bradley_terry",
+        loss: Any = "zero_one",
+        boundary: str = "accept",
+        quantile: str = "inverted_cdf",
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        relevance_bins: int | None = None,
+        qid_col: str | int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            tie_model=tie_model,
+            loss=loss,
+            prefit=prefit,
+            calibration_size=calibration_size,
+            relevance_bins=relevance_bins,
+            qid_col=qid_col,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.coverage = coverage
+        self.boundary = boundary
+        self.quantile = quantile
+
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy with the threshold of another coverage.
+
+        Parameters
+        ----------
+        coverage : float
+            Target share of accepted pairs, in (0, 1].
+
+        Returns
+        -------
+        ranker : BALToR
+            Shares the fitted model and the calibration scores; nothing is rescored.
+        """
+        return self._with(coverage=coverage)
+
+    def _check_rule(self) -> None:
+        check_fraction(self.coverage, "coverage", include_one=True)
+        check_choice(self.boundary, "boundary", ("accept", "randomize"))
+        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
+        if self.boundary == "randomize" and self.quantile == "linear":
+            raise ValueError(
+                "boundary='randomize' must go with quantile='inverted_cdf', got "
+                "quantile='linear': an interpolated threshold has no pairs on it."
+            )
+
+    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
+        return select_coverage(
+            curve,
+            self._calibration_distance(),
+            self.coverage,
+            tolerance=tolerance,
+            quantile=self.quantile,
+            boundary=self.boundary,
+            seed=self._boundary_seed,
+        )

@@ -1,0 +1,510 @@
+"""What the selective rankers share: everything but the rule for the threshold."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_loss,
+    check_relevance,
+    check_sample_weight,
+)
+from skrank_abstain.estimators._items import Items, check_columns, take_items
+from skrank_abstain.estimators._splitting import split_for_calibration
+from skrank_abstain.pairs import (
+    PairDecisions,
+    Queries,
+    enumerate_pairs,
+    group_queries,
+    iter_query_blocks,
+    pair_labels,
+    within_query_pairs,
+)
+from skrank_abstain.scorers import (
+    fit_ranker,
+    freeze,
+    is_fitted,
+    resolve_model,
+    score_items,
+)
+from skrank_abstain.selection import DistanceRegion, RiskCurve
+from skrank_abstain.tie_models import (
+    DifferenceModel,
+    bayes_decision,
+    check_tie_model,
+)
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
+    """Base of the rankers that abstain on pairs of risk above a threshold.
+
+    Data flows one way: items are scored, scores become pair probabilities, these
+    become a conditional risk, calibration risks become a threshold, and the threshold
+    decides pairs. A subclass supplies the step from calibration risks to threshold.
+    """
+
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__score = {"qid": True}  # noqa: RUF012
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        tie_model: Any,
+        loss: Any,
+        prefit: Any,
+        calibration_size: float,
+        relevance_bins: int | None,
+        qid_col: str | int | None,
+        random_state: Any,
+        verbose: int,
+    ) -> None:
+        self.estimator = estimator
+        self.tie_model = tie_model
+        self.loss = loss
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.relevance_bins = relevance_bins
+        self.qid_col = qid_col
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
+        """Return the accepted region from the calibration scores."""
+
+    @abstractmethod
+    def _check_rule(self) -> None:
+        """Check the parameters of the rule."""
+
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+        """Train the ranker unless it is fitted, then calibrate.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item; goes to the wrapped model untouched.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item: any hashable values, in any order. None or a scalar:
+            all items are one query.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule, no calibration query has two
+            items, or the model's scores are not finite.
+        sklearn.exceptions.NotFittedError
+            If ``prefit=True`` and the estimator is not fitted.
+        """
+        self._check_rule()
+        self._loss = check_loss(self.loss)
+        tie_model = check_tie_model(self.tie_model)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
+        items = take_items(self, X, qid, self.qid_col, reset=True)
+        relevance = check_relevance(y, items.queries.n_items)
+        self._fitted_with_qid = items.has_qid
+        # One draw per use, so that the split does not depend on the boundary mode.
+        random = check_random_state(self.random_state)
+        split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
+        items, relevance = self._fit_estimator(items, relevance, split_seed)
+        self._calibrate(tie_model, items, relevance)
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
+                f"{self.coverage_:.4f}"
+            )
+        return self
+
+    def _fit_estimator(
+        self, items: Items, y: FloatArray, seed: int
+    ) -> tuple[Items, FloatArray]:
+        """Set ``estimator_``, and return what is left to calibrate on."""
+        model = resolve_model(self.estimator)
+        self.prefit_ = self._is_prefit(model)
+        if self.prefit_:
+            self.estimator_ = model
+            return items, y
+        check_fraction(self.calibration_size, "calibration_size")
+        train, calibration = split_for_calibration(
+            items.queries, self.calibration_size, seed
+        )
+        self.estimator_ = fit_ranker(
+            model,
+            _safe_indexing(items.X, train),
+            y[train],
+            group_queries(items.queries.codes[train], train.size),
+            relevance_bins=self.relevance_bins,
+        )
+        rest = Items(
+            _safe_indexing(items.X, calibration),
+            group_queries(items.queries.codes[calibration], calibration.size),
+            items.has_qid,
+        )
+        return rest, y[calibration]
+
+    def _is_prefit(self, model: Any) -> bool:
+        if isinstance(self.prefit, bool | np.bool_):
+            if self.prefit and not is_fitted(model):
+                raise NotFittedError(
+                    f"prefit=True needs a fitted estimator, got {model!r}, which is "
+                    "not fitted. If it was fitted once, it lost its fit when it was "
+                    "cloned: wrap it in sklearn.frozen.FrozenEstimator."
+                )
+            return bool(self.prefit)
+        if self.prefit != "auto":
+            raise ValueError(
+                f"prefit must be 'auto', True or False, got {self.prefit!r}."
+            )
+        return is_fitted(model)
+
+    def _calibrate(self, tie_model: Any, items: Items, y: FloatArray) -> None:
+        queries = items.queries
+        scores = score_items(self.estimator_, items.X)
+        if queries.n_pairs == 0:
+            raise ValueError(
+                "qid must give at least one calibration query with two items, got "
+                f"{queries.n_queries} queries with n_samples={queries.n_items} items."
+            )
+        if not isinstance(tie_model, DifferenceModel):
+            raise TypeError(
+                "tie_model must be a model of the score difference (a DifferenceModel),"
+                f" got {tie_model!r}."
+            )
+        self.tie_model_ = tie_model.fit(scores, y, qid=queries.codes)
+        self.n_queries_ = queries.n_queries
+        self.n_pairs_ = queries.n_pairs
+        self._calibration_scores = scores
+        self._calibration_queries = queries
+        self._tolerance = 8 * _EPS * float(np.abs(scores).max())
+        self._set_threshold()
+
+    def _set_threshold(self) -> None:
+        """Set the threshold from what calibration stored; nothing is rescored."""
+        distance = self._calibration_distance()
+        curve = RiskCurve(self.tie_model_, self._loss, float(distance.max()))
+        self._region = self._select(curve, self._tolerance)
+        self.threshold_ = self._region.risk
+        self.coverage_ = float(self._region.weight(distance).mean())
+
+    def _calibration_distance(self) -> FloatArray:
+        left, right = enumerate_pairs(self._calibration_queries)
+        scores = self._calibration_scores
+        distance: FloatArray = np.abs(scores[left] - scores[right])
+        return distance
+
+    def _with(self, **rule: Any) -> Self:
+        """Return a fitted copy with another rule."""
+        check_is_fitted(self, "threshold_")
+        other = copy.copy(self)
+        for name, value in rule.items():
+            setattr(other, name, value)
+        other._check_rule()
+        other._set_threshold()
+        return other
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the wrapped ranker's score of each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better. One value per *item*: decisions about pairs come from
+            ``predict_pairs``.
+        """
+        check_is_fitted(self, "threshold_")
+        if self.qid_col is None:
+            return score_items(self.estimator_, check_columns(self, X, reset=False))
+        return self._score_items(X, None)[0]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return self.predict(X)
+
+    def predict_pairs(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> PairDecisions:
+        """Decide pairs of items of one query.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            Row positions of the pairs to decide. All within-query pairs by default:
+            queries in order of first appearance, within a query all (i, j) with i
+            before j in row order.
+
+        Returns
+        -------
+        decisions : PairDecisions
+            Label, acceptance, risk and probabilities of each pair.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or ``pairs`` names rows that are equal,
+            out of range, or of different queries.
+
+        Notes
+        -----
+        O(n_pairs) beyond the wrapped model's own prediction.
+        """
+        scores, queries = self._score_items(X, qid)
+        left, right = within_query_pairs(queries, pairs)
+        return self._decide(scores, queries, left, right)
+
+    def abstain(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> BoolArray:
+        """Return which pairs go to a person: one value per *pair*.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            Aligned with ``predict_pairs(X, qid, pairs=pairs)``.
+        """
+        return self.predict_pairs(X, qid, pairs=pairs).abstained
+
+    def pair_proba(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1 of each pair.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+        """
+        return self.predict_pairs(X, qid, pairs=pairs).proba
+
+    def conditional_risk(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the expected loss of the best prediction for each pair.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_pairs,), float64
+            Lower is better. For the zero-one loss one minus the largest probability.
+        """
+        return self.predict_pairs(X, qid, pairs=pairs).risk
+
+    def iter_pairs(self, X: Any, qid: Any = None) -> Iterator[PairDecisions]:
+        """Yield the decisions of one query after the other.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+
+        Yields
+        ------
+        decisions : PairDecisions
+            All pairs of one query; none for a query of one item. Together they are
+            ``predict_pairs(X, qid)`` in bounded memory.
+        """
+        scores, queries = self._score_items(X, qid)
+        return self._iter_decisions(scores, queries)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Higher is better, in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+        sample_weight : array-like of shape (n_items,), default=None
+            Item weights; a pair weighs the product of its two.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is scored without one.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        scores, queries = self._score_items(X, qid, needs_qid=True)
+        relevance = check_relevance(y, queries.n_items)
+        weight = check_sample_weight(sample_weight, queries.n_items)
+        correct = accepted = 0.0
+        for start, stop in iter_query_blocks(queries):
+            left, right = enumerate_pairs(queries, start, stop)
+            mass = self._region.weight(np.abs(scores[left] - scores[right]))
+            if weight is not None:
+                mass *= weight[left] * weight[right]
+            label = self._decide(scores, queries, left, right).label
+            correct += float(mass @ (label == pair_labels(relevance, left, right)))
+            accepted += float(mass.sum())
+        if accepted == 0:
+            warnings.warn(
+                "The selective accuracy is undefined and set to NaN: no pair is "
+                "accepted.",
+                UndefinedMetricWarning,
+                stacklevel=2,
+            )
+            return float("nan")
+        return correct / accepted
+
+    def _score_items(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, Queries]:
+        check_is_fitted(self, "threshold_")
+        items = take_items(self, X, qid, self.qid_col, reset=False)
+        if needs_qid and self._fitted_with_qid and not items.has_qid:
+            raise ValueError(
+                "qid= must be given to score, since fit got one: without it rows of "
+                "different queries would be compared. Pass qid=, request it through "
+                "metadata routing, or name a column of X with qid_col=."
+            )
+        return score_items(self.estimator_, items.X), items.queries
+
+    def _iter_decisions(
+        self, scores: FloatArray, queries: Queries
+    ) -> Iterator[PairDecisions]:
+        for query in range(queries.n_queries):
+            left, right = enumerate_pairs(queries, query, query + 1)
+            yield self._decide(scores, queries, left, right)
+
+    def _decide(
+        self, scores: FloatArray, queries: Queries, left: IntArray, right: IntArray
+    ) -> PairDecisions:
+        s_left, s_right = scores[left], scores[right]
+        proba = self.tie_model_.proba(s_left, s_right)
+        equal = np.abs(s_left - s_right) <= self._tolerance
+        label, risk = bayes_decision(proba, self._loss, equal)
+        return PairDecisions(
+            left=left,
+            right=right,
+            qid=queries.values[queries.codes[left]],
+            label=label,
+            accepted=self._region.accept(s_left, s_right),
+            risk=risk,
+            proba=proba,
+        )
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this estimator or of the wrapped one.
+
+        Parameters
+        ----------
+        **params : dict
+            Names and values; ``estimator__<name>`` reaches the wrapped ranker.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter of a fitted ranker is set that would not be refitted.
+        """
+        inner = [name for name in params if name.startswith("estimator__")]
+        prefit = params.get("prefit", self.prefit)
+        model = params.get("estimator", self.estimator)
+        if inner and prefit is not False and is_fitted(model):
+            raise ValueError(
+                f"{inner[0]} must not be set on a fitted estimator that is used as it "
+                "is: the change would have no effect. Pass prefit=False to refit it."
+            )
+        super().set_params(**params)
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        # A fitted model stays fitted: clone() would throw its fit away.
+        params = self.get_params(deep=False)
+        model = params.pop("estimator")
+        keep = self.prefit is not False and is_fitted(model)
+        cloned = type(self)(
+            freeze(model) if keep else clone(model, safe=False),
+            **{name: clone(value, safe=False) for name, value in params.items()},
+        )
+        if hasattr(self, "_metadata_request"):
+            cloned._metadata_request = copy.deepcopy(self._metadata_request)
+        return cloned
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        try:
+            tags.input_tags = copy.deepcopy(get_tags(self.estimator).input_tags)
+        except (AttributeError, TypeError):
+            # A raw booster: all three libraries take missing values.
+            tags.input_tags.allow_nan = True
+        return tags

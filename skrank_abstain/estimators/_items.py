@@ -1,0 +1,155 @@
+"""Taking items in: columns, lengths, and the query of each row.
+
+X goes to the wrapped model as it came, so that missing values, categories and column
+names survive. Only its length, column names and column count are looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples, validate_data
+
+from skrank_abstain.pairs import Queries, group_queries
+
+#: Beyond this, floats skip integers and two identifiers could become one.
+_LARGEST_EXACT_FLOAT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Items:
+    """Rows of X grouped by query.
+
+    Attributes
+    ----------
+    X : array or frame of shape (n_items, n_features)
+        What the wrapped model gets: the query column, where there is one, is gone.
+    queries : Queries
+    has_qid : bool
+        Whether the caller said which query each row belongs to.
+    """
+
+    X: Any
+    queries: Queries
+    has_qid: bool
+
+
+def take_items(
+    estimator: Any, X: Any, qid: Any, qid_col: str | int | None, *, reset: bool
+) -> Items:
+    """Check X against what ``fit`` saw and group its rows by query.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Stores ``n_features_in_`` and ``feature_names_in_``, and is named in messages.
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+    qid : None, scalar or array-like of shape (n_items,)
+    qid_col : str, int or None
+        Column of X that holds the query.
+    reset : bool
+        Whether this is ``fit``.
+
+    Returns
+    -------
+    items : Items
+    """
+    X = check_columns(estimator, X, reset=reset)
+    n_items = _num_samples(X)
+    if n_items == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
+            f"required by {type(estimator).__name__}."
+        )
+    if qid_col is not None:
+        if qid is not None:
+            raise ValueError(
+                f"qid must not be given when qid_col={qid_col!r} names a column of X; "
+                "use one of the two."
+            )
+        X, qid = _take_column(X, qid_col)
+    return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
+
+
+def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Check shape and names of X; put named columns into the order of ``fit``."""
+    if not hasattr(X, "shape"):
+        X = np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
+            f"(n_items, n_features), got {X.shape}. Reshape your data."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is "
+            f"required by {type(estimator).__name__}."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
+    if not reset:
+        X = _in_order_of_fit(X, getattr(estimator, "feature_names_in_", None))
+    return validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
+    columns = getattr(X, "columns", None)
+    if columns is None or names is None or list(columns) == list(names):
+        return X
+    if sorted(map(str, columns)) != sorted(map(str, names)):
+        return X  # validate_data says which names are missing or unexpected
+    return X[list(names)]
+
+
+def _take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
+    """Take the query column out of X."""
+    columns = getattr(X, "columns", None)
+    if isinstance(qid_col, str):
+        if columns is None:
+            raise ValueError(
+                f"qid_col must be an integer position when X has no column names, "
+                f"got {qid_col!r} and X of type {type(X).__name__}."
+            )
+        if qid_col not in list(columns):
+            raise ValueError(
+                f"qid_col must name a column of X, got {qid_col!r}; X has "
+                f"{list(columns)}."
+            )
+        position = list(columns).index(qid_col)
+    else:
+        position = _check_position(qid_col, X.shape[1])
+    rest = np.delete(np.arange(X.shape[1]), position)
+    if rest.size == 0:
+        raise ValueError(
+            f"X must have a column besides qid_col={qid_col!r}, got 1 column."
+        )
+    if columns is None:
+        column = X[:, [position]]
+        column = np.asarray(column.toarray() if hasattr(column, "toarray") else column)
+        return X[:, rest], _check_exact(column[:, 0], qid_col)
+    name, names = list(columns)[position], [list(columns)[i] for i in rest]
+    return X[names], _check_exact(np.asarray(X[name]), qid_col)
+
+
+def _check_position(qid_col: Any, n_columns: int) -> int:
+    if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
+        raise TypeError(f"qid_col must be a column name or position, got {qid_col!r}.")
+    if not -n_columns <= qid_col < n_columns:
+        raise ValueError(
+            f"qid_col must be a position below {n_columns}, the number of columns of "
+            f"X, got {qid_col}."
+        )
+    return int(qid_col) % n_columns
+
+
+def _check_exact(qid: NDArray[Any], qid_col: str | int) -> NDArray[Any]:
+    if qid.dtype.kind == "f" and (np.abs(qid) > _LARGEST_EXACT_FLOAT).any():
+        largest = qid[np.nanargmax(np.abs(qid))]
+        raise ValueError(
+            f"qid_col={qid_col!r} must hold identifiers that are exact as floats (up "
+            f"to 2**53), got {largest!r}. Use strings or integers in a data frame."
+        )
+    return qid
