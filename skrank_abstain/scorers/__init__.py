@@ -1,0 +1,23 @@
+"""Scorers: any model in, one float64 score per item out.
+
+A ranker may be an XGBoost, LightGBM or CatBoost model, the path of a file that
+one of them saved, or any scikit-learn estimator. Here the differences end: each
+library's query argument, its order of columns, its early stopping. Nothing here
+imports a library that the user's own model does not come from.
+"""
+
+from skrank_abstain.scorers._dispatch import library_of
+from skrank_abstain.scorers._files import load_model
+from skrank_abstain.scorers._fit import fit_ranker
+from skrank_abstain.scorers._models import freeze, is_fitted, resolve_model
+from skrank_abstain.scorers._score import score_items
+
+__all__ = [
+    "resolve_model",
+    "load_model",
+    "library_of",
+    "is_fitted",
+    "freeze",
+    "fit_ranker",
+    "score_items",
+]

@@ -1,0 +1,222 @@
+"""Training that hides each library's query argument."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_positive_int,
+    check_relevance,
+)
+from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers._columns import check_kinds
+from skrank_abstain.scorers._dispatch import (
+    FrozenModel,
+    is_path,
+    is_ranker,
+    is_raw,
+    library_of,
+    unwrap,
+)
+from skrank_abstain.scorers._models import resolve_model
+
+#: The boosters' ranking gains, 2**grade - 1, overflow beyond this many grades.
+MAX_GRADES = 31
+
+
+def fit_ranker(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    queries: Queries,
+    *,
+    relevance_bins: int | None = None,
+) -> Any:
+    """Train a clone of an estimator on items grouped by query.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Never changed. ``XGBRanker``, ``LGBMRanker`` and ``CatBoostRanker``, also as
+        the last step of a pipeline, are given rows sorted by query, the queries in
+        the form their library asks for, and integer grades. Any other estimator
+        gets the rows and ``y`` as they are, and the number of each row's query
+        where its ``fit`` takes ``qid``.
+    X : array, sparse matrix or data frame of shape (n_items, n_features)
+        Rows may be sorted; nothing else is done to it.
+    y : array-like of shape (n_items,)
+        Relevance, higher is better.
+    queries : Queries
+        The queries of the rows of X.
+    relevance_bins : int, default=None
+        From 2 to 31. Number of grades into which a ranking booster's ``y`` is cut,
+        for training only, at its quantiles (the bin of a value is the share of
+        values below it, so equal values stay equal). Bins without values are left
+        out. None: the distinct values of y are the grades, at most 31 of them.
+
+    Returns
+    -------
+    ranker : estimator
+        The fitted clone.
+
+    Raises
+    ------
+    TypeError
+        If the estimator has no ``fit``, or ``relevance_bins`` is no integer.
+    ValueError
+        If a ranking booster's ``y`` has more than 31 distinct values and
+        ``relevance_bins`` is None, or lengths differ.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.pairs import group_queries
+    >>> from skrank_abstain.scorers import fit_ranker
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> fit_ranker(Ridge(alpha=0), X, [0, 1, 2], group_queries(["b", "a", "b"], 3))
+    Ridge(alpha=0)
+    """
+    if relevance_bins is not None:
+        relevance_bins = _check_bins(relevance_bins)
+    model = _fresh(estimator)
+    relevance = check_relevance(y, queries.n_items)
+    if _num_samples(X) != queries.n_items:
+        raise ValueError(
+            f"X must have one row per item: queries name {queries.n_items} items, X "
+            f"has {_num_samples(X)} rows (inconsistent numbers of samples)."
+        )
+    prefix, final = _last_step(model)
+    if not prefix:
+        check_kinds(X, library_of(final))
+    if not is_ranker(final):
+        given = {"qid": queries.codes} if has_fit_parameter(final, "qid") else {}
+        return _fit(model, X, relevance, prefix, given)
+    grades = _grades(relevance, relevance_bins)
+    order = queries.order
+    if (order[1:] < order[:-1]).any():
+        X, grades = _take_rows(X, order), grades[order]
+    return _fit(model, X, grades, prefix, _query_arguments(final, queries))
+
+
+def _check_bins(value: Any) -> int:
+    bins = check_positive_int(value, "relevance_bins", minimum=2)
+    if bins > MAX_GRADES:
+        raise ValueError(f"relevance_bins must be at most {MAX_GRADES}, got {bins}.")
+    return bins
+
+
+def _take_rows(X: Any, order: IntArray) -> Any:
+    rows = X.tocsr() if hasattr(X, "tocsr") else X  # other formats have no row index
+    return _safe_indexing(rows, order)
+
+
+def _query_arguments(ranker: Any, queries: Queries) -> dict[str, Any]:
+    """Return the queries of sorted rows as the library's ``fit`` takes them."""
+    codes = queries.codes[queries.order]
+    library = library_of(ranker)
+    if library == "xgboost":
+        return {"qid": codes}
+    if library == "lightgbm":
+        return {"group": queries.sizes}
+    arguments: dict[str, Any] = {"group_id": codes}
+    speech = {"verbose", "silent", "logging_level", "verbose_eval"}
+    if speech.isdisjoint(ranker.get_params()):
+        arguments["verbose"] = False  # by default each tree prints a line
+    return arguments
+
+
+def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
+    """Return relevance as grades 0 to K - 1, K at most 31."""
+    values, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
+    rank = rank.reshape(-1)
+    if bins is not None:
+        below = np.cumsum(counts) - counts
+        cut = below * bins // max(relevance.size, 1)
+        rank = np.unique(cut, return_inverse=True)[1].reshape(-1)[rank]
+    elif values.size > MAX_GRADES:
+        raise ValueError(
+            f"y must have at most {MAX_GRADES} distinct values to train a ranking "
+            f"booster, got {values.size}; set relevance_bins= (2 to {MAX_GRADES}) to "
+            "train on quantile bins of y. Pairs are always labelled by the raw y."
+        )
+    return rank.astype(np.int64)
+
+
+def _last_step(model: Any) -> tuple[str, Any]:
+    """Return the estimator that ends a pipeline and the prefix of its parameters."""
+    prefix = ""
+    while isinstance(model, Pipeline):
+        name, model = model.steps[-1]
+        prefix += f"{name}__"
+    return prefix, model
+
+
+def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> Any:
+    """Fit a model, a pipeline's last step getting the arguments."""
+    named = {prefix + key: value for key, value in arguments.items()}
+    # With routing on, a pipeline refuses step__argument.
+    routing = {"enable_metadata_routing": False} if prefix else {}
+    try:
+        with config_context(**routing):
+            model.fit(X, y, **named)
+    except Exception as error:
+        if type(error).__name__ == "CatBoostError" and "constant" in str(error):
+            raise ValueError(
+                "X must have a feature that varies to train a CatBoost model, got none "
+                f"(n_samples={len(y)}, all features are constant or ignored)."
+            ) from error
+        raise
+    return model
+
+
+class _Copied:
+    """Stand in for a CatBoost model while a pipeline around it is cloned."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def __sklearn_clone__(self) -> Any:
+        return _fresh_catboost(self.model)
+
+
+def _fresh_catboost(model: Any) -> Any:
+    # clone() refuses it: its constructor copies lists such as cat_features.
+    params = copy.deepcopy(model.get_params())
+    raw = is_raw(model, "catboost")
+    return type(model)(params) if raw else type(model)(**params)
+
+
+def _fresh(estimator: Any) -> Any:
+    """Return an unfitted copy of what the user passed."""
+    if is_path(estimator) or isinstance(estimator, type | FrozenModel):
+        trainable = False
+    else:
+        trainable = hasattr(estimator, "fit")
+    if not trainable:
+        raise TypeError(
+            f"estimator must have fit to be trained, got {estimator!r}; pass an "
+            "unfitted estimator such as XGBRanker(), or use this one as it is with "
+            "prefit='auto'."
+        )
+    return clone(_clonable(resolve_model(estimator)))
+
+
+def _clonable(estimator: Any) -> Any:
+    """Replace CatBoost models by what clones to an unfitted copy of them."""
+    if isinstance(estimator, Pipeline):
+        shallow = copy.copy(estimator)
+        *steps, (name, final) = estimator.steps
+        shallow.steps = [*steps, (name, _clonable(final))]
+        return shallow
+    catboost = library_of(estimator) == "catboost" and unwrap(estimator) is estimator
+    return _Copied(estimator) if catboost else estimator

@@ -1,0 +1,131 @@
+"""What can be asked of a model before it scores: is it one, is it fitted, freeze it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain.scorers._dispatch import (
+    FrozenModel,
+    is_path,
+    is_raw,
+    library_of,
+    unwrap,
+)
+from skrank_abstain.scorers._files import load_model
+
+_METHODS = ("decision_function", "predict_proba", "predict")
+
+
+def resolve_model(model: Any) -> Any:
+    """Return an object that scores: a loaded booster for a path, else ``model``.
+
+    Parameters
+    ----------
+    model : estimator, booster or path
+
+    Returns
+    -------
+    model : object
+
+    Raises
+    ------
+    TypeError
+        If the object is a class or has none of the scoring methods.
+    ValueError, FileNotFoundError
+        If the path is not a file that one of the three libraries saved.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import resolve_model
+    >>> resolve_model(Ridge())
+    Ridge()
+    """
+    if is_path(model):
+        return load_model(model)
+    if isinstance(model, type):
+        raise TypeError(
+            f"estimator must be an instance, got the class {model.__name__}; "
+            f"write {model.__name__}()."
+        )
+    if not any(hasattr(unwrap(model), method) for method in _METHODS):
+        raise TypeError(
+            "estimator must have one of decision_function, predict_proba and predict, "
+            f"got {model!r}, which has none; pass a model or the path of its file."
+        )
+    return model
+
+
+def is_fitted(model: Any) -> bool:
+    """Return whether a model can score without being trained.
+
+    Parameters
+    ----------
+    model : estimator, booster or path
+        Paths, raw boosters and objects that predict but have no ``fit`` count as
+        fitted; a pipeline is as fitted as its last step.
+
+    Returns
+    -------
+    fitted : bool
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import is_fitted
+    >>> is_fitted(Ridge()), is_fitted(Ridge().fit([[0.0], [1.0]], [0, 1]))
+    (False, True)
+    """
+    if is_path(model):
+        return True
+    model = unwrap(model)
+    if isinstance(model, Pipeline):
+        return is_fitted(model.steps[-1][1])
+    if library_of(model) == "catboost":
+        return bool(model.is_fitted())
+    if not hasattr(model, "fit"):
+        return True
+    if not hasattr(model, "__sklearn_tags__"):
+        # Duck-typed estimators follow the naming convention at best.
+        return any(a.endswith("_") and not a.startswith("__") for a in vars(model))
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
+def freeze(model: Any) -> Any:
+    """Return what a clone of a wrapper should hold, so that the model stays fitted.
+
+    Parameters
+    ----------
+    model : estimator, booster or path
+
+    Returns
+    -------
+    model : object
+        ``FrozenEstimator(model)`` for scikit-learn estimators. Raw boosters and
+        objects without ``fit`` get a wrapper of this package that clones to
+        itself. Paths and models that are already frozen are returned unchanged.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import freeze
+    >>> freeze(Ridge())
+    FrozenEstimator(estimator=Ridge())
+    """
+    if is_path(model) or isinstance(model, FrozenEstimator | FrozenModel):
+        return model
+    estimator_like = all(
+        hasattr(model, name) for name in ("fit", "get_params", "__sklearn_tags__")
+    )
+    if estimator_like and not is_raw(model, library_of(model)):
+        return FrozenEstimator(model)
+    return FrozenModel(model)

@@ -1,0 +1,38 @@
+"""Small, quiet, deterministic rankers of each library."""
+
+import numpy as np
+import pytest
+
+N_QUERIES, PER_QUERY = 20, 10
+RANKERS = ("xgboost", "lightgbm", "catboost")
+
+
+def make_ranker(library, **options):
+    """Return an unfitted, quiet, deterministic ranker of five trees."""
+    if library == "xgboost":
+        xgboost = pytest.importorskip("xgboost")
+        return xgboost.XGBRanker(n_estimators=5, n_jobs=1, **options)
+    if library == "lightgbm":
+        lightgbm = pytest.importorskip("lightgbm")
+        quiet = {"n_estimators": 5, "n_jobs": 1, "verbose": -1}
+        return lightgbm.LGBMRanker(**(quiet | options))
+    catboost = pytest.importorskip("catboost")
+    quiet = {"iterations": 5, "thread_count": 1, "allow_writing_files": False}
+    return catboost.CatBoostRanker(**(quiet | options))
+
+
+def train_natively(ranker, library, X, y):
+    """Train on rows sorted by query, with the library's own argument."""
+    codes = np.repeat(np.arange(N_QUERIES), PER_QUERY)
+    if library == "xgboost":
+        return ranker.fit(X, y, qid=codes)
+    if library == "lightgbm":
+        return ranker.fit(X, y, group=np.full(N_QUERIES, PER_QUERY))
+    return ranker.fit(X, y, group_id=codes, verbose=False)
+
+
+def raw(model, library):
+    """Return the library's own object of a trained ranker."""
+    if library == "xgboost":
+        return model.get_booster()
+    return model.booster_ if library == "lightgbm" else model
