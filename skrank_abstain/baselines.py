@@ -68,7 +68,7 @@ def entropy_abstention(
     proba : array-like of shape (n_pairs, 3)
         Probabilities of the pairs to decide.
     coverage : float
-        Target share of accepted pairs, in (0, 1].
+        Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
         The order statistic, or numpy's linear interpolation.
 
@@ -96,15 +96,17 @@ def entropy_abstention(
     """
     check_fraction(coverage, "coverage", include_one=True)
     check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
-    calibration = entropy(calibration_proba)
+    calibration, entropies = entropy(calibration_proba), entropy(proba)
     if calibration.size == 0:
         raise ValueError("calibration_proba must have at least one pair, got none.")
+    if coverage == 1:
+        return np.ones(entropies.shape[0], dtype=bool)
     if quantile == "linear":
         threshold = np.quantile(calibration, coverage)
     else:
         rank = order_statistic_rank(coverage, calibration.size)
         threshold = np.partition(calibration, rank - 1)[rank - 1]
-    accepted: BoolArray = entropy(proba) <= threshold + 1e-12
+    accepted: BoolArray = entropies <= threshold + 1e-12
     return accepted
 
 

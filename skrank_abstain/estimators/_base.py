@@ -10,38 +10,29 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
-from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
-    check_fraction,
     check_loss,
     check_relevance,
     check_sample_weight,
 )
-from skrank_abstain.estimators._items import Items, check_columns, take_items
-from skrank_abstain.estimators._splitting import split_for_calibration
+from skrank_abstain.estimators._items import Items, take_items
+from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import (
     PairDecisions,
     Queries,
     enumerate_pairs,
-    group_queries,
     iter_query_blocks,
     pair_labels,
     within_query_pairs,
 )
-from skrank_abstain.scorers import (
-    fit_ranker,
-    freeze,
-    is_fitted,
-    resolve_model,
-    score_items,
-)
+from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import DistanceRegion, RiskCurve
 from skrank_abstain.tie_models import (
     DifferenceModel,
@@ -52,16 +43,13 @@ from skrank_abstain.tie_models import (
 _EPS = float(np.finfo(np.float64).eps)
 
 
-class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
+class SelectiveRanker(RankerWrapper):
     """Base of the rankers that abstain on pairs of risk above a threshold.
 
     Data flows one way: items are scored, scores become pair probabilities, these
     become a conditional risk, calibration risks become a threshold, and the threshold
     decides pairs. A subclass supplies the step from calibration risks to threshold.
     """
-
-    __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    __metadata_request__score = {"qid": True}  # noqa: RUF012
 
     def __init__(
         self,
@@ -143,48 +131,6 @@ class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
             )
         return self
 
-    def _fit_estimator(
-        self, items: Items, y: FloatArray, seed: int
-    ) -> tuple[Items, FloatArray]:
-        """Set ``estimator_``, and return what is left to calibrate on."""
-        model = resolve_model(self.estimator)
-        self.prefit_ = self._is_prefit(model)
-        if self.prefit_:
-            self.estimator_ = model
-            return items, y
-        check_fraction(self.calibration_size, "calibration_size")
-        train, calibration = split_for_calibration(
-            items.queries, self.calibration_size, seed
-        )
-        self.estimator_ = fit_ranker(
-            model,
-            _safe_indexing(items.X, train),
-            y[train],
-            group_queries(items.queries.codes[train], train.size),
-            relevance_bins=self.relevance_bins,
-        )
-        rest = Items(
-            _safe_indexing(items.X, calibration),
-            group_queries(items.queries.codes[calibration], calibration.size),
-            items.has_qid,
-        )
-        return rest, y[calibration]
-
-    def _is_prefit(self, model: Any) -> bool:
-        if isinstance(self.prefit, bool | np.bool_):
-            if self.prefit and not is_fitted(model):
-                raise NotFittedError(
-                    f"prefit=True needs a fitted estimator, got {model!r}, which is "
-                    "not fitted. If it was fitted once, it lost its fit when it was "
-                    "cloned: wrap it in sklearn.frozen.FrozenEstimator."
-                )
-            return bool(self.prefit)
-        if self.prefit != "auto":
-            raise ValueError(
-                f"prefit must be 'auto', True or False, got {self.prefit!r}."
-            )
-        return is_fitted(model)
-
     def _calibrate(self, tie_model: Any, items: Items, y: FloatArray) -> None:
         queries = items.queries
         scores = score_items(self.estimator_, items.X)
@@ -229,38 +175,6 @@ class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
         other._check_rule()
         other._set_threshold()
         return other
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions about pairs come from
-            ``predict_pairs``.
-        """
-        check_is_fitted(self, "threshold_")
-        if self.qid_col is None:
-            return score_items(self.estimator_, check_columns(self, X, reset=False))
-        return self._score_items(X, None)[0]
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return self.predict(X)
 
     def predict_pairs(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -421,19 +335,6 @@ class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
             return float("nan")
         return correct / accepted
 
-    def _score_items(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, Queries]:
-        check_is_fitted(self, "threshold_")
-        items = take_items(self, X, qid, self.qid_col, reset=False)
-        if needs_qid and self._fitted_with_qid and not items.has_qid:
-            raise ValueError(
-                "qid= must be given to score, since fit got one: without it rows of "
-                "different queries would be compared. Pass qid=, request it through "
-                "metadata routing, or name a column of X with qid_col=."
-            )
-        return score_items(self.estimator_, items.X), items.queries
-
     def _iter_decisions(
         self, scores: FloatArray, queries: Queries
     ) -> Iterator[PairDecisions]:
@@ -457,54 +358,3 @@ class SelectiveRanker(MetaEstimatorMixin, BaseEstimator):
             risk=risk,
             proba=proba,
         )
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters of this estimator or of the wrapped one.
-
-        Parameters
-        ----------
-        **params : dict
-            Names and values; ``estimator__<name>`` reaches the wrapped ranker.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        ValueError
-            If a parameter of a fitted ranker is set that would not be refitted.
-        """
-        inner = [name for name in params if name.startswith("estimator__")]
-        prefit = params.get("prefit", self.prefit)
-        model = params.get("estimator", self.estimator)
-        if inner and prefit is not False and is_fitted(model):
-            raise ValueError(
-                f"{inner[0]} must not be set on a fitted estimator that is used as it "
-                "is: the change would have no effect. Pass prefit=False to refit it."
-            )
-        super().set_params(**params)
-        return self
-
-    def __sklearn_clone__(self) -> Self:
-        # A fitted model stays fitted: clone() would throw its fit away.
-        params = self.get_params(deep=False)
-        model = params.pop("estimator")
-        keep = self.prefit is not False and is_fitted(model)
-        cloned = type(self)(
-            freeze(model) if keep else clone(model, safe=False),
-            **{name: clone(value, safe=False) for name, value in params.items()},
-        )
-        if hasattr(self, "_metadata_request"):
-            cloned._metadata_request = copy.deepcopy(self._metadata_request)
-        return cloned
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        try:
-            tags.input_tags = copy.deepcopy(get_tags(self.estimator).input_tags)
-        except (AttributeError, TypeError):
-            # A raw booster: all three libraries take missing values.
-            tags.input_tags.allow_nan = True
-        return tags

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skrank_abstain.pairs import Queries, group_queries
@@ -78,6 +79,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     if not hasattr(X, "shape"):
         X = np.asarray(X)
+    if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
+        X = csr_array(X)  # the other formats have no rows to select
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "

@@ -101,18 +101,25 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
             stacklevel=5,
         )
         pairs = _with_half_pairs(pairs)
-    if np.sum(pairs.weight * pairs.outcome * pairs.distance) <= 0:
+    elif _agreement(pairs) <= 0:
         warnings.warn(
             "The scores do not agree with relevance on the calibration pairs: higher "
             "scores are not preferred more often. Check the orientation of the "
             "scores; the fitted probabilities hardly depend on them.",
             stacklevel=5,
         )
+    if _agreement(pairs) > 0:
+        scale, margin = _fit(link, pairs, None)
+    else:
+        # The best scale is not positive: take one that barely orders the pairs.
         scale = _FLATTEST / float(pairs.distance.max())
         margin = _fit(link, pairs, np.log(scale))[1]
-    else:
-        scale, margin = _fit(link, pairs, None)
     return scale / unit, margin
+
+
+def _agreement(pairs: PairOutcomes) -> float:
+    """Slope of the likelihood in the scale at zero, up to a positive factor."""
+    return float(np.sum(pairs.weight * pairs.outcome * pairs.distance))
 
 
 def _fit(
@@ -152,7 +159,8 @@ def _fit(
             jac=True,
             hess=hessian,
             method="trust-exact",
-            options={"gtol": 1e-11, "maxiter": 500},
+            # Both parameters are logarithms: a step of 4 is a factor of 55.
+            options={"gtol": 1e-11, "maxiter": 500, "max_trust_radius": 4.0},
         ).x
     return float(np.exp(start[0])), float(np.exp(start[1])) if n_tied > 0 else 0.0
 

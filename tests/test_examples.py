@@ -1,0 +1,113 @@
+"""Every example runs, and says what it is meant to say."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+DATA = Path(os.environ.get("SKRANK_DATA", ROOT.parent / "shared" / "data"))
+mpl.use("Agg")
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(
+        name, ROOT / "examples" / f"{name}.py"
+    )
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_quickstart(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["quickstart.py", "--out", str(tmp_path)])
+    table = np.array(load("quickstart").main())
+    asked, decided, accuracy = table.T
+    # 780 pairs of ten later days: the coverage is within sampling error.
+    assert np.abs(decided - asked).max() < 0.1
+    assert accuracy[-1] > accuracy[0] + 0.1
+    assert (tmp_path / "quickstart.png").stat().st_size > 10_000
+    assert "or patient" in capsys.readouterr().out
+
+
+def write_fold(folder, n_queries, seed):
+    from sklearn.datasets import dump_svmlight_file
+
+    from skrank_abstain.datasets import make_ranking
+
+    folder.mkdir(parents=True)
+    for k, name in enumerate(("train", "vali", "test")):
+        part = make_ranking(n_queries=n_queries, random_state=seed + k)
+        dump_svmlight_file(
+            part.data,
+            part.target,
+            str(folder / f"{name}.txt"),
+            zero_based=False,
+            query_id=part.qid,
+        )
+
+
+@pytest.mark.parametrize("ranker", ["xgboost", "lightgbm", "catboost"])
+def test_reproduce_paper_runs_on_any_folds(ranker, tmp_path, capsys):
+    pytest.importorskip(ranker)
+    for fold in (1, 2):
+        write_fold(tmp_path / "toy" / f"Fold{fold}", 20, 10 * fold)
+    rows = load("reproduce_paper").main(
+        [
+            *("--data", str(tmp_path / "toy"), "--ranker", ranker),
+            *("--coverages", "1", "0.6", "--tie-models", "bt-counts", "bt-ml"),
+            *("--out", str(tmp_path / "out")),
+        ]
+    )
+    assert len(rows) == 2 * 2 * 2 * 3
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".csv", ".png"}
+    full = [row for row in rows if row["target"] == 1]
+    assert all(row["coverage"] == 1 for row in full)
+    assert "bt-ml entropy" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "OHSUMED").exists(), reason="needs OHSUMED")
+@pytest.mark.parametrize(
+    ("collection", "expected"),
+    [
+        # Independently measured with numpy; agreement within 0.01 is asked for.
+        (
+            "OHSUMED",
+            {"bt-counts": (0.510, 0.515, 0.499), "bt-ml": (0.585, 0.603, 0.609)},
+        ),
+        (
+            "MQ2008",
+            {"bt-counts": (0.563, 0.573, 0.552), "bt-ml": (0.743, 0.769, 0.776)},
+        ),
+    ],
+)
+def test_reproduce_paper_agrees_with_an_independent_prototype(
+    collection, expected, tmp_path
+):
+    pytest.importorskip("xgboost")
+    rows = load("reproduce_paper").main(
+        [
+            *("--data", str(DATA / collection), "--coverages", "1", "0.7", "0.5"),
+            *("--tie-models", "bt-counts", "bt-ml", "--out", str(tmp_path)),
+        ]
+    )
+    for name, values in expected.items():
+        for target, value in zip((1, 0.7, 0.5), values, strict=True):
+            folds = [
+                row
+                for row in rows
+                if (row["tie_model"], row["rule"], row["target"])
+                == (name, "risk", target)
+            ]
+            assert len(folds) == 5
+            assert np.mean([row["accuracy"] for row in folds]) == pytest.approx(
+                value, abs=0.01
+            )
+            assert np.mean([row["coverage"] for row in folds]) == pytest.approx(
+                target, abs=0.01
+            )

@@ -1,0 +1,60 @@
+"""Packaging: one place for every setting, and commands that stay true."""
+
+import configparser
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def setup_cfg_tools():
+    parser = configparser.ConfigParser()
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return {re.split(r"[-:]", section)[0] for section in parser.sections()}
+
+
+def test_no_tool_is_configured_twice():
+    assert not set(PYPROJECT["tool"]) & setup_cfg_tools()
+
+
+def test_setup_cfg_holds_static_analysis_only():
+    assert setup_cfg_tools() <= {"mypy", "coverage", "codespell"}
+
+
+def readme_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    return re.findall(r"^    (python3 -m venv .*)$", text, flags=re.MULTILINE)
+
+
+def test_the_readme_gives_exactly_two_commands():
+    commands = readme_commands()
+    assert len(commands) == 2
+    assert commands[0].endswith("examples/quickstart.py")
+    assert commands[1].endswith("-m pytest")
+
+
+def test_ci_runs_the_readmes_test_command():
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    steps = [step.strip() for step in readme_commands()[1].split("&&")]
+    for step in steps:
+        assert step in ci, f".ci/run lacks: {step}"
+
+
+def test_import_needs_no_booster_and_no_plotting_library():
+    code = (
+        "import sys, skrank_abstain\n"
+        "names = ['xgboost', 'lightgbm', 'catboost', 'matplotlib', 'polars']\n"
+        "print([name for name in names if name in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "[]"
+
+
+def test_the_package_is_typed():
+    assert (ROOT / "skrank_abstain" / "py.typed").exists()
