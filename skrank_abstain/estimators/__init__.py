@@ -1,5 +1,6 @@
 """Estimators: thin scikit-learn shells around the numeric core."""
 
 from skrank_abstain.estimators._baltor import BALToR
+from skrank_abstain.estimators._cost import CostAbstainer
 
-__all__ = ["BALToR"]
+__all__ = ["BALToR", "CostAbstainer"]

@@ -166,6 +166,9 @@ default="bradley_terry"
                 "quantile='linear': an interpolated threshold has no pairs on it."
             )
 
+    def _rule_in_words(self) -> str:
+        return f"the {self.coverage:g} quantile of the calibration risks"
+
     def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
         return select_coverage(
             curve,

@@ -23,6 +23,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain.estimators._items import Items, take_items
+from skrank_abstain.estimators._report import QueryTotals, write_report
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -314,17 +315,8 @@ class SelectiveRanker(RankerWrapper):
             If no pair is accepted.
         """
         scores, queries = self._score_items(X, qid, needs_qid=True)
-        relevance = check_relevance(y, queries.n_items)
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        correct = accepted = 0.0
-        for start, stop in iter_query_blocks(queries):
-            left, right = enumerate_pairs(queries, start, stop)
-            mass = self._region.weight(np.abs(scores[left] - scores[right]))
-            if weight is not None:
-                mass *= weight[left] * weight[right]
-            label = self._decide(scores, queries, left, right).label
-            correct += float(mass @ (label == pair_labels(relevance, left, right)))
-            accepted += float(mass.sum())
+        totals = self._totals(scores, y, queries, sample_weight)
+        accepted = totals.accepted.sum()
         if accepted == 0:
             warnings.warn(
                 "The selective accuracy is undefined and set to NaN: no pair is "
@@ -333,7 +325,66 @@ class SelectiveRanker(RankerWrapper):
                 stacklevel=2,
             )
             return float("nan")
-        return correct / accepted
+        return float(totals.correct.sum() / accepted)
+
+    def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+
+        Returns
+        -------
+        report : str
+            Markdown. Intervals are over queries, since the pairs of one query are
+            dependent.
+        """
+        scores, queries = self._score_items(X, qid, needs_qid=True)
+        return write_report(self, self._totals(scores, y, queries, None), queries)
+
+    @abstractmethod
+    def _rule_in_words(self) -> str:
+        """Say how the threshold came about."""
+
+    def _totals(
+        self,
+        scores: FloatArray,
+        y: ArrayLike,
+        queries: Queries,
+        sample_weight: ArrayLike | None,
+    ) -> QueryTotals:
+        """Add up what happens to the pairs of each query.
+
+        Pairs on a randomised boundary count with their probability of acceptance.
+        """
+        relevance = check_relevance(y, queries.n_items)
+        weight = check_sample_weight(sample_weight, queries.n_items)
+        totals = np.zeros((5, queries.n_queries))
+        for start, stop in iter_query_blocks(queries):
+            left, right = enumerate_pairs(queries, start, stop)
+            mass = np.ones(left.size)
+            if weight is not None:
+                mass = weight[left] * weight[right]
+            accepted = mass * self._region.weight(np.abs(scores[left] - scores[right]))
+            truth = pair_labels(relevance, left, right)
+            right_label = self._decide(scores, queries, left, right).label == truth
+            columns = (
+                mass,
+                accepted,
+                accepted * right_label,
+                mass * right_label,
+                mass * (truth == 0),
+            )
+            for row, column in zip(totals, columns, strict=True):
+                row += np.bincount(
+                    queries.codes[left], weights=column, minlength=queries.n_queries
+                )
+        return QueryTotals(*totals)
 
     def _iter_decisions(
         self, scores: FloatArray, queries: Queries

@@ -59,7 +59,7 @@ def fit_scores(scores, y, qid=None, **options):
     )
 
 
-# --- the flow -------------------------------------------------------------------
+# --- the flow ----------------------------------------------------------------------
 
 
 def test_methods_agree_with_each_other(ranker, test):
@@ -185,7 +185,7 @@ def test_given_pairs_are_decided_like_all_pairs(ranker, test):
     np.testing.assert_array_equal(turned.accepted, part.accepted)
 
 
-# --- what a decision depends on ---------------------------------------------------
+# --- what a decision depends on ----------------------------------------------------
 
 
 @pytest.mark.parametrize("boundary", ["accept", "randomize"])
@@ -303,7 +303,7 @@ def test_equal_scores_are_ties_of_the_most_probable_risk():
     assert decisions.risk[0] == pytest.approx(1 - decisions.proba[0, 0])
 
 
-# --- boundary -----------------------------------------------------------------------
+# --- boundary ----------------------------------------------------------------------
 
 
 def test_randomised_boundary_meets_the_coverage_exactly():
@@ -343,7 +343,7 @@ def test_randomised_draws_are_seeded_and_about_right():
     assert y.size == 3000
 
 
-# --- queries ---------------------------------------------------------------------------
+# --- queries -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_scoring_without_the_qid_that_fit_had_is_an_error(ranker, test):
         ranker.score(test.data, test.target)
 
 
-# --- prefit ----------------------------------------------------------------------------
+# --- prefit ------------------------------------------------------------------------
 
 
 def test_an_unfitted_ranker_is_trained_on_other_queries(train):
@@ -469,7 +469,7 @@ def test_set_params_after_fit_changes_no_decision(ranker, test):
     np.testing.assert_array_equal(changed.abstain(test.data, qid=test.qid), before)
 
 
-# --- query column and frames --------------------------------------------------------------
+# --- query column and frames -------------------------------------------------------
 
 
 @pytest.fixture
@@ -551,7 +551,7 @@ def test_named_columns_are_put_in_order(frame, train, make):
         ranker.predict(X[list(X.columns)[1:]])
 
 
-# --- losses and tie models -------------------------------------------------------------
+# --- losses and tie models ---------------------------------------------------------
 
 
 def test_a_cost_matrix_changes_labels_and_risks(train, test):
@@ -598,7 +598,7 @@ def test_no_ties_and_only_ties_are_data(train):
     assert (decisions.label == 0).mean() > 0.9
 
 
-# --- bad input ----------------------------------------------------------------------------
+# --- bad input ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

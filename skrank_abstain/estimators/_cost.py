@@ -1,0 +1,146 @@
+"""CostAbstainer: abstention at a price."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from skrank_abstain.estimators._base import SelectiveRanker
+from skrank_abstain.selection import DistanceRegion, RiskCurve, select_risk
+
+
+class CostAbstainer(SelectiveRanker):
+    """Ranker that hands a pair to a person where its risk exceeds the price of asking.
+
+    Chow's rule [1]_ on the plug-in risk: a pair is accepted when its conditional risk
+    is at most ``cost``. If the probabilities are right, this minimises the expected
+    loss plus ``cost`` times the share of abstained pairs.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted or unfitted ranker: see :class:`BALToR`.
+    cost : float, default=0.2
+        Price of one abstention, in the units of ``loss``; non-negative.
+    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel, \
+default="bradley_terry"
+        How scores become probabilities.
+    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+        Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
+        +1. Zero diagonal, non-negative, mirror-symmetric.
+    prefit : {"auto", True, False}, default="auto"
+        Whether ``estimator`` is used as it is: see :class:`BALToR`.
+    calibration_size : float, default=0.25
+        Share of the queries set aside to calibrate on.
+    relevance_bins : int, default=None
+        Quantile bins of ``y`` for training a booster.
+    qid_col : str or int, default=None
+        Column of X that holds the query, instead of ``qid=``.
+    random_state : int, RandomState instance or None, default=None
+        Splits the queries.
+    verbose : int, default=0
+        1 prints a line per fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted ranker.
+    tie_model_ : TieModel
+        The fitted tie model.
+    threshold_ : float
+        ``cost``.
+    coverage_ : float
+        Share of calibration pairs accepted: the coverage that this cost buys.
+    prefit_ : bool
+        Whether the ranker was used as it was.
+    n_queries_, n_pairs_ : int
+        Queries and pairs calibrated on.
+
+    See Also
+    --------
+    BALToR : The same with a budget instead of a price.
+
+    Notes
+    -----
+    Budget and price are two names for one threshold: ``BALToR`` at coverage ``c`` with
+    ``threshold_`` t decides like ``CostAbstainer(cost=t)``, and ``CostAbstainer`` at
+    cost t decides like ``BALToR`` at the coverage ``coverage_``, up to calibration
+    pairs of equal risk. So ``at_cost(t).coverage_`` is the coverage of a cost and
+    ``at_coverage(c).threshold_`` the cost of a coverage (the equivalence of [2]_).
+
+    References
+    ----------
+    .. [1] Chow (1970). "On Optimum Recognition Error and Reject Tradeoff". IEEE
+       Transactions on Information Theory 16.
+    .. [2] Franc, Prusa and Voracek (2023). "Optimal Strategies for Reject Option
+       Classifiers". Journal of Machine Learning Research 24(11).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import CostAbstainer
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> train = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = CostAbstainer(Ridge(), cost=0.4, random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
+    >>> ranker.at_cost(0.2).coverage_ < ranker.coverage_
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        cost: float = 0.2,
+        tie_model: Any = "bradley_terry",
+        loss: Any = "zero_one",
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        relevance_bins: int | None = None,
+        qid_col: str | int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            estimator,
+            tie_model=tie_model,
+            loss=loss,
+            prefit=prefit,
+            calibration_size=calibration_size,
+            relevance_bins=relevance_bins,
+            qid_col=qid_col,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.cost = cost
+
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy with another price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, non-negative.
+
+        Returns
+        -------
+        ranker : CostAbstainer
+            Shares the fitted model and the calibration scores; nothing is rescored.
+        """
+        return self._with(cost=cost)
+
+    def _check_rule(self) -> None:
+        if isinstance(self.cost, bool | np.bool_) or not isinstance(self.cost, Real):
+            raise TypeError(f"cost must be a non-negative number, got {self.cost!r}.")
+        if not 0 <= self.cost < np.inf:
+            raise ValueError(
+                f"cost must be non-negative and finite, got {self.cost!r}."
+            )
+
+    def _rule_in_words(self) -> str:
+        return "the price of one abstention"
+
+    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
+        return select_risk(curve, float(self.cost), tolerance=tolerance)

@@ -1,0 +1,100 @@
+"""CostAbstainer, and its equivalence with a budget."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain.datasets import make_ranking
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=50, n_items=(1, 15), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return Ridge().fit(data.data, data.target)
+
+
+def fit(estimator, data):
+    return estimator.fit(data.data, data.target, qid=data.qid)
+
+
+def test_accepts_what_costs_less_than_asking(model, data):
+    ranker = fit(CostAbstainer(model, cost=0.35), data)
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
+    clear = np.abs(decisions.risk - 0.35) > 1e-12
+    np.testing.assert_array_equal(
+        decisions.accepted[clear], (decisions.risk <= 0.35)[clear]
+    )
+    assert ranker.threshold_ == 0.35
+    assert ranker.coverage_ == decisions.coverage
+
+
+@pytest.mark.parametrize("coverage", [0.1, 0.5, 0.9])
+def test_a_budget_is_the_price_at_its_threshold(coverage, model, data):
+    budget = fit(BALToR(model, coverage=coverage), data)
+    price = fit(CostAbstainer(model, cost=budget.threshold_), data)
+    assert price.coverage_ == budget.coverage_
+    np.testing.assert_array_equal(
+        price.abstain(data.data, qid=data.qid), budget.abstain(data.data, qid=data.qid)
+    )
+    back = budget.at_coverage(price.coverage_)
+    assert back.threshold_ == pytest.approx(budget.threshold_, rel=1e-12)
+
+
+def test_the_plug_in_rule_minimises_estimated_loss_plus_cost(model, data):
+    ranker = fit(CostAbstainer(model, cost=0.3), data)
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
+
+    def total(threshold):
+        return np.where(decisions.risk <= threshold, decisions.risk, 0.3).mean()
+
+    grid = np.quantile(decisions.risk, np.linspace(0, 1, 200))
+    assert total(0.3) <= min(map(total, grid)) + 1e-12
+
+
+def test_at_cost_is_monotone_and_leaves_the_original_alone(model, data):
+    ranker = fit(CostAbstainer(model), data)
+    coverages = [ranker.at_cost(c).coverage_ for c in np.linspace(0, 1, 30)]
+    assert (np.diff(coverages) >= 0).all()
+    assert coverages[0] < 0.05
+    assert coverages[-1] == 1
+    assert ranker.cost == 0.2
+
+
+@pytest.mark.parametrize(
+    ("cost", "error"),
+    [(-0.1, ValueError), (np.inf, ValueError), (np.nan, ValueError), ("x", TypeError)],
+)
+def test_bad_cost(cost, error, data):
+    with pytest.raises(error, match=r"cost must be .*got"):
+        fit(CostAbstainer(Ridge(), cost=cost), data)
+
+
+def test_report_reads_like_a_page(model, data):
+    ranker = fit(CostAbstainer(model, cost=0.35), data)
+    page = ranker.report(data.data, data.target, qid=data.qid)
+    score = ranker.score(data.data, data.target, qid=data.qid)
+    assert page.startswith("# CostAbstainer: report\n")
+    assert f"| selective accuracy: decided pairs right | {score:.4f} |" in page
+    assert "used as it was given" in page
+    assert "BradleyTerry(), scale_ = " in page
+    assert "price of one abstention" in page
+    assert "queries, not pairs, as the sample" in page
+
+
+def test_report_needs_the_qid_that_fit_had(model, data):
+    ranker = fit(BALToR(model), data)
+    with pytest.raises(ValueError, match="qid= must be given"):
+        ranker.report(data.data, data.target)
+
+
+def test_report_of_one_query_has_no_intervals(model, data):
+    rows = data.qid == np.argmax(np.bincount(data.qid))
+    page = fit(BALToR(model), data).report(
+        data.data[rows], data.target[rows], qid="today"
+    )
+    assert "| undefined |" in page
