@@ -212,15 +212,18 @@ def plot_lines(table: list[Row], measure: str, title: str) -> Any:
                 np.array([r[key] for r in rows])
                 for key in ("target", measure, f"{measure}_sd")
             )
+            if measure == "coverage":
+                mean = mean - target
             colour = COLOURS[rule]
             panel.plot(target, mean, marker="o", ms=3, color=colour, label=rule)
             panel.fill_between(
                 target, mean - sd, mean + sd, color=colour, alpha=0.15, lw=0
             )
         if measure == "coverage":
-            panel.plot(target, target, color="black", lw=0.8, ls=":", label="target")
+            panel.axhline(0, color="black", lw=0.8, ls=":")
     figure.legend(*panel.get_legend_handles_labels(), loc="outside right center")
-    next(iter(panels.values())).set_ylabel(measure)
+    label = "coverage minus target" if measure == "coverage" else measure
+    next(iter(panels.values())).set_ylabel(label)
     return figure
 
 
