@@ -1,0 +1,157 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import items, qids
+
+from skrank_abstain.pairs import (
+    check_pairs,
+    enumerate_pairs,
+    group_queries,
+    iter_query_blocks,
+    pair_labels,
+    within_query_pairs,
+)
+
+
+def as_tuples(left, right):
+    return list(zip(left.tolist(), right.tolist(), strict=True))
+
+
+@given(st.data(), st.integers(1, 12))
+def test_pairs_are_those_of_the_definition_in_canonical_order(data, n):
+    qid = data.draw(qids(n))
+    queries = group_queries(qid, n)
+    left, right = enumerate_pairs(queries)
+    assert as_tuples(left, right) == reference.pairs(list(qid))
+    assert left.dtype == right.dtype == np.int64
+    assert queries.n_pairs == left.size
+
+
+@given(st.data(), st.integers(1, 12))
+def test_queries_partition_the_items(data, n):
+    qid = data.draw(qids(n))
+    queries = group_queries(qid, n)
+    assert queries.n_items == n
+    assert queries.n_queries == len(queries.values) == len({*qid})
+    for q in range(queries.n_queries):
+        rows = queries.rows(q)
+        assert rows.tolist() == [i for i in range(n) if qid[i] == queries.values[q]]
+        assert queries.sizes[q] == rows.size
+        assert queries.pair_counts[q] == rows.size * (rows.size - 1) // 2
+        assert (queries.codes[rows] == q).all()
+
+
+@pytest.mark.parametrize("qid", [None, 4, "query"])
+def test_without_identifiers_all_items_are_one_query(qid):
+    queries = group_queries(qid, 3)
+    assert as_tuples(*enumerate_pairs(queries)) == [(0, 1), (0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("frame", [pd.Series, pl.Series, list, np.array])
+def test_containers_make_no_difference(frame):
+    queries = group_queries(frame(["b", "a", "b", "a", "c"]), 5)
+    assert as_tuples(*enumerate_pairs(queries)) == [(0, 2), (1, 3)]
+    assert queries.sizes.tolist() == [2, 2, 1]
+
+
+@pytest.mark.parametrize(("qid", "n"), [([], 0), (None, 0), (None, 1), ([3, 1, 2], 3)])
+def test_no_pairs(qid, n):
+    queries = group_queries(qid, n)
+    left, right = enumerate_pairs(queries)
+    assert left.shape == right.shape == (0,)
+    assert left.dtype == right.dtype == np.int64
+    assert queries.n_pairs == 0
+
+
+@given(st.data(), st.integers(1, 15), st.integers(0, 20))
+def test_blocks_cover_every_query_once_and_stay_small(data, n, max_pairs):
+    queries = group_queries(data.draw(qids(n)), n)
+    blocks = list(iter_query_blocks(queries, max_pairs))
+    assert [q for start, stop in blocks for q in range(start, stop)] == list(
+        range(queries.n_queries)
+    )
+    for start, stop in blocks:
+        assert stop == start + 1 or queries.pair_counts[start:stop].sum() <= max_pairs
+    joined = [pair for b in blocks for pair in as_tuples(*enumerate_pairs(queries, *b))]
+    assert joined == as_tuples(*enumerate_pairs(queries))
+
+
+def test_blocks_are_as_large_as_they_may_be():
+    # Queries of 3, 1, 3, 2, 3 items have 3, 0, 3, 1, 3 pairs.
+    queries = group_queries(np.repeat(range(5), [3, 1, 3, 2, 3]), 12)
+    assert list(iter_query_blocks(queries, 6)) == [(0, 3), (3, 5)]
+    assert list(iter_query_blocks(group_queries([], 0), 6)) == []
+
+
+@given(items())
+def test_labels_are_the_signs_of_the_differences(data):
+    left, right = enumerate_pairs(group_queries(data.qid, data.y.size))
+    expected = [
+        reference.label(int(data.y[i]) - int(data.y[j]))
+        for i, j in as_tuples(left, right)
+    ]
+    labels = pair_labels(data.y, left, right)
+    assert labels.tolist() == expected
+    assert labels.dtype == np.int64
+    assert pair_labels(data.y, right, left).tolist() == [-e for e in expected]
+
+
+def test_labels_come_from_the_raw_relevance():
+    one, two = np.array([0]), np.array([1])
+    assert pair_labels(np.array([0, 255], dtype=np.uint8), one, two).tolist() == [-1]
+    assert pair_labels([5e-324, 0.0], one, two).tolist() == [1]
+    assert pair_labels([-0.0, 0.0], one, two).tolist() == [0]
+    with pytest.raises(ValueError, match="y must be finite, got NaN"):
+        pair_labels([np.nan, 0.0], one, two)
+
+
+class TestCheckPairs:
+    queries = group_queries(["b", "a", "b", "a"], 4)
+
+    @pytest.mark.parametrize("dtype", [np.int32, np.uint8, np.int64])
+    def test_keeps_order_and_orientation(self, dtype):
+        left, right = check_pairs(np.array([[2, 0], [1, 3]], dtype), self.queries)
+        assert as_tuples(left, right) == [(2, 0), (1, 3)]
+        assert left.dtype == right.dtype == np.int64
+
+    @pytest.mark.parametrize("pairs", [[], np.empty((0, 2)), np.empty((0, 2), int)])
+    def test_accepts_no_pairs(self, pairs):
+        left, right = check_pairs(pairs, self.queries)
+        assert left.shape == right.shape == (0,)
+
+    @pytest.mark.parametrize(
+        ("pairs", "exception", "message"),
+        [
+            ([0, 2], ValueError, r"pairs must be of shape \(n_pairs, 2\).*got \(2,\)"),
+            ([[0, 2, 1]], ValueError, r"pairs must be of shape .*got \(1, 3\)"),
+            ([[[0, 2]]], ValueError, r"pairs must be of shape .*got \(1, 1, 2\)"),
+            (3, ValueError, r"pairs must be of shape .*got \(\)"),
+            ([[0.0, 2.0]], TypeError, r"pairs must hold integers, got dtype float64"),
+            ([[False, True]], TypeError, r"pairs must hold integers, got dtype bool"),
+            ([["a", "b"]], TypeError, r"pairs must hold integers, got dtype"),
+            (
+                [[0, 2], [1, 4]],
+                ValueError,
+                r"rows from 0 to 3, got \(1, 4\) at position 1 and 1 such pairs in all",
+            ),
+            ([[-1, 1]], ValueError, r"rows from 0 to 3, got \(-1, 1\) at position 0"),
+            ([[2, 2]], ValueError, r"two different rows, got \(2, 2\)"),
+            (
+                [[0, 1], [2, 3]],
+                ValueError,
+                r"two rows of the same query, got \(0, 1\) .* 2 such pairs in all",
+            ),
+            (np.array([[0, 2**64 - 1]], np.uint64), ValueError, r"rows from 0 to 3"),
+        ],
+    )
+    def test_refuses(self, pairs, exception, message):
+        with pytest.raises(exception, match=message):
+            check_pairs(pairs, self.queries)
+
+    def test_given_pairs_or_all(self):
+        assert as_tuples(*within_query_pairs(self.queries, [[3, 1]])) == [(3, 1)]
+        assert as_tuples(*within_query_pairs(self.queries, None)) == [(0, 2), (1, 3)]

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import kstest, spearmanr
+
+from skrank_abstain.selection._boundary import unordered_uniform
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def draw(seed, left, right):
+    return unordered_uniform(seed, np.array(left, float), np.array(right, float))
+
+
+@given(seeds, finite, finite)
+def test_in_the_unit_interval_and_the_same_from_both_sides(seed, a, b):
+    one, other = draw(seed, [a, b], [b, a])
+    assert one == other
+    assert 0 <= one < 1
+
+
+@given(seeds, finite)
+def test_the_sign_of_zero_does_not_matter(seed, a):
+    assert draw(seed, [0.0], [a]) == draw(seed, [-0.0], [a])
+    assert draw(seed, [a], [0.0]) == draw(seed, [a], [-0.0])
+
+
+@given(seeds, st.lists(st.tuples(finite, finite), min_size=1, max_size=10))
+def test_a_draw_depends_on_nothing_but_its_own_pair(seed, pairs):
+    left, right = np.array(pairs).T
+    together = draw(seed, left, right)
+    alone = [draw(seed, [a], [b])[0] for a, b in pairs]
+    np.testing.assert_array_equal(together, alone)
+    np.testing.assert_array_equal(draw(seed, left[::-1], right[::-1]), together[::-1])
+
+
+def normal_scores(n):
+    return np.random.default_rng(0).normal(size=(2, n))
+
+
+def grid_scores(n):
+    left, right = np.triu_indices(int(np.sqrt(2 * n)), 1)
+    return left.astype(float), right.astype(float)
+
+
+def on_one_cut(n):
+    # What is drawn in practice: pairs of one and the same difference.
+    high = np.arange(n) / 8
+    return high, high - 1.0
+
+
+def close_by(n):
+    # Neighbouring floats differ in their last bits only.
+    high = 1 + np.arange(n) * np.finfo(float).eps
+    return high, np.ones(n)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1])
+@pytest.mark.parametrize("scores", [normal_scores, grid_scores, on_one_cut, close_by])
+def test_uniform(scores, seed):
+    left, right = scores(20_000)
+    u = unordered_uniform(seed, left, right)
+    assert np.unique(u).size == u.size
+    # Twelve tests with fixed seeds; by chance one in eighty would be below 0.001.
+    assert kstest(u, "uniform").pvalue > 1e-3
+    # Neither do neighbours in a list go together.
+    assert spearmanr(u[1:], u[:-1]).pvalue > 1e-3
+
+
+def test_seeds_are_unrelated():
+    left, right = normal_scores(20_000)
+    one, other = (unordered_uniform(seed, left, right) for seed in (0, 1))
+    assert (one != other).all()
+    assert spearmanr(one, other).pvalue > 1e-3
+
+
+def test_no_pairs():
+    assert draw(0, [], []).shape == (0,)
+
+
+def test_values_do_not_change_between_versions():
+    # Decisions that were published must be repeatable: SplitMix64 of 0, then of the
+    # bits of 0.0 and of 1.0, computed with Python's integers.
+    def mix(z):
+        z = (z + 0x9E3779B97F4A7C15) % 2**64
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+        return z ^ (z >> 31)
+
+    assert mix(0) == 0xE220A8397B1DCDAF  # the first output of SplitMix64, seed 0
+    bits_of_one = 0x3FF0000000000000
+    state = mix(mix(mix(0) ^ 0) ^ bits_of_one)
+    assert draw(0, [1.0], [0.0])[0] == (state >> 11) / 2**53

@@ -1,0 +1,199 @@
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import TIE_ZONE, FixedModel, losses, models, scores
+
+from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
+from skrank_abstain.selection import DistanceRegion, RiskCurve, select_risk
+
+ZERO_ONE = 1 - np.eye(3)
+
+
+def distances_of(s):
+    left, right = np.triu_indices(s.size, 1)
+    return abs(s[left] - s[right])
+
+
+def test_oracle_regions(oracles):
+    for case in oracles["risk_regions"]:
+        curve = RiskCurve(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
+        region = select_risk(curve, case["tau"], tolerance=0.0)
+        assert curve.crossing == pytest.approx(case["d0"] or 0.0, rel=1e-12)
+        assert curve.highest == pytest.approx(case["r_max"], rel=1e-12)
+        assert curve(np.zeros(1))[0] == pytest.approx(case["r_at_0"], rel=1e-12)
+        assert region.outer == pytest.approx(case["d_plus"], rel=1e-12)
+        if case["d_minus"] is None:
+            assert region.inner < 0
+        else:
+            # The risk is flat at d = 0: an error of eps there is one of its root in d.
+            assert region.inner == pytest.approx(case["d_minus"], rel=1e-12, abs=3e-8)
+
+
+@pytest.mark.parametrize("kind", sorted(TIE_ZONE))
+def test_a_tie_is_predicted_from_the_critical_parameter_on(kind, oracles):
+    suffix = {"rao_kupper": "theta", "davidson": "nu", "thurstone_mosteller": "eps"}
+    critical = oracles["critical_parameters"]["tie_label_possible"]
+    param = critical[f"{kind}_{suffix[kind]}"]
+    assert param == pytest.approx(TIE_ZONE[kind], rel=1e-14)
+    below = RiskCurve(FixedModel(kind, param * (1 - 1e-9)), ZERO_ONE, 1.0)
+    above = RiskCurve(FixedModel(kind, param * (1 + 1e-9)), ZERO_ONE, 1.0)
+    assert below.crossing == 0
+    assert 0 < above.crossing < 1e-8
+
+
+@given(models(), losses(), scores(), st.floats(0.01, 1.2))
+def test_accepts_exactly_the_pairs_of_at_most_this_risk(model, loss, s, share):
+    distance = distances_of(s)
+    curve = RiskCurve(model, loss, distance.max())
+    risk = np.array(
+        [
+            reference.risk(model.kind, model.param, model.scale * d, loss)
+            for d in distance
+        ]
+    )
+    tau = share * risk.max()
+    accepted = select_risk(curve, tau, tolerance=0.0).weight(distance) == 1
+    clear = abs(risk - tau) > 1e-9
+    np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
+    np.testing.assert_allclose(curve(distance), risk, rtol=1e-9, atol=1e-15)
+    assert risk.max() <= curve.highest * (1 + 1e-9) + 1e-15
+
+
+@given(models(), losses(), st.integers(0, 400))
+def test_accepts_exactly_the_risks_of_a_fine_grid(model, loss, step):
+    # Distances between those of calibration pairs, and far beyond them.
+    grid = np.concatenate([np.linspace(0, 2, 101), np.linspace(2, 12, 101)])
+    curve = RiskCurve(model, loss, 1.0)
+    risk = np.array(
+        [reference.risk(model.kind, model.param, model.scale * d, loss) for d in grid]
+    )
+    tau = step / 400 * risk.max()
+    clear = abs(risk - tau) > 1e-9
+    accepted = select_risk(curve, tau, tolerance=0.0).accept(grid, np.zeros(grid.size))
+    np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
+
+
+@given(models(tie_zone=True), scores(), st.floats(0.1, 0.99))
+def test_the_crossing_is_where_a_tie_stops_to_be_predicted(model, s, share):
+    curve = RiskCurve(model, ZERO_ONE, max(distances_of(s).max(), 0.25))
+    crossing = model.scale * curve.crossing
+    below = reference.probabilities(model.kind, model.param, crossing * (1 - 1e-9))
+    above = reference.probabilities(model.kind, model.param, crossing * (1 + 1e-9))
+    assert below[1] > below[2]
+    assert above[1] < above[2]
+    # Risk rises up to the crossing and falls from there.
+    before, after = curve(curve.crossing * np.array([[share], [2 - share]])).reshape(2)
+    assert max(before, after) < curve.highest
+
+
+def test_a_model_that_always_predicts_ties_has_no_outer_cut():
+    # A free tie: predicting one costs nothing, an order something, however far.
+    loss = np.array([[0, 1, 1], [0, 0, 0], [1, 1, 0]], dtype=float)
+    curve = RiskCurve(FixedModel("davidson", 1.0, scale=1e-30), loss, 1.0)
+    assert curve.crossing == np.inf
+    assert curve.outer_cut(0.5) == np.inf
+    region = select_risk(curve, 0.0, tolerance=0.0)
+    assert region.accept(np.array([0.0, 5.0]), np.zeros(2)).all()
+
+
+def test_equal_calibration_scores_leave_a_usable_curve():
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5), ZERO_ONE, 0.0)
+    assert curve.crossing == 0
+    assert curve.highest == pytest.approx(1.5 / 2.5)
+    # ln(theta (1 - tau) / tau)
+    assert curve.outer_cut(0.2) == pytest.approx(np.log(1.5 * 4))
+
+
+def test_oracle_decisions_of_three_items(oracles):
+    case = oracles["tie_non_transitive_example"]
+    model = FixedModel(case["model"], case["theta"])
+    region = select_risk(RiskCurve(model, ZERO_ONE, 3.1), case["tau"], tolerance=0.0)
+    assert region.inner == pytest.approx(case["d_minus"], rel=1e-9)
+    assert region.outer == pytest.approx(case["d_plus"], rel=1e-9)
+    s = np.array(case["scores"])
+    assert region.accept(s[[0, 1, 0]], s[[1, 2, 2]]).all()
+
+
+@pytest.mark.parametrize(
+    ("key", "tolerance"),
+    # The second case compares differences rounded to ten digits.
+    [("pair_counts_from_scores", 0.0), ("pair_counts_rounded_scores_n40", 1e-10)],
+)
+def test_oracle_counts(key, tolerance, oracles):
+    case = oracles[key]
+    s = np.array(case["scores"])
+    left, right = enumerate_pairs(group_queries(None, s.size))
+    d = s[left] - s[right]
+    truth = pair_labels(case["y"], left, right)
+    for row in case["rows"]:
+        region = DistanceRegion(0.0, row["d_minus"], row["d_plus"], tolerance)
+        accepted = region.accept(s[left], s[right])
+        tie = accepted & (abs(d) <= row["d_minus"] + tolerance)
+        strict = accepted & ~tie
+        assert strict.sum() == row["strict_accepted"]
+        assert (truth[strict] == np.sign(d[strict])).sum() == row["strict_correct"]
+        assert tie.sum() == row["ties_accepted"]
+        assert (truth[tie] == 0).sum() == row["ties_correct"]
+        if "coverage" in row:
+            assert accepted.mean() == pytest.approx(row["coverage"])
+
+
+class TestDistanceRegion:
+    d = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
+    zero = np.zeros(6)
+
+    def test_two_cuts(self):
+        region = DistanceRegion(0.3, 0.5, 2.0, 0.0)
+        assert region.accept(self.d, self.zero).tolist() == [1, 1, 0, 0, 1, 1]
+        assert region.weight(self.d).tolist() == [1, 1, 0, 0, 1, 1]
+
+    def test_no_inner_set(self):
+        region = DistanceRegion(0.3, -1.0, 2.0, 0.75)
+        # The tolerance widens the cuts there are, not one there is not.
+        assert region.accept(self.d, self.zero).tolist() == [0, 0, 0, 1, 1, 1]
+
+    def test_no_outer_set(self):
+        region = DistanceRegion(0.3, 0.0, np.inf, 0.0)
+        assert region.accept(self.d, self.zero).tolist() == [1, 0, 0, 0, 0, 0]
+
+    def test_differences_within_the_tolerance_are_equal(self):
+        region = DistanceRegion(0.3, 0.5, 2.0, 1e-9, kappa=0.25)
+        near = np.array([0.5 - 5e-10, 0.5 + 5e-10, 2.0 - 5e-10, 2.0 + 5e-10])
+        far = np.array([0.5 - 2e-9, 0.5 + 2e-9, 2.0 - 2e-9, 2.0 + 2e-9])
+        assert region.weight(near).tolist() == [0.25] * 4
+        assert region.weight(far).tolist() == [1, 0, 0, 1]
+
+    def test_kappa_only_touches_the_cuts(self):
+        region = DistanceRegion(0.3, 0.5, 2.0, 0.0, kappa=0.25)
+        assert region.weight(self.d).tolist() == [1, 0.25, 0, 0, 0.25, 1]
+
+    @pytest.mark.parametrize("kappa", [0.0, 0.3, 0.9, 1.0])
+    def test_pairs_on_a_cut_are_accepted_with_probability_kappa(self, kappa):
+        region = DistanceRegion(0.3, -1.0, 2.0, 0.0, kappa=kappa, seed=5)
+        left = np.arange(20_000) / 4
+        share = region.accept(left, left - 2.0).mean()
+        # Four standard errors of at most 0.5 / sqrt(20000).
+        assert share == pytest.approx(kappa, abs=0.0142 if 0 < kappa < 1 else 0)
+
+    @given(scores(), st.floats(0, 1), st.integers(0, 2**32 - 1), st.randoms())
+    def test_decisions_do_not_depend_on_side_order_or_batch(self, s, kappa, seed, rng):
+        region = DistanceRegion(0.3, 0.25, 1.0, 0.0, kappa=kappa, seed=seed)
+        left, right = np.triu_indices(s.size, 1)
+        together = region.accept(s[left], s[right])
+        np.testing.assert_array_equal(together, region.accept(s[right], s[left]))
+        order = list(range(left.size))
+        rng.shuffle(order)
+        np.testing.assert_array_equal(
+            together[order], region.accept(s[left][order], s[right][order])
+        )
+        alone = [
+            region.accept(s[[i]], s[[j]])[0] for i, j in zip(left, right, strict=True)
+        ]
+        np.testing.assert_array_equal(together, alone)
+
+    def test_no_pairs(self):
+        region = DistanceRegion(0.3, 0.5, 2.0, 0.0, kappa=0.5)
+        none = np.empty(0)
+        assert region.accept(none, none).shape == region.weight(none).shape == (0,)

@@ -1,0 +1,273 @@
+import numpy as np
+import pytest
+import reference
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from strategies import COVERAGES, FixedModel, losses, models, scores
+
+from skrank_abstain.baselines import entropy_abstention
+from skrank_abstain.metrics import (
+    class_acceptance,
+    coverage_score,
+    selective_accuracy_score,
+)
+from skrank_abstain.pairs import DistanceArray
+from skrank_abstain.selection import (
+    RiskCurve,
+    order_statistic_rank,
+    select_coverage,
+    select_risk,
+)
+
+ZERO_ONE = 1 - np.eye(3)
+EPS = np.finfo(float).eps
+
+
+def paired(s):
+    left, right = np.triu_indices(s.size, 1)
+    return s[left], s[right]
+
+
+def tolerance_of(s):
+    return 8 * EPS * abs(s).max()
+
+
+def select(model, loss, s, coverage, **options):
+    distance = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, distance.max())
+    region = select_coverage(
+        curve, DistanceArray.of(distance), coverage, tolerance=tolerance_of(s), **options
+    )
+    return region, distance
+
+
+def reference_risks(model, loss, distance):
+    return np.array(
+        [
+            reference.risk(model.kind, model.param, model.scale * d, loss)
+            for d in distance
+        ]
+    )
+
+
+@given(models(tied=True), losses(), scores(), COVERAGES)
+def test_accepts_what_is_at_most_the_order_statistic(model, loss, s, coverage):
+    region, distance = select(model, loss, s, coverage)
+    risk = reference_risks(model, loss, distance)
+    tau = reference.order_statistic(risk, coverage)
+    assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
+    accepted = region.accept(*paired(s))
+    # Where a loss is zero all risks are; then the rule goes by distance instead.
+    assume(tau > 1e-12)
+    # Equal differences have equal risks, all others differ by far more than this.
+    at = abs(risk - tau) <= 1e-9 * tau
+    assume(len({*distance[at]}) == 1)
+    np.testing.assert_array_equal(accepted, (risk < tau) | at)
+
+
+@given(models(tied=True), losses(), scores(), COVERAGES)
+def test_calibration_coverage_reaches_its_target_without_a_group_to_spare(
+    model, loss, s, coverage
+):
+    region, distance = select(model, loss, s, coverage)
+    accepted = region.accept(*paired(s))
+    needed = reference.rank_of_quantile(coverage, distance.size)
+    assert accepted.sum() >= needed
+    largest_group = max(np.unique(distance, return_counts=True)[1])
+    assert accepted.sum() < needed + largest_group
+    # Some group of equal |d| is needed to get there.
+    groups = [accepted & (distance == d) for d in np.unique(distance)]
+    assert any(g.any() and accepted.sum() - g.sum() < needed for g in groups)
+
+
+@given(models(tied=True), losses(), scores(), COVERAGES, COVERAGES)
+def test_acceptance_is_nested_in_coverage(model, loss, s, one, other):
+    assume(one != other)
+    low, high = (select(model, loss, s, c)[0] for c in sorted((one, other)))
+    assert low.risk <= high.risk
+    left, right = paired(s)
+    assert (low.accept(left, right) <= high.accept(left, right)).all()
+    # Also on pairs that were not used for calibration.
+    grid = np.linspace(0, 6, 97)
+    assert (low.accept(grid, 0 * grid) <= high.accept(grid, 0 * grid)).all()
+
+
+@given(models(tied=True), losses(), scores())
+def test_full_coverage_accepts_every_pair_ever(model, loss, s):
+    for quantile in ("inverted_cdf", "linear"):
+        region, _ = select(model, loss, s, 1.0, quantile=quantile)
+        grid = np.concatenate([[0.0, 5e-324], np.geomspace(1e-9, 1e300, 99)])
+        assert region.accept(grid, np.zeros(grid.size)).all()
+        assert region.weight(grid).tolist() == [1.0] * grid.size
+
+
+@given(models(tied=True), losses(), scores(), COVERAGES, st.integers(0, 2**32 - 1))
+def test_randomized_coverage_is_exact_in_expectation(model, loss, s, coverage, seed):
+    region, distance = select(model, loss, s, coverage, boundary="randomize", seed=seed)
+    weight = region.weight(distance)
+    assert weight.mean() == pytest.approx(coverage, abs=1e-12)
+    assert 0 < region.kappa <= 1
+    # Randomising takes pairs away from the cut and nothing else.
+    whole, _ = select(model, loss, s, coverage)
+    assert (region.inner, region.outer) == (whole.inner, whole.outer)
+    accepted = region.accept(*paired(s))
+    assert (accepted <= whole.accept(*paired(s))).all()
+    assert accepted[weight == 1].all()
+
+
+def test_randomized_draws_have_the_right_share():
+    s = np.arange(60) / 4
+    shares = []
+    for seed in range(200):
+        region, _ = select(
+            FixedModel("rao_kupper", 1.5),
+            ZERO_ONE,
+            s,
+            0.7,
+            boundary="randomize",
+            seed=seed,
+        )
+        shares.append(region.accept(*paired(s)).mean())
+    # About 45 of 1770 pairs lie on the cut: one draw has a standard error of at most
+    # 0.5 * sqrt(60) / 1770 = 0.0022, the mean of 200 a fourteenth of that.
+    assert np.mean(shares) == pytest.approx(0.7, abs=4 * 0.0022 / np.sqrt(200))
+    assert np.std(shares) > 0
+
+
+@given(
+    st.sampled_from(["rao_kupper", "davidson", "thurstone_mosteller"]).flatmap(
+        lambda kind: models(kind, tie_zone=False)
+    ),
+    scores(),
+    COVERAGES,
+)
+def test_without_a_tie_zone_all_rules_are_one_threshold_on_distance(model, s, coverage):
+    left, right = paired(s)
+    distance = abs(left - right)
+    cut = np.sort(distance)[::-1][order_statistic_rank(coverage, distance.size) - 1]
+    by_distance = distance >= cut
+    region, _ = select(model, ZERO_ONE, s, coverage)
+    np.testing.assert_array_equal(region.accept(left, right), by_distance)
+    # Beyond six the entropies of the normal model fall below the rule's 1e-12.
+    if model.kind != "thurstone_mosteller" or model.scale * distance.max() < 6:
+        proba = model.proba(left, right)
+        by_entropy = entropy_abstention(proba, proba, coverage=coverage)
+        np.testing.assert_array_equal(by_entropy, by_distance)
+
+
+@given(models(tied=True), losses(), scores(), COVERAGES)
+def test_linear_quantile_is_numpys(model, loss, s, coverage):
+    region, distance = select(model, loss, s, coverage, quantile="linear")
+    risk = reference_risks(model, loss, distance)
+    tau = np.quantile(risk, coverage)
+    assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
+    clear = abs(risk - tau) > 1e-9
+    accepted = region.accept(*paired(s))
+    np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
+
+
+@given(models(tied=True), losses(), scores())
+def test_the_highest_risk_accepts_everything(model, loss, s):
+    distance = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, distance.max())
+    everything = select_risk(curve, curve.highest, tolerance=0.0)
+    assert everything.accept(*paired(s)).all()
+    assert everything.risk == curve.highest
+
+
+@given(models(tied=True), losses(), scores(), st.floats(0, 1), st.floats(0, 1))
+def test_acceptance_is_nested_in_risk(model, loss, s, one, other):
+    distance = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, distance.max())
+    low, high = (
+        select_risk(curve, r * curve.highest, tolerance=0.0).weight(distance)
+        for r in sorted((one, other))
+    )
+    assert (low <= high).all()
+
+
+def test_one_calibration_pair():
+    s = np.array([1.0, 0.0])
+    for coverage in (0.01, 0.5, 1.0):
+        region, _ = select(FixedModel("davidson", 0.5), ZERO_ONE, s, coverage)
+        assert region.accept(*paired(s)).tolist() == [True]
+
+
+def test_equal_scores_only():
+    s = np.full(4, 2.5)
+    for param in (1.5, 5.0):
+        model = FixedModel("rao_kupper", param)
+        region, _ = select(model, ZERO_ONE, s, 0.5)
+        assert region.accept(*paired(s)).all()
+        region, distance = select(model, ZERO_ONE, s, 0.5, boundary="randomize")
+        np.testing.assert_allclose(region.weight(distance), 0.5, rtol=1e-15)
+
+
+def test_rounding_does_not_split_equal_differences():
+    # 2.1 - 1.4 is not the float 0.7 that 1.4 - 0.7 is.
+    s = np.array([0.7, 1.4, 2.1, 0.0, 2.8])
+    distance = abs(np.subtract(*paired(s)))
+    assert len({*distance}) > len({*distance.round(9)})
+    region, _ = select(FixedModel("rao_kupper", 1.5), ZERO_ONE, s, 0.7)
+    accepted = region.accept(*paired(s))
+    for d in np.unique(distance.round(9)):
+        assert len({*accepted[distance.round(9) == d]}) == 1
+
+
+def worked_example(oracles):
+    example = oracles["baltor_example"]
+    left, right = [], []
+    for query in example["queries"]:
+        a, b = paired(np.array(query["scores"]))
+        left.append(a)
+        right.append(b)
+    return example["runs"], np.concatenate(left), np.concatenate(right)
+
+
+@pytest.mark.parametrize("run", [0, 1, 2])
+def test_worked_example(run, oracles):
+    runs, left, right = worked_example(oracles)
+    case = runs[run]
+    model = FixedModel(case["model"], case["param"])
+    distance = abs(left - right)
+    curve = RiskCurve(model, ZERO_ONE, distance.max())
+    tolerance = 8 * EPS * 2.1
+    risk = np.array([pair["risk"] for pair in case["pairs"]])
+    truth = [pair["y"] for pair in case["pairs"]]
+    predicted = [pair["pred"] for pair in case["pairs"]]
+    np.testing.assert_allclose(left - right, [p["d"] for p in case["pairs"]])
+    np.testing.assert_allclose(
+        model.proba(left, right)[:, ::-1], [p["p"] for p in case["pairs"]], rtol=1e-12
+    )
+    np.testing.assert_allclose(curve(distance), risk, rtol=1e-12)
+    for entry in case["thresholds"]:
+        coverage = entry["c"]
+        options = {"tolerance": tolerance}
+        if entry.get("randomised"):
+            options["boundary"] = "randomize"
+            region = select_coverage(curve, DistanceArray.of(distance), coverage, **options)
+            weight = region.weight(distance)
+            if coverage < 1:
+                assert region.kappa == pytest.approx(entry["kappa"], rel=1e-9)
+                assert weight.sum() == pytest.approx(coverage * 16, rel=1e-12)
+                assert region.risk == pytest.approx(entry["tau"], rel=1e-12)
+                if entry["kappa"] < 1:
+                    assert (weight == 1).sum() == entry["n_below"]
+                    assert (weight == region.kappa).sum() == entry["n_at"]
+            else:
+                assert weight.tolist() == [1.0] * 16
+            continue
+        region = select_coverage(
+            curve, DistanceArray.of(distance), coverage, quantile=entry["quantile_method"], **options
+        )
+        accepted = region.accept(left, right)
+        if coverage < 1:  # all pairs are accepted at 1, whatever their risk
+            assert region.risk == pytest.approx(entry["tau"], rel=1e-12)
+        assert accepted.sum() == entry["n_accepted"]
+        assert coverage_score(accepted) == entry["coverage"]
+        accuracy = selective_accuracy_score(truth, predicted, accepted)
+        assert accuracy == pytest.approx(entry["accuracy"], rel=1e-14)
+        shares = [entry["class_fraction"][label] for label in ("-1", "0", "1")]
+        np.testing.assert_allclose(
+            class_acceptance(truth, accepted), shares, rtol=1e-14
+        )
