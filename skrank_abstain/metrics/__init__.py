@@ -1,9 +1,42 @@
-"""Metrics of decisions about pairs, on plain arrays."""
+"""Metrics of decisions about pairs, on plain arrays, and scorers of rankers."""
 
+from skrank_abstain.metrics._auc import selective_auc_score
+from skrank_abstain.metrics._correctness import correctness_completeness_score
+from skrank_abstain.metrics._curves import (
+    augrc_loss,
+    aurc_loss,
+    risk_coverage_curve,
+)
+from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
+from skrank_abstain.metrics._scorers import (
+    accuracy_at_coverage,
+    coverage_at_risk,
+    neg_aurc_scorer,
+    selective_accuracy_scorer,
+    selective_auc_scorer,
+    selective_utility,
+)
 from skrank_abstain.metrics._selective import (
     class_acceptance,
     coverage_score,
     selective_accuracy_score,
 )
 
-__all__ = ["selective_accuracy_score", "coverage_score", "class_acceptance"]
+__all__ = [
+    "selective_accuracy_score",
+    "selective_auc_score",
+    "coverage_score",
+    "class_acceptance",
+    "correctness_completeness_score",
+    "risk_coverage_curve",
+    "aurc_loss",
+    "augrc_loss",
+    "pairwise_log_loss",
+    "pairwise_brier_loss",
+    "selective_accuracy_scorer",
+    "selective_auc_scorer",
+    "neg_aurc_scorer",
+    "accuracy_at_coverage",
+    "coverage_at_risk",
+    "selective_utility",
+]

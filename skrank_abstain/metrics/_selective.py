@@ -7,21 +7,20 @@ weighs no more than a short one.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import UndefinedMetricWarning
 
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_choice,
-    check_sample_weight,
-    check_vector,
-    encode_qid,
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.metrics._checks import (
+    check_accepted,
+    check_labels,
+    check_zero_division,
+    mean_ratio,
+    pair_weight,
+    query_codes,
+    undefined,
 )
 
 
@@ -33,10 +32,11 @@ def selective_accuracy_score(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
+    zero_division: float = np.nan,
 ) -> float:
     """Return the share of correct predictions among accepted pairs.
 
-    Higher is better, in [0, 1]; NaN where no pair is accepted.
+    Higher is better, in [0, 1]; ``zero_division`` where no pair is accepted.
 
     Parameters
     ----------
@@ -53,6 +53,8 @@ def selective_accuracy_score(
         without an accepted pair have none and stand aside.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
+    zero_division : float, default=np.nan
+        Value where no pair is accepted; NaN warns, a number is returned in silence.
 
     Returns
     -------
@@ -66,7 +68,7 @@ def selective_accuracy_score(
     Warns
     -----
     sklearn.exceptions.UndefinedMetricWarning
-        If no pair is accepted.
+        If no pair is accepted and ``zero_division`` is NaN.
 
     See Also
     --------
@@ -87,12 +89,14 @@ def selective_accuracy_score(
     >>> selective_accuracy_score([1, 0, -1], [1, 1, -1], [True, False, True])
     1.0
     """
-    truth = _check_labels(y_true, "y_true")
-    predicted = _check_labels(y_pred, "y_pred", truth.size)
-    mask = _check_accepted(accepted, truth.size)
-    weight = _pair_weight(sample_weight, truth.size) * mask
-    codes = _query_codes(qid, average, truth.size)
-    return _mean_ratio(weight * (truth == predicted), weight, codes, "accuracy")
+    fallback = check_zero_division(zero_division)
+    truth = check_labels(y_true, "y_true")
+    predicted = check_labels(y_pred, "y_pred", truth.size)
+    mask = check_accepted(accepted, truth.size)
+    weight = pair_weight(sample_weight, truth.size) * mask
+    codes = query_codes(qid, average, truth.size)
+    correct = weight * (truth == predicted)
+    return mean_ratio(correct, weight, codes, "accuracy", fallback)
 
 
 def coverage_score(
@@ -131,10 +135,10 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
-    mask = _check_accepted(accepted)
-    weight = _pair_weight(sample_weight, mask.size)
-    codes = _query_codes(qid, average, mask.size)
-    return _mean_ratio(weight * mask, weight, codes, "coverage")
+    mask = check_accepted(accepted)
+    weight = pair_weight(sample_weight, mask.size)
+    codes = query_codes(qid, average, mask.size)
+    return mean_ratio(weight * mask, weight, codes, "coverage")
 
 
 def class_acceptance(
@@ -175,80 +179,11 @@ def class_acceptance(
     >>> class_acceptance([1, 0, -1, 1], [True, True, False, True])
     array([0.        , 0.33333333, 0.66666667])
     """
-    truth = _check_labels(y_true, "y_true")
-    weight = _pair_weight(sample_weight, truth.size)
-    weight = weight * _check_accepted(accepted, truth.size)
+    truth = check_labels(y_true, "y_true")
+    weight = pair_weight(sample_weight, truth.size)
+    weight = weight * check_accepted(accepted, truth.size)
     totals = np.bincount(truth + 1, weights=weight, minlength=3)
     if totals.sum() == 0:
-        _warn_undefined("class_acceptance")
-        return np.full(3, np.nan)
+        return np.full(3, undefined("class_acceptance", stacklevel=3))
     fraction: FloatArray = totals / totals.sum()
     return fraction
-
-
-def _check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
-    array = check_vector(labels, name)
-    if n_pairs is not None and array.size != n_pairs:
-        raise ValueError(
-            f"{name} must have one value per pair: y_true has {n_pairs}, "
-            f"{name} has {array.size}."
-        )
-    unknown = ~np.isin(array, (-1, 0, 1))
-    if unknown.any():
-        raise ValueError(
-            f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
-        )
-    checked: IntArray = array.astype(np.int64)
-    return checked
-
-
-def _check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
-    array: BoolArray = check_vector(accepted, "accepted")
-    if array.dtype != np.bool_:
-        raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
-    if n_pairs is not None and array.size != n_pairs:
-        raise ValueError(
-            f"accepted must have one value per pair: y_true has {n_pairs}, "
-            f"accepted has {array.size}."
-        )
-    return array
-
-
-def _pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
-    checked = check_sample_weight(weight, n_pairs)
-    return np.ones(n_pairs) if checked is None else checked
-
-
-def _query_codes(qid: Any, average: str, n_pairs: int) -> IntArray | None:
-    check_choice(average, "average", ("pooled", "query"))
-    if average == "pooled":
-        return None
-    if qid is None:
-        raise ValueError('qid must be given for average="query", got None.')
-    return encode_qid(qid, n_pairs)[0]
-
-
-def _mean_ratio(
-    part: FloatArray,
-    whole: FloatArray,
-    codes: IntArray | None,
-    name: str,
-) -> float:
-    """Ratio of sums, or mean over queries of such ratios where defined."""
-    if codes is None:
-        codes = np.zeros(part.size, dtype=np.int64)
-    parts = np.bincount(codes, weights=part)
-    wholes = np.bincount(codes, weights=whole)
-    defined = wholes > 0
-    if not defined.any():
-        _warn_undefined(name)
-        return float("nan")
-    return float(np.mean(parts[defined] / wholes[defined]))
-
-
-def _warn_undefined(name: str) -> None:
-    warnings.warn(
-        f"{name} is undefined and set to NaN: no pair counts towards it.",
-        UndefinedMetricWarning,
-        stacklevel=4,
-    )

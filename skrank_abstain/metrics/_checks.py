@@ -1,0 +1,137 @@
+"""What the metrics share: checks of per-pair arrays, averages, undefined values."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_sample_weight,
+    check_vector,
+    encode_qid,
+)
+
+
+def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
+    """Return labels in {-1, 0, +1} as int64."""
+    array = check_vector(labels, name)
+    _check_length(array, name, n_pairs)
+    unknown = ~np.isin(array, (-1, 0, 1))
+    if unknown.any():
+        raise ValueError(
+            f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
+        )
+    checked: IntArray = array.astype(np.int64)
+    return checked
+
+
+def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
+    """Return the mask of accepted pairs; it must be boolean."""
+    array: BoolArray = check_vector(accepted, "accepted")
+    if array.dtype != np.bool_:
+        raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
+    _check_length(array, "accepted", n_pairs)
+    return array
+
+
+def check_risk(risk: ArrayLike, n_pairs: int) -> FloatArray:
+    """Return risks as finite float64."""
+    array = check_vector(risk, "risk")
+    _check_length(array, "risk", n_pairs)
+    if array.dtype.kind not in "iufb":
+        raise ValueError(f"risk must hold numbers, got dtype {array.dtype}.")
+    if not np.isfinite(array).all():
+        bad = array[~np.isfinite(array)][0]
+        raise ValueError(f"risk must be finite, got {bad}.")
+    numbers: FloatArray = array.astype(np.float64)
+    return numbers
+
+
+def check_zero_division(value: Any) -> float:
+    """Return what stands for an undefined metric: NaN or a number."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"zero_division must be a number or NaN, got {value!r}.")
+    return float(value)
+
+
+def _check_length(array: Any, name: str, n_pairs: int | None) -> None:
+    if n_pairs is not None and array.size != n_pairs:
+        raise ValueError(
+            f"{name} must have one value per pair: y_true has {n_pairs}, "
+            f"{name} has {array.size}."
+        )
+
+
+def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
+    """Return non-negative pair weights, ones by default."""
+    checked = check_sample_weight(weight, n_pairs)
+    return np.ones(n_pairs) if checked is None else checked
+
+
+def query_codes(qid: Any, average: str, n_pairs: int) -> IntArray | None:
+    """Return the number of each pair's query, or None for a pooled average."""
+    check_choice(average, "average", ("pooled", "query"))
+    if average == "pooled":
+        return None
+    if qid is None:
+        raise ValueError('qid must be given for average="query", got None.')
+    return encode_qid(qid, n_pairs)[0]
+
+
+def mean_ratio(
+    part: FloatArray,
+    whole: FloatArray,
+    codes: IntArray | None,
+    name: str,
+    zero_division: float = np.nan,
+) -> float:
+    """Ratio of sums, or mean over queries of such ratios where defined."""
+    if codes is None:
+        codes = np.zeros(part.size, dtype=np.int64)
+    parts = np.bincount(codes, weights=part)
+    wholes = np.bincount(codes, weights=whole)
+    defined = wholes > 0
+    if not defined.any():
+        return undefined(name, zero_division, stacklevel=4)
+    return float(np.mean(parts[defined] / wholes[defined]))
+
+
+def mean_over_queries(
+    function: Callable[..., float],
+    columns: tuple[FloatArray, ...],
+    codes: IntArray | None,
+    name: str,
+) -> float:
+    """Value of ``function`` for all pairs, or the mean of its values per query."""
+    if columns[0].size == 0:
+        return undefined(name, stacklevel=4)
+    if codes is None:
+        return function(*columns)
+    order = np.argsort(codes, kind="stable")
+    starts = np.flatnonzero(np.diff(codes[order])) + 1
+    values = [
+        function(*(column[rows] for column in columns))
+        for rows in np.split(order, starts)
+    ]
+    return float(np.mean(values))
+
+
+def undefined(name: str, zero_division: float = np.nan, *, stacklevel: int) -> float:
+    """Return ``zero_division``, with a warning where it is NaN."""
+    if np.isnan(zero_division):
+        warnings.warn(
+            f"{name} is undefined and set to NaN: no pair counts towards it.",
+            UndefinedMetricWarning,
+            stacklevel=stacklevel,
+        )
+    return zero_division

@@ -1,0 +1,195 @@
+"""Proper scores of pair probabilities: they reward saying what is so.
+
+Selective accuracy judges which pairs are decided; these judge the probabilities the
+decisions come from, all pairs alike, whatever the threshold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import log_loss
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.metrics._checks import (
+    check_labels,
+    pair_weight,
+    query_codes,
+    undefined,
+)
+
+#: How far the probabilities of a pair may be from a sum of one.
+_TOLERANCE = 1e-6
+
+
+def pairwise_log_loss(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the mean negative log probability of the true label.
+
+    Lower is better, from 0 to 36.04 nats; NaN for no pairs.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}.
+    proba : array-like of shape (n_pairs, 3)
+        Probabilities of the labels -1, 0, +1, in this order.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for ``average="query"``.
+    average : {"pooled", "query"}, default="pooled"
+        Over all pairs, or the mean of the queries' losses.
+    sample_weight : array-like of shape (n_pairs,), default=None
+        Non-negative pair weights. Queries of no weight stand aside.
+
+    Returns
+    -------
+    loss : float
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, labels are others than -1, 0, +1, ``qid`` is missing, or
+        a row of ``proba`` is negative or does not sum to one within 1e-6.
+
+    Warns
+    -----
+    sklearn.exceptions.UndefinedMetricWarning
+        If there are no pairs, or none of positive weight.
+
+    See Also
+    --------
+    pairwise_brier_loss : Bounded, so that no single pair dominates.
+    sklearn.metrics.log_loss : Computes it.
+
+    Notes
+    -----
+    A probability of zero for what happened would cost infinitely much. As in
+    scikit-learn, probabilities are clipped to ``[eps, 1 - eps]`` with the ``eps`` of
+    float64, so that such a pair costs ``-ln(eps) = 36.04``: a tie model without ties
+    pays that for each tied pair. Strictly proper [1]_. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007). "Strictly Proper Scoring Rules, Prediction,
+       and Estimation". JASA 102. doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import pairwise_log_loss
+    >>> round(pairwise_log_loss([1, 0], [[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]]), 4)
+    0.6931
+    """
+    truth, rows = _check_inputs(y_true, proba)
+    weight = _weight(truth.size, qid, average, sample_weight)
+    if not weight.any():
+        return undefined("pairwise log loss", stacklevel=3)
+    # By position: the second parameter has another name from scikit-learn 1.9 on.
+    return float(log_loss(truth, rows, labels=[-1, 0, 1], sample_weight=weight))
+
+
+def pairwise_brier_loss(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the mean squared error of the probabilities, summed over the labels.
+
+    Lower is better, in [0, 2]; NaN for no pairs.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}.
+    proba : array-like of shape (n_pairs, 3)
+        Probabilities of the labels -1, 0, +1, in this order.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for ``average="query"``.
+    average : {"pooled", "query"}, default="pooled"
+        Over all pairs, or the mean of the queries' losses.
+    sample_weight : array-like of shape (n_pairs,), default=None
+        Non-negative pair weights. Queries of no weight stand aside.
+
+    Returns
+    -------
+    loss : float
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, labels are others than -1, 0, +1, ``qid`` is missing, or
+        a row of ``proba`` is negative or does not sum to one within 1e-6.
+
+    Warns
+    -----
+    sklearn.exceptions.UndefinedMetricWarning
+        If there are no pairs, or none of positive weight.
+
+    See Also
+    --------
+    pairwise_log_loss : Punishes a certain error without bound.
+
+    Notes
+    -----
+    The original definition [1]_, over all three labels; where there are no ties it is
+    twice the score over the positive class alone. Strictly proper. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Brier (1950). "Verification of Forecasts Expressed in Terms of
+       Probability". Monthly Weather Review 78(1).
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import pairwise_brier_loss
+    >>> pairwise_brier_loss([1, 0], [[0.0, 0.0, 1.0], [0.25, 0.5, 0.25]])
+    0.1875
+    """
+    truth, rows = _check_inputs(y_true, proba)
+    weight = _weight(truth.size, qid, average, sample_weight)
+    if not weight.any():
+        return undefined("pairwise Brier loss", stacklevel=3)
+    squares = ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
+    return float(np.average(squares, weights=weight))
+
+
+def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Return labels and probabilities, the latter scaled to sum to exactly one."""
+    truth = check_labels(y_true, "y_true")
+    rows = np.asarray(proba, dtype=np.float64)
+    if rows.shape != (truth.size, 3):
+        raise ValueError(
+            f"proba must be of shape (n_pairs, 3) = ({truth.size}, 3), columns for "
+            f"the labels -1, 0, +1, got {rows.shape}."
+        )
+    total = rows.sum(axis=1)
+    # Written so that NaN, which compares false, is refused too.
+    bad = ~((rows >= 0).all(axis=1) & (np.abs(total - 1) <= _TOLERANCE))
+    if bad.any():
+        raise ValueError(
+            "proba must have non-negative rows that sum to one within "
+            f"{_TOLERANCE:g}, got {rows[bad][0].tolist()} at row {int(bad.argmax())}."
+        )
+    return truth, rows / total[:, np.newaxis]
+
+
+def _weight(
+    n_pairs: int, qid: Any, average: str, sample_weight: ArrayLike | None
+) -> FloatArray:
+    """Return weights of which the pooled mean is the average asked for."""
+    weight = pair_weight(sample_weight, n_pairs)
+    codes = query_codes(qid, average, n_pairs)
+    if codes is None:
+        return weight
+    total = np.bincount(codes, weights=weight)[codes]
+    return np.divide(weight, total, out=np.zeros(n_pairs), where=total > 0)
