@@ -1,0 +1,154 @@
+"""Numbers of pairs within and beyond given differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._kernels._jit import jit
+from skrank_abstain._kernels._threads import map_ranges
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def pair_counts(offsets: IntArray) -> IntArray:
+    """Return the number of pairs of each query, shape (n_queries,)."""
+    sizes = np.diff(offsets)
+    counts: IntArray = sizes * (sizes - 1) // 2
+    return counts
+
+
+def as_cuts(cuts: FloatArray | float) -> FloatArray:
+    """Return ``cuts`` as a float64 array of shape (n_cuts,), or raise on NaN."""
+    array = np.ascontiguousarray(np.atleast_1d(cuts), dtype=np.float64)
+    if array.ndim != 1 or np.isnan(array).any():
+        raise ValueError(f"cuts must be a 1d array without NaN, got {cuts!r}.")
+    return array
+
+
+def just_below(cuts: FloatArray | float) -> Any:
+    """Return the floats below: ``|d| < cut`` is ``|d| <= just_below(cut)``."""
+    return np.nextafter(cuts, -np.inf)
+
+
+def just_above(cuts: FloatArray | float) -> Any:
+    """Return the floats above: ``|d| > cut`` is ``|d| >= just_above(cut)``."""
+    return np.nextafter(cuts, np.inf)
+
+
+def count_within(
+    scores: FloatArray,
+    offsets: IntArray,
+    cuts: FloatArray,
+    *,
+    n_threads: int | None = None,
+) -> IntArray:
+    """Count the pairs with ``|d| <= cut``.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+        Ascending within each query.
+    offsets : ndarray of shape (n_queries + 1,), int64
+    cuts : ndarray of shape (n_cuts,), float64
+        In any order; infinite values are allowed.
+    n_threads : int, default=None
+        Number of threads; by default one per available CPU.
+
+    Returns
+    -------
+    counts : ndarray of shape (n_cuts,), int64
+
+    Notes
+    -----
+    Two pointers walk along each query: O(n) per cut.
+    """
+    cuts = as_cuts(cuts)
+    parts = map_ranges(
+        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts, False),
+        _cost(offsets, cuts),
+        n_threads,
+    )
+    total = np.zeros(cuts.size, dtype=np.int64)
+    for part in parts:
+        total += part[0]
+    return total
+
+
+def count_within_by_query(
+    scores: FloatArray,
+    offsets: IntArray,
+    cuts: FloatArray,
+    *,
+    n_threads: int | None = None,
+) -> IntArray:
+    """Count the pairs with ``|d| <= cut`` of each query, shape (n_queries, n_cuts)."""
+    cuts = as_cuts(cuts)
+    parts = map_ranges(
+        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts, True),
+        _cost(offsets, cuts),
+        n_threads,
+    )
+    return np.concatenate([np.zeros((0, cuts.size), dtype=np.int64), *parts])
+
+
+def count_beyond(
+    scores: FloatArray,
+    offsets: IntArray,
+    cuts: FloatArray,
+    *,
+    n_threads: int | None = None,
+) -> IntArray:
+    """Count the pairs with ``|d| >= cut``, shape (n_cuts,)."""
+    below = just_below(as_cuts(cuts))
+    closer = count_within(scores, offsets, below, n_threads=n_threads)
+    beyond: IntArray = pair_counts(offsets).sum() - closer
+    return beyond
+
+
+def count_beyond_by_query(
+    scores: FloatArray,
+    offsets: IntArray,
+    cuts: FloatArray,
+    *,
+    n_threads: int | None = None,
+) -> IntArray:
+    """Count the pairs with ``|d| >= cut`` of each query, shape (n_queries, n_cuts)."""
+    below = just_below(as_cuts(cuts))
+    closer = count_within_by_query(scores, offsets, below, n_threads=n_threads)
+    beyond: IntArray = pair_counts(offsets)[:, None] - closer
+    return beyond
+
+
+def _cost(offsets: IntArray, cuts: FloatArray) -> FloatArray:
+    cost: FloatArray = np.diff(offsets) * (8.0 * cuts.size) + 5.0
+    return cost
+
+
+@jit
+def _within_range(
+    scores: FloatArray,
+    offsets: IntArray,
+    q0: int,
+    q1: int,
+    cuts: FloatArray,
+    by_query: bool,
+) -> IntArray:
+    """Return counts (q1 - q0, n_cuts), or (1, n_cuts) summed over the queries."""
+    out = np.zeros((q1 - q0 if by_query else 1, cuts.shape[0]), dtype=np.int64)
+    for q in range(q0, q1):
+        lo, hi = offsets[q], offsets[q + 1]
+        row = q - q0 if by_query else 0
+        for c in range(cuts.shape[0]):
+            cut = cuts[c]
+            far = lo  # items before this one are further than the cut from item i
+            count = 0
+            for i in range(lo, hi):
+                while far < i and scores[i] - scores[far] > cut:
+                    far += 1
+                count += i - far
+            out[row, c] += count
+    return out

@@ -1,0 +1,114 @@
+"""A weighted sample of differences that stands for all pairs in a smooth fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._kernels._threads import n_threads as count_threads
+from skrank_abstain._kernels.binning import Bins
+from skrank_abstain._kernels.correlation import add_by_correlation
+from skrank_abstain._kernels.counting import just_above
+from skrank_abstain._kernels.outcomes import count_outcomes
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Queries of more items than this are not enumerated: 50 million pairs.
+_LARGE = 10_000
+
+
+class OutcomeHistogram(NamedTuple):
+    """Weighted differences with their outcomes.
+
+    Attributes
+    ----------
+    differences : ndarray of shape (m,), float64
+        Mean |d| of the pairs that a point stands for.
+    outcomes : ndarray of shape (m,), int64
+        ``+1`` concordant, ``0`` tied, ``-1`` discordant.
+    weights : ndarray of shape (m,), float64
+        Number of pairs, positive; a fraction where a query was too large to
+        enumerate. Untied pairs of equal scores are here too, with a difference of
+        0, half of them concordant and half discordant.
+    equal_tied, equal_untied : int
+        Exact numbers of pairs with equal scores.
+    """
+
+    differences: FloatArray
+    outcomes: IntArray
+    weights: FloatArray
+    equal_tied: int
+    equal_untied: int
+
+
+def outcome_histogram(
+    scores: FloatArray,
+    grades: IntArray,
+    offsets: IntArray,
+    tol: float = 0.0,
+    *,
+    n_threads: int | None = None,
+) -> OutcomeHistogram:
+    """Summarise all pairs for maximum-likelihood fits of smooth functions of |d|.
+
+    The functions summed may differ by outcome, but what a discordant pair adds must
+    continue, across zero, what a concordant one adds: ``f(-d)`` for a smooth ``f``,
+    as in every tie model.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,), float64
+        Ascending within each query.
+    grades : ndarray of shape (n,), int64
+        Dense ranks of relevance, from 0; any number of them.
+    offsets : ndarray of shape (n_queries + 1,), int64
+    tol : float, default=0.0
+        Scores at most this far apart carry no order.
+    n_threads : int, default=None
+        Number of threads; by default one per available CPU.
+
+    Returns
+    -------
+    histogram : OutcomeHistogram
+        At most 1,536 points per octave between the largest difference and the
+        smallest that is told from zero (2**-52 of the largest, and above ``tol``).
+
+    Notes
+    -----
+    Pairs of queries of up to 10,000 items are enumerated, larger queries are
+    correlated on a grid: see ``correlation``. Sums of integers, and of floats in a
+    fixed order: the number of threads changes nothing. Differences that overflow
+    count as the largest float. For exact counts use ``count_outcomes``; close to zero
+    the grid smears order over one step.
+    """
+    totals = count_outcomes(
+        scores,
+        grades,
+        offsets,
+        np.array([0.0, just_above(tol)]),
+        tol,
+        n_threads=n_threads,
+    )
+    sizes = np.diff(offsets)
+    used = offsets[:-1][sizes > 1], offsets[1:][sizes > 1]
+    with np.errstate(over="ignore"):
+        largest = (scores[used[1] - 1] - scores[used[0]]).max(initial=0.0)
+    bins = Bins.empty(float(largest), tol)
+    small = np.repeat(sizes <= _LARGE, sizes)
+    first = np.repeat(offsets[:-1], sizes)
+    count = np.where(small, np.arange(scores.shape[0]) - first, 0)
+    bins.add_pairs(scores, grades, first, count, n_threads)
+    for query in np.flatnonzero(sizes > _LARGE):
+        here = slice(offsets[query], offsets[query + 1])
+        add_by_correlation(bins, scores[here], grades[here], count_threads(n_threads))
+    differences, outcomes, weights = bins.points()
+    return OutcomeHistogram(
+        differences,
+        outcomes,
+        weights,
+        equal_tied=int(totals[0, 1] - totals[1, 1]),
+        equal_untied=int(totals[0, 3]),
+    )

@@ -1,0 +1,149 @@
+from itertools import pairwise
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernels import reference
+from kernels.grouped import COMPILED, EPS, EXAMPLES, grouped, random_queries
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from skrank_abstain._kernels import correlation, histogram
+from skrank_abstain._kernels.histogram import outcome_histogram
+
+
+def every_pair(data):
+    """Return |d| and the outcome of all pairs, order taken at face value."""
+    found = [], []
+    for lo, hi in pairwise(data.offsets):
+        i, j = np.triu_indices(hi - lo, 1)
+        found[0].append(data.scores[lo:hi][j] - data.scores[lo:hi][i])
+        found[1].append(np.sign(data.grades[lo:hi][j] - data.grades[lo:hi][i]))
+    return np.concatenate(found[0]), np.concatenate(found[1])
+
+
+def fit(differences, outcomes, weights, start=None):
+    """Return scale and margin of P(+) = sigma(b d - e), P(-) = sigma(-b d - e)."""
+    tied, share = outcomes == 0, weights / weights.sum()
+
+    def loss(log_parameters):
+        scale, margin = np.exp(log_parameters)
+        z = np.where(tied, 1, outcomes) * scale * differences
+        won = expit(z - margin)
+        lost = expit(-z - margin)
+        p = np.where(tied, 1 - won - lost, won)
+        # Derivatives of P by the two parameters, then of its logarithm.
+        d_won, d_lost = won * (1 - won), lost * (1 - lost)
+        by_z = np.where(tied, d_lost - d_won, d_won) * z
+        by_margin = np.where(tied, d_won + d_lost, -d_won) * margin
+        gradient = -np.array([(share * by_z / p).sum(), (share * by_margin / p).sum()])
+        return -(share * np.log(p)).sum(), gradient
+
+    def slope(x):
+        return loss(x)[1]
+
+    x = minimize(loss, np.zeros(2), jac=True).x if start is None else np.log(start)
+    for _ in range(4):  # Newton's steps from differences of the exact gradient
+        h = 1e-5
+        hessian = np.array(
+            [(slope(x + h * u) - slope(x - h * u)) / (2 * h) for u in np.eye(2)]
+        )
+        x = x - np.linalg.solve(hessian, slope(x))
+    return np.exp(x)
+
+
+def on_a_grid():
+    return mock.patch.object(histogram, "_LARGE", 1)
+
+
+@EXAMPLES
+@given(data=grouped(), tol=st.sampled_from([0.0, 3 * EPS, 1.0]))
+@pytest.mark.parametrize("grid", [False, True])
+def test_weights_add_up_to_the_pairs(grid, data, tol):
+    expected = reference.count_outcomes_by_query(*data, [0.0], tol).sum(axis=(0, 1))
+    with mock.patch.object(histogram, "_LARGE", 1 if grid else 10_000):
+        found = outcome_histogram(*data, tol)
+    tied = found.weights[found.outcomes == 0].sum()
+    assert found.equal_untied == expected[3]
+    assert tied == pytest.approx(expected[1])
+    assert found.weights.sum() == pytest.approx(expected.sum())
+    assert (found.weights > 0).all()
+    assert np.isfinite(found.differences).all()
+    assert (found.differences >= 0).all()
+
+
+@EXAMPLES
+@given(data=grouped(), tol=st.sampled_from([0.0, 1e-3]))
+def test_enumerated_counts_and_means_are_exact(data, tol):
+    pairs = [
+        (min(d, np.finfo(float).max), 1 - column)
+        for q in range(len(data.offsets) - 1)
+        for d, column in reference.pairs_of_query(*data, q)
+    ]
+    largest = max((d for d, _ in pairs), default=0.0)
+    resolved = 1.01 * max(tol, largest * 2**-52, 1e-307)
+    found = outcome_histogram(*data, tol)
+    for outcome in (-1, 1):
+        here = (found.outcomes == outcome) & (found.differences > 0)
+        ordered = [d for d, o in pairs if o == outcome and d > resolved]
+        if not ordered:
+            continue
+        top = max(ordered)
+        assert found.differences[here].max() == pytest.approx(top, rel=2**-8)
+        with np.errstate(over="ignore"):
+            total = (found.weights[here] * (found.differences[here] / top)).sum()
+        assert total == pytest.approx(sum(d / top for d in ordered), rel=1e-5)
+
+
+CASES = {
+    "ranking queries": (random_queries(200, 60, 5), 1.0),
+    "scores of a large scale": (random_queries(2, 600, 3), 300.0),
+    "rounded scores": (random_queries(2, 600, 4, rounded=1), 1.0),
+    "many grades": (random_queries(1, 900, 300), 1.0),
+}
+
+
+@COMPILED
+@pytest.mark.parametrize("grid", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_equals_the_fit_to_all_pairs(name, grid):
+    data, unit = CASES[name]
+    scaled = data._replace(scores=data.scores * unit)
+    with mock.patch.object(histogram, "_LARGE", 500 if grid else 10_000):
+        found = outcome_histogram(*scaled)
+    estimate = fit(found.differences / unit, found.outcomes, found.weights)
+    differences, outcomes = every_pair(data)
+    expected = fit(differences, outcomes, np.ones(differences.size), estimate)
+    np.testing.assert_allclose(estimate, expected, rtol=1e-6)
+
+
+@COMPILED
+@pytest.mark.parametrize("n_grades", [5, 40, None])
+def test_the_grid_agrees_with_enumeration_about_heavy_tails(n_grades):
+    data = random_queries(1, 6000, n_grades)
+    data = data._replace(scores=np.sinh(4 * data.scores))
+    enumerated = outcome_histogram(*data)
+    with on_a_grid(), mock.patch.object(correlation, "_GRID", 1 << 17):
+        found = outcome_histogram(*data)
+    for kind in (0, 1):
+        sums = []
+        for h in (found, enumerated):
+            signed = h.differences * np.where(h.outcomes == 0, 1, h.outcomes)
+            values = expit(signed) if kind else np.exp(-(signed**2))
+            sums.append((h.weights * values)[np.abs(h.outcomes) == kind].sum())
+        assert sums[0] == pytest.approx(sums[1], rel=1e-6)
+
+
+def test_equal_scores_are_reported():
+    data = np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 4])
+    found = outcome_histogram(*data)
+    assert (found.equal_tied, found.equal_untied) == (2, 4)
+    assert dict(zip(found.outcomes, found.weights, strict=True)) == {-1: 2, 0: 2, 1: 2}
+    assert (found.differences == 0).all()
+
+
+def test_no_pairs():
+    data = np.zeros(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
+    assert outcome_histogram(*data).weights.size == 0

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from kernels import reference
+from kernels.grouped import EXAMPLES, grouped
+
+from skrank_abstain._kernels.filling import fill_pairs
+from skrank_abstain._kernels.ranks import rank_bounds
+
+
+@EXAMPLES
+@given(data=grouped(), delta=st.sampled_from([5e-324, 1e-16, 1.0, 2.0, 1e300, np.inf]))
+def test_bounds_equal_those_of_the_definition(data, delta):
+    expected = reference.rank_bounds(data.scores, data.offsets, delta)
+    found = rank_bounds(data.scores, data.offsets, delta)
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("delta", [0.0, -1.0, np.nan])
+def test_delta_must_be_positive(delta):
+    with pytest.raises(ValueError, match="delta must be positive"):
+        rank_bounds(np.zeros(2), np.array([0, 2]), delta)
+
+
+@EXAMPLES
+@given(data=grouped(ascending=False), seed=st.integers(0, 9), part=st.booleans())
+def test_pairs_come_in_canonical_order(data, seed, part):
+    order = np.random.default_rng(seed).permutation(data.scores.size)
+    start = len(data.offsets) // 2 if part else 0
+    left, right, differences = reference.pairs(data.scores, order, data.offsets[start:])
+    found = np.empty_like(left), np.empty_like(left), np.empty(left.size)
+    fill_pairs(data.scores, order, data.offsets, *found, start)
+    np.testing.assert_array_equal(found[0], left)
+    np.testing.assert_array_equal(found[1], right)
+    np.testing.assert_array_equal(found[2], differences)
+    assert not np.signbit(found[2][found[2] == 0]).any()
+
+
+def test_arrays_must_have_room_for_exactly_the_pairs():
+    room = np.empty(2, dtype=np.int64), np.empty(3, dtype=np.int64), np.empty(3)
+    with pytest.raises(ValueError, match=r"must be of shape \(3,\)"):
+        fill_pairs(np.zeros(3), np.arange(3), np.array([0, 3]), *room)
