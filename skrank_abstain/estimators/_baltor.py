@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from skrank_abstain._validation import check_choice, check_fraction
 from skrank_abstain.estimators._base import SelectiveRanker
+from skrank_abstain.pairs import PairDistances
 from skrank_abstain.selection import DistanceRegion, RiskCurve, select_coverage
 
 
@@ -169,10 +170,12 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return f"the {self.coverage:g} quantile of the calibration risks"
 
-    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
+    def _select(
+        self, curve: RiskCurve, distances: PairDistances, tolerance: float
+    ) -> DistanceRegion:
         return select_coverage(
             curve,
-            self._calibration_distance(),
+            distances,
             self.coverage,
             tolerance=tolerance,
             quantile=self.quantile,

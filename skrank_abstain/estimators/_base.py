@@ -27,18 +27,18 @@ from skrank_abstain.estimators._report import QueryTotals, write_report
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import (
     PairDecisions,
+    PairDistances,
     Queries,
+    ScoredItems,
     enumerate_pairs,
-    iter_query_blocks,
-    pair_labels,
     within_query_pairs,
 )
 from skrank_abstain.scorers import score_items
-from skrank_abstain.selection import DistanceRegion, RiskCurve
+from skrank_abstain.selection import DistanceRegion, RiskCurve, accepted_mass
 from skrank_abstain.tie_models import (
     DifferenceModel,
-    bayes_decision,
     check_tie_model,
+    expected_losses,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -76,8 +76,10 @@ class SelectiveRanker(RankerWrapper):
         self.verbose = verbose
 
     @abstractmethod
-    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
-        """Return the accepted region from the calibration scores."""
+    def _select(
+        self, curve: RiskCurve, distances: PairDistances, tolerance: float
+    ) -> DistanceRegion:
+        """Return the accepted region from the calibration pairs."""
 
     @abstractmethod
     def _check_rule(self) -> None:
@@ -145,27 +147,21 @@ class SelectiveRanker(RankerWrapper):
                 "tie_model must be a model of the score difference (a DifferenceModel),"
                 f" got {tie_model!r}."
             )
-        self.tie_model_ = tie_model.fit(scores, y, qid=queries.codes)
+        calibration = ScoredItems.build(scores, queries, y)
+        self.tie_model_ = tie_model.fit_items(calibration)
         self.n_queries_ = queries.n_queries
         self.n_pairs_ = queries.n_pairs
-        self._calibration_scores = scores
-        self._calibration_queries = queries
+        self._calibration = calibration
         self._tolerance = 8 * _EPS * float(np.abs(scores).max())
         self._set_threshold()
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        distance = self._calibration_distance()
-        curve = RiskCurve(self.tie_model_, self._loss, float(distance.max()))
-        self._region = self._select(curve, self._tolerance)
+        distances = self._calibration
+        curve = RiskCurve(self.tie_model_, self._loss, distances.largest)
+        self._region = self._select(curve, distances, self._tolerance)
         self.threshold_ = self._region.risk
-        self.coverage_ = float(self._region.weight(distance).mean())
-
-    def _calibration_distance(self) -> FloatArray:
-        left, right = enumerate_pairs(self._calibration_queries)
-        scores = self._calibration_scores
-        distance: FloatArray = np.abs(scores[left] - scores[right])
-        return distance
+        self.coverage_ = accepted_mass(self._region, distances) / distances.n_pairs
 
     def _with(self, **rule: Any) -> Self:
         """Return a fitted copy with another rule."""
@@ -362,29 +358,24 @@ class SelectiveRanker(RankerWrapper):
 
         Pairs on a randomised boundary count with their probability of acceptance.
         """
-        relevance = check_relevance(y, queries.n_items)
+        items = ScoredItems.build(scores, queries, check_relevance(y, queries.n_items))
         weight = check_sample_weight(sample_weight, queries.n_items)
-        totals = np.zeros((5, queries.n_queries))
-        for start, stop in iter_query_blocks(queries):
-            left, right = enumerate_pairs(queries, start, stop)
-            mass = np.ones(left.size)
-            if weight is not None:
-                mass = weight[left] * weight[right]
-            accepted = mass * self._region.weight(np.abs(scores[left] - scores[right]))
-            truth = pair_labels(relevance, left, right)
-            right_label = self._decide(scores, queries, left, right).label == truth
-            columns = (
-                mass,
-                accepted,
-                accepted * right_label,
-                mass * right_label,
-                mass * (truth == 0),
-            )
-            for row, column in zip(totals, columns, strict=True):
-                row += np.bincount(
-                    queries.codes[left], weights=column, minlength=queries.n_queries
-                )
-        return QueryTotals(*totals)
+        starts, accepted, tie = self._region.pieces()
+        if weight is None:
+            beyond = items.count_outcomes(starts, self._tolerance).astype(np.float64)
+        else:
+            beyond = items.weigh_outcomes(starts, self._tolerance, weight)
+        # Pairs of each piece by outcome: concordant, tied, discordant, equal scores.
+        pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
+        mass = pieces.sum(axis=2)
+        right = np.where(tie, pieces[:, :, 1], pieces[:, :, 0])
+        return QueryTotals(
+            pairs=mass.sum(axis=1),
+            accepted=mass @ accepted,
+            correct=right @ accepted,
+            correct_all=right.sum(axis=1),
+            tied=pieces[:, :, 1].sum(axis=1),
+        )
 
     def _iter_decisions(
         self, scores: FloatArray, queries: Queries
@@ -398,14 +389,12 @@ class SelectiveRanker(RankerWrapper):
     ) -> PairDecisions:
         s_left, s_right = scores[left], scores[right]
         proba = self.tie_model_.proba(s_left, s_right)
-        equal = np.abs(s_left - s_right) <= self._tolerance
-        label, risk = bayes_decision(proba, self._loss, equal)
         return PairDecisions(
             left=left,
             right=right,
             qid=queries.values[queries.codes[left]],
-            label=label,
+            label=self._region.label(s_left - s_right),
             accepted=self._region.accept(s_left, s_right),
-            risk=risk,
+            risk=expected_losses(proba, self._loss).min(axis=1),
             proba=proba,
         )

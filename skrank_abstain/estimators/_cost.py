@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain.estimators._base import SelectiveRanker
+from skrank_abstain.pairs import PairDistances
 from skrank_abstain.selection import DistanceRegion, RiskCurve, select_risk
 
 
@@ -142,5 +143,7 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return "the price of one abstention"
 
-    def _select(self, curve: RiskCurve, tolerance: float) -> DistanceRegion:
+    def _select(
+        self, curve: RiskCurve, distances: PairDistances, tolerance: float
+    ) -> DistanceRegion:
         return select_risk(curve, float(self.cost), tolerance=tolerance)

@@ -1,6 +1,11 @@
 """Pairs of items of one query: enumeration, labels, and decisions about them."""
 
 from skrank_abstain.pairs._decisions import PairDecisions
+from skrank_abstain.pairs._distances import (
+    DistanceArray,
+    PairDistances,
+    ScoredItems,
+)
 from skrank_abstain.pairs._queries import (
     Queries,
     check_pairs,
@@ -14,6 +19,9 @@ from skrank_abstain.pairs._queries import (
 __all__ = [
     "PairDecisions",
     "Queries",
+    "ScoredItems",
+    "PairDistances",
+    "DistanceArray",
     "group_queries",
     "enumerate_pairs",
     "iter_query_blocks",

@@ -2,12 +2,17 @@
 
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
-from skrank_abstain.selection._rules import select_coverage, select_risk
+from skrank_abstain.selection._rules import (
+    accepted_mass,
+    select_coverage,
+    select_risk,
+)
 
 __all__ = [
     "RiskCurve",
     "DistanceRegion",
     "select_coverage",
     "select_risk",
+    "accepted_mass",
     "order_statistic_rank",
 ]

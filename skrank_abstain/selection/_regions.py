@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import bisect
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
@@ -113,7 +113,7 @@ class RiskCurve:
 
 @dataclass(frozen=True)
 class DistanceRegion:
-    """The accepted pairs of a difference model: two cuts in ``|d|``.
+    """How a difference model decides: cuts in ``|d|``.
 
     Attributes
     ----------
@@ -129,6 +129,8 @@ class DistanceRegion:
         Probability of accepting a pair on a cut.
     seed : int
         Seed of the draws for the pairs on a cut.
+    crossing : float
+        Closer pairs are predicted to be ties, the others in the order of the scores.
     """
 
     risk: float
@@ -137,12 +139,43 @@ class DistanceRegion:
     tolerance: float
     kappa: float = 1.0
     seed: int = 0
+    crossing: float = 0.0
+
+    def label(self, difference: FloatArray) -> IntArray:
+        """Return the predictions at signed differences: -1, 0 or +1.
+
+        Equal scores carry no order: their label is 0 even where a strict label would
+        have the least expected loss.
+        """
+        distance = np.abs(difference)
+        tie = (distance < self.crossing) | (distance <= self.tolerance)
+        label: IntArray = np.where(tie, 0, np.sign(difference)).astype(np.int64)
+        return label
 
     def weight(self, distance: FloatArray) -> FloatArray:
         """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
         weight = self._inside(distance).astype(np.float64)
         weight[self._on_cut(distance)] = self.kappa
         return weight
+
+    def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Cut the distances where the probability of acceptance or the label changes.
+
+        Returns
+        -------
+        starts : ndarray of shape (n_pieces,), float64
+            Each piece reaches from its start to the next one's; the first is 0.
+        weight : ndarray of shape (n_pieces,), float64
+            Probability of acceptance.
+        tie : ndarray of shape (n_pieces,), bool
+            Whether a tie is predicted.
+        """
+        edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
+        edges[1::2] = np.nextafter(edges[1::2], np.inf)
+        labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
+        starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
+        starts = starts[np.isfinite(starts)]
+        return starts, self.weight(starts), self.label(starts) == 0
 
     def accept(self, left: FloatArray, right: FloatArray) -> BoolArray:
         """Decide pairs from the scores of their items.
@@ -159,17 +192,20 @@ class DistanceRegion:
         return accepted
 
     def _inside(self, distance: FloatArray) -> BoolArray:
-        inside: BoolArray = (distance <= self._inner_edge) | (
-            distance >= self.outer - self.tolerance
+        inside: BoolArray = (distance <= self._edges(self.inner)[1]) | (
+            distance >= self._edges(self.outer)[0]
         )
         return inside
 
     def _on_cut(self, distance: FloatArray) -> BoolArray:
-        on_cut: BoolArray = np.abs(distance - self.outer) <= self.tolerance
-        if self.inner >= 0:
-            on_cut |= np.abs(distance - self.inner) <= self.tolerance
+        on_cut: BoolArray = np.zeros(distance.shape, dtype=bool)
+        for cut in (self.inner, self.outer):
+            low, high = self._edges(cut)
+            on_cut |= (distance >= low) & (distance <= high)
         return on_cut
 
-    @property
-    def _inner_edge(self) -> float:
-        return self.inner + self.tolerance if self.inner >= 0 else -1.0
+    def _edges(self, cut: float) -> tuple[float, float]:
+        """Return the first and the last distance that count as equal to a cut."""
+        if cut < 0:
+            return -1.0, -1.0
+        return cut - self.tolerance, cut + self.tolerance

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain.pairs import PairDistances
+from skrank_abstain.selection._order import pair_of_rank
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 
 
 def select_coverage(
     curve: RiskCurve,
-    distance: FloatArray,
+    distances: PairDistances,
     coverage: float,
     *,
     tolerance: float,
@@ -26,7 +27,7 @@ def select_coverage(
     Parameters
     ----------
     curve : RiskCurve
-    distance : ndarray of shape (n_pairs,)
+    distances : PairDistances
         ``|d|`` of the calibration pairs.
     coverage : float
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
@@ -49,7 +50,8 @@ def select_coverage(
     Notes
     -----
     Theorem 3.2 and Algorithm 1 of [1]_. Pairs of equal risk are taken by distance,
-    the surer side first. O(n_pairs log n_pairs).
+    the surer side first. The order statistic is found by counting, in O(n log n) for
+    n items whatever the number of pairs.
 
     References
     ----------
@@ -57,28 +59,46 @@ def select_coverage(
        Pairwise Learning to Rank". arXiv:2505.23437.
     """
     if coverage == 1:
-        return DistanceRegion(curve.highest, -1.0, 0.0, tolerance)
-    risk = curve(distance)
+        return DistanceRegion(
+            curve.highest, -1.0, 0.0, tolerance, crossing=curve.crossing
+        )
+    n_pairs = distances.n_pairs
     if quantile == "linear":
-        threshold = float(np.quantile(risk, coverage))
+        threshold = _linear_quantile(curve, distances, coverage)
         return select_risk(curve, threshold, tolerance=tolerance)
-    below_crossing = distance < curve.crossing
-    surest_first = np.where(below_crossing, distance, -distance)
-    order = np.lexsort((surest_first, below_crossing, risk))
-    last = order[order_statistic_rank(coverage, distance.size) - 1]
-    threshold, cut = float(risk[last]), float(distance[last])
-    region = (
-        DistanceRegion(threshold, cut, curve.outer_cut(threshold), tolerance)
-        if below_crossing[last]
-        else DistanceRegion(threshold, curve.inner_cut(threshold), cut, tolerance)
+    rank = order_statistic_rank(coverage, n_pairs)
+    cut, tie = pair_of_rank(curve, distances, rank)
+    threshold = float(curve(np.array([cut]))[0])
+    inner = cut if tie else curve.inner_cut(threshold)
+    outer = curve.outer_cut(threshold) if tie else cut
+    region = DistanceRegion(
+        threshold, inner, outer, tolerance, crossing=curve.crossing
     )
     if boundary == "accept":
         return region
-    # With kappa = 1/2 the weights tell inside (1), cut (1/2) and outside (0) apart.
-    weight = replace(region, kappa=0.5).weight(distance)
-    n_below, n_at = np.sum(weight == 1), np.sum(weight == 0.5)
-    kappa = float(np.clip((coverage * distance.size - n_below) / n_at, 0, 1))
-    return replace(region, kappa=kappa, seed=seed)
+    # With kappa = 0 the pairs on the cuts count as abstained.
+    n_accepted = accepted_mass(region, distances)
+    n_below = accepted_mass(replace(region, kappa=0.0), distances)
+    kappa = (coverage * n_pairs - n_below) / (n_accepted - n_below)
+    return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
+
+
+def accepted_mass(region: DistanceRegion, distances: PairDistances) -> float:
+    """Return the expected number of accepted pairs."""
+    starts, weight, _ = region.pieces()
+    below = distances.count_within(np.nextafter(starts, -np.inf))
+    counts = np.diff(np.append(below, distances.n_pairs))
+    return float(weight @ counts)
+
+
+def _linear_quantile(
+    curve: RiskCurve, distances: PairDistances, coverage: float
+) -> float:
+    """Interpolate between two order statistics, as numpy does by default."""
+    place = coverage * (distances.n_pairs - 1)
+    ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
+    cuts = [pair_of_rank(curve, distances, rank)[0] for rank in ranks]
+    return float(np.quantile(curve(np.array(cuts)), place - np.floor(place)))
 
 
 def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> DistanceRegion:
@@ -101,5 +121,6 @@ def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> DistanceR
     Two monotone searches, independent of the number of pairs.
     """
     if risk >= curve.highest:
-        return DistanceRegion(risk, -1.0, 0.0, tolerance)
-    return DistanceRegion(risk, curve.inner_cut(risk), curve.outer_cut(risk), tolerance)
+        return DistanceRegion(risk, -1.0, 0.0, tolerance, crossing=curve.crossing)
+    inner, outer = curve.inner_cut(risk), curve.outer_cut(risk)
+    return DistanceRegion(risk, inner, outer, tolerance, crossing=curve.crossing)

@@ -14,8 +14,14 @@ from skrank_abstain._validation import (
     FloatArray,
     check_relevance,
     check_scores,
+    check_vector,
 )
-from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.tie_models._likelihood import (
+    PairOutcomes,
+    outcomes_by_distance,
+    pair_outcomes,
+)
 
 
 class TieModel(BaseEstimator, ABC):
@@ -50,8 +56,22 @@ class TieModel(BaseEstimator, ABC):
                 "qid must give at least one query with two items, got "
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
-        self._fit(scores, relevance, queries)
-        self.n_pairs_ = queries.n_pairs
+        return self.fit_items(ScoredItems.build(scores, queries, relevance))
+
+    def fit_items(self, items: ScoredItems) -> Self:
+        """Fit on items that are sorted by score already.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, and at least one pair.
+
+        Returns
+        -------
+        self : object
+        """
+        self._fit(items)
+        self.n_pairs_ = items.n_pairs
         return self
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
@@ -73,8 +93,8 @@ class TieModel(BaseEstimator, ABC):
         return self._proba(left, check_scores(right_scores, left.shape[0]))
 
     @abstractmethod
-    def _fit(self, scores: FloatArray, y: FloatArray, queries: Queries) -> None:
-        """Fit on checked arrays."""
+    def _fit(self, items: ScoredItems) -> None:
+        """Fit on labelled items, sorted by score within each query."""
 
     @abstractmethod
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -87,7 +107,55 @@ class DifferenceModel(TieModel):
     With growing ``|d|`` a tie grows less probable and the order of the scores more
     so. The conditional risk then rises up to one point and falls from there, so that
     the pairs below any risk are those with ``|d|`` below one cut or above another.
+    A subclass fits by ``_fit_outcomes``, which serves labelled queries and labelled
+    pairs alike.
     """
+
+    def fit_pairs(
+        self, left_scores: ArrayLike, right_scores: ArrayLike, label: ArrayLike
+    ) -> Self:
+        """Fit on labelled pairs.
+
+        Parameters
+        ----------
+        left_scores, right_scores : array-like of shape (n_pairs,)
+            Scores of the two items of each pair, higher is better.
+        label : array-like of shape (n_pairs,)
+            +1 left preferred, 0 tie, -1 right preferred.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If there is no pair, lengths differ, a score is not finite, or a label
+            is another than -1, 0 and +1.
+        """
+        left = check_scores(left_scores)
+        right = check_scores(right_scores, left.shape[0])
+        labels = check_vector(label, "label", left.shape[0])
+        if labels.size == 0:
+            raise ValueError("label must have at least one pair, got none.")
+        unknown = ~np.isin(labels, (-1, 0, 1))
+        if unknown.any():
+            raise ValueError(
+                f"label must hold the labels -1, 0 and 1, got {labels[unknown][0]!r}."
+            )
+        pairs = outcomes_by_distance(left - right, labels.astype(np.int64))
+        self._fit_outcomes(pairs)
+        self.n_pairs_ = int(labels.size)
+        return self
+
+    def _fit(self, items: ScoredItems) -> None:
+        self._fit_outcomes(pair_outcomes(items))
+
+    def _fit_outcomes(self, pairs: PairOutcomes) -> None:
+        """Fit on distances and outcomes; for subclasses."""
+        raise NotImplementedError(
+            f"{type(self).__name__} must define _fit_outcomes to be fitted on pairs."
+        )
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
         difference = left - right

@@ -9,12 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import (
-    Queries,
-    enumerate_pairs,
-    iter_query_blocks,
-    pair_labels,
-)
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models._links import Link
 
 #: A scale this small keeps the risk strictly decreasing over the observed range.
@@ -45,19 +40,25 @@ class PairOutcomes:
         return float(self.weight[self.outcome == outcome].sum())
 
 
-def pair_outcomes(scores: FloatArray, y: FloatArray, queries: Queries) -> PairOutcomes:
-    """Collect distance and outcome of every within-query pair."""
-    distances, outcomes = [], []
-    for start, stop in iter_query_blocks(queries):
-        left, right = enumerate_pairs(queries, start, stop)
-        difference = scores[left] - scores[right]
-        label = pair_labels(y, left, right)
-        outcomes.append(
-            np.where(difference == 0, abs(label), np.sign(difference) * label)
-        )
-        distances.append(np.abs(difference))
-    outcome = np.concatenate(outcomes).astype(np.int64)
-    return PairOutcomes(np.concatenate(distances), outcome, np.ones(outcome.shape[0]))
+def pair_outcomes(items: ScoredItems) -> PairOutcomes:
+    """Summarise distance and outcome of all within-query pairs.
+
+    Pairs of nearly the same distance are one entry at their mean: a likelihood fit
+    agrees with that on all pairs to about 1e-7. O(n_pairs) for queries of up to ten
+    thousand items, O(n log n) for larger ones.
+    """
+    from skrank_abstain._kernels.histogram import outcome_histogram
+
+    histogram = outcome_histogram(items.scores, items.known_grades, items.offsets)
+    return PairOutcomes(histogram.differences, histogram.outcomes, histogram.weights)
+
+
+def outcomes_by_distance(difference: FloatArray, label: IntArray) -> PairOutcomes:
+    """Turn every pair so that its higher-scored item comes first."""
+    outcome = np.where(difference == 0, abs(label), np.sign(difference) * label)
+    return PairOutcomes(
+        np.abs(difference), outcome.astype(np.int64), np.ones(outcome.shape[0])
+    )
 
 
 def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, float]:

@@ -7,12 +7,8 @@ from abc import abstractmethod
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_choice
-from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models._base import DifferenceModel
-from skrank_abstain.tie_models._likelihood import (
-    fit_maximum_likelihood,
-    pair_outcomes,
-)
+from skrank_abstain.tie_models._likelihood import PairOutcomes, fit_maximum_likelihood
 from skrank_abstain.tie_models._links import Davidson, Link, RaoKupper, Thurstone
 
 
@@ -21,14 +17,14 @@ class _ParametricModel(DifferenceModel):
 
     calibration: str
 
-    def _fit(self, scores: FloatArray, y: FloatArray, queries: Queries) -> None:
+    def _fit_outcomes(self, pairs: PairOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))
         link = self._link()
-        pairs = pair_outcomes(scores, y, queries)
         if self.calibration == "ml":
             self.scale_, self._margin = fit_maximum_likelihood(link, pairs)
         else:
-            n_pairs, untied = float(queries.n_pairs), queries.n_pairs - pairs.total(0)
+            n_pairs = float(pairs.weight.sum())
+            untied = n_pairs - pairs.total(0)
             # All tied: half a pair counts as untied, so that theta stays finite.
             self.scale_, self._margin = 1.0, link.from_counts(n_pairs, untied or 0.5)
         self._name_margin(self._margin)

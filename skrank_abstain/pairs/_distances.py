@@ -1,0 +1,237 @@
+"""The absolute score differences of many pairs, without the pairs.
+
+A difference model asks of its pairs only how many lie within a distance, which
+distance has a given rank, and what outcomes go with which distance. Sorted scores
+answer that in O(n log n); a plain array of distances answers it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs._queries import Queries
+
+
+class PairDistances(Protocol):
+    """What selection needs to know about the calibration pairs."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+
+    @property
+    def largest(self) -> float:
+        """Largest distance."""
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """Count the pairs with distance at most each cut."""
+
+    def kth_largest(self, rank: int) -> float:
+        """Return the distance of this rank, 1 for the largest."""
+
+    def collect(self, low: float, high: float) -> FloatArray:
+        """Return the distances in (low, high]."""
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """Return ``size`` distances drawn from (low, high], the same each time."""
+
+
+@dataclass(frozen=True)
+class DistanceArray:
+    """Distances of pairs that were given one by one.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (n_pairs,), float64
+        In ascending order.
+    """
+
+    distances: FloatArray
+
+    @classmethod
+    def of(cls, distances: FloatArray) -> Self:
+        """Take distances in any order."""
+        return cls(np.sort(distances))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.distances.size)
+
+    @property
+    def largest(self) -> float:
+        """Largest distance."""
+        return float(self.distances[-1])
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """Count the pairs with distance at most each cut, O(log n) each."""
+        counts: IntArray = np.searchsorted(self.distances, cuts, side="right")
+        return counts
+
+    def kth_largest(self, rank: int) -> float:
+        """Return the distance of this rank, 1 for the largest."""
+        return float(self.distances[-rank])
+
+    def collect(self, low: float, high: float) -> FloatArray:
+        """Return the distances in (low, high]."""
+        start, stop = self.count_within([low, high])
+        return self.distances[start:stop]
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """Return ``size`` distances drawn from (low, high], the same each time."""
+        return np.random.default_rng(0).choice(self.collect(low, high), size)
+
+
+@dataclass(frozen=True)
+class ScoredItems:
+    """Items of labelled or unlabelled queries, sorted by score within each query.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+        Ascending within each query.
+    rows : ndarray of shape (n_items,), int64
+        Row of each item in X.
+    offsets : ndarray of shape (n_queries + 1,), int64
+        Where the queries begin.
+    relevance : ndarray of shape (n_items,), float64, or None
+        Aligned with ``scores``.
+    grades : ndarray of shape (n_items,), int64, or None
+        Dense ranks of relevance, aligned with ``scores``.
+    """
+
+    scores: FloatArray
+    rows: IntArray
+    offsets: IntArray
+    relevance: FloatArray | None = None
+    grades: IntArray | None = None
+
+    @classmethod
+    def build(
+        cls, scores: FloatArray, queries: Queries, y: FloatArray | None = None
+    ) -> Self:
+        """Sort items within their queries, O(n log n)."""
+        from skrank_abstain._kernels.sorting import sort_within_queries
+
+        ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
+        if y is None:
+            return cls(ascending, rows, queries.offsets)
+        grades = np.unique(y, return_inverse=True)[1].reshape(-1)
+        return cls(
+            ascending,
+            rows,
+            queries.offsets,
+            relevance=y[rows],
+            grades=grades[rows].astype(np.int64),
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.offsets.size - 1)
+
+    @property
+    def pair_counts(self) -> IntArray:
+        """Pairs per query, shape (n_queries,)."""
+        sizes = np.diff(self.offsets)
+        return sizes * (sizes - 1) // 2
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of within-query pairs."""
+        return int(self.pair_counts.sum())
+
+    @property
+    def largest(self) -> float:
+        """Largest distance within a query; 0 for no pair."""
+        sizes = np.diff(self.offsets)
+        first, last = self.offsets[:-1][sizes > 1], self.offsets[1:][sizes > 1] - 1
+        with np.errstate(over="ignore"):
+            spread = self.scores[last] - self.scores[first]
+        return float(spread.max(initial=0.0))
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """Count the pairs with distance at most each cut, O(n) each."""
+        from skrank_abstain._kernels.counting import count_within
+
+        return count_within(
+            self.scores, self.offsets, np.asarray(cuts, dtype=np.float64)
+        )
+
+    def kth_largest(self, rank: int) -> float:
+        """Return the distance of this rank, 1 for the largest."""
+        from skrank_abstain._kernels.order_statistics import kth_difference
+
+        found = kth_difference(self.scores, self.offsets, [rank], largest=True)
+        return float(found[0])
+
+    def collect(self, low: float, high: float) -> FloatArray:
+        """Return the distances in (low, high]."""
+        from skrank_abstain._kernels.order_statistics import differences_between
+
+        return differences_between(self.scores, self.offsets, low, high)
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """Return ``size`` distances drawn from (low, high], the same each time."""
+        from skrank_abstain._kernels.order_statistics import sample_between
+
+        return sample_between(self.scores, self.offsets, low, high, size)
+
+    def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
+        """Count the pairs of each query with distance at least each cut, by outcome.
+
+        Parameters
+        ----------
+        cuts : array-like of shape (n_cuts,)
+        tolerance : float
+            Scores no further apart carry no order.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_queries, n_cuts, 4), int64
+            Concordant, tied, discordant, and untied pairs of equal scores.
+        """
+        from skrank_abstain._kernels.outcomes import count_outcomes_by_query
+
+        return count_outcomes_by_query(
+            self.scores, self.known_grades, self.offsets, np.asarray(cuts), tolerance
+        )
+
+    def weigh_outcomes(
+        self, cuts: ArrayLike, tolerance: float, weight: FloatArray
+    ) -> FloatArray:
+        """Like ``count_outcomes``, a pair weighing the product of its items' weights.
+
+        Parameters
+        ----------
+        cuts : array-like of shape (n_cuts,)
+        tolerance : float
+        weight : ndarray of shape (n_items,), float64
+            Item weights, in the order of the rows of X.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_queries, n_cuts, 4), float64
+        """
+        from skrank_abstain._kernels.weighted import weigh_outcomes_by_query
+
+        return weigh_outcomes_by_query(
+            self.scores,
+            self.known_grades,
+            weight[self.rows],
+            self.offsets,
+            np.asarray(cuts, dtype=np.float64),
+            tolerance,
+        )
+
+    @property
+    def known_grades(self) -> IntArray:
+        """The grades, of items that were built with relevance."""
+        if self.grades is None:
+            raise ValueError("outcomes need relevance: build these items with y.")
+        return self.grades
