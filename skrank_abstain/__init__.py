@@ -5,7 +5,7 @@ score -> pair probabilities -> risk -> threshold -> decisions -> report
 
 from importlib.metadata import PackageNotFoundError, version
 
-from skrank_abstain.estimators import BALToR, CostAbstainer
+from skrank_abstain.estimators import BALToR, CostAbstainer, PairwiseRankerClassifier
 from skrank_abstain.pairs import PairDecisions
 
 try:
@@ -13,4 +13,10 @@ try:
 except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
 
-__all__ = ["BALToR", "CostAbstainer", "PairDecisions", "__version__"]
+__all__ = [
+    "BALToR",
+    "CostAbstainer",
+    "PairwiseRankerClassifier",
+    "PairDecisions",
+    "__version__",
+]

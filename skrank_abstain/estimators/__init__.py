@@ -2,5 +2,6 @@
 
 from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._cost import CostAbstainer
+from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 
-__all__ = ["BALToR", "CostAbstainer"]
+__all__ = ["BALToR", "CostAbstainer", "PairwiseRankerClassifier"]

@@ -1,0 +1,426 @@
+"""A scikit-learn classifier for comparison data: samples are pairs."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+)
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_loss,
+    check_sample_weight,
+    encode_qid,
+)
+from skrank_abstain.estimators._pairwise_training import (
+    GivenOrder,
+    fit_on_pairs,
+    read_labels,
+    score_sides,
+    split_pairs,
+    take_pairs,
+    trains_on_pairs,
+    was_trained_on_pairs,
+    without_ties,
+)
+from skrank_abstain.estimators._wrapping import RankerWrapper
+from skrank_abstain.pairs import DistanceArray
+from skrank_abstain.scorers import resolve_model
+from skrank_abstain.selection import RiskCurve, accepted_mass, select_coverage
+from skrank_abstain.tie_models import (
+    DifferenceModel,
+    check_tie_model,
+    expected_losses,
+)
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
+    """Classifier of comparisons: which of two items is preferred.
+
+    A row of X holds two items, ``[left | right]``; its label says which one is
+    preferred. A ranker scores both items, a tie model turns the two scores into class
+    probabilities and a conditional risk, and pairs of a risk above the ``coverage``
+    quantile of the calibration risks are abstained on. ``predict`` answers all the
+    same; ``abstain`` says for which rows a person should.
+
+    Parameters
+    ----------
+    estimator : object
+        What is fitted is used as it is: a ranker or regressor of *items*, in any form
+        that ``BALToR`` takes, scores the halves of each row; a classifier whose
+        ``n_features_in_`` is the width of X (classes in the order right, left)
+        decides whole rows. What is not fitted is trained on a part of the pairs: a
+        classifier on whole rows, each strict pair in both orders; anything else on
+        each pair as a query of two items.
+    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or \
+DifferenceModel, default="bradley_terry"
+        How scores become probabilities.
+    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+        Loss of a prediction, rows predicted, columns true, both in the order right,
+        tie, left. Zero diagonal, non-negative, mirror-symmetric. With two kinds of
+        labels only the corners count.
+    coverage : float, default=1.0
+        Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
+    prefit : {"auto", True, False}, default="auto"
+        Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
+        if it is fitted; True insists on it; False always refits a clone. Calibrating
+        or cross-validating on the pairs that trained a fitted model is leakage.
+    calibration_size : float, default=0.25
+        Share of the queries, or of the pairs where there are no queries, set aside to
+        calibrate on when the estimator is trained here.
+    random_state : int, RandomState instance or None, default=None
+        Splits the pairs.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in sorted order, which reads as (right, left) or (right, tie,
+        left).
+    estimator_ : object
+        The fitted model.
+    tie_model_ : DifferenceModel
+        The fitted tie model.
+    threshold_ : float
+        Accepted pairs have a conditional risk of at most this.
+    coverage_ : float
+        Share of calibration pairs accepted.
+    prefit_ : bool
+        Whether the model was used as it was.
+    n_pairs_ : int
+        Number of pairs calibrated on.
+    n_features_in_ : int
+        Number of columns of X, both items together.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    See Also
+    --------
+    BALToR : The same for items and queries.
+
+    Notes
+    -----
+    *Orientation.* Swapping left and right mirrors decisions and probabilities
+    exactly. A classifier f of whole rows counts as the scores f(left, right) / 2 and
+    f(right, left) / 2, f being its ``decision_function`` or the log-odds of its
+    ``predict_proba`` (mixed with one part in a thousand of even odds, so that
+    certainty stays finite). Ties are left out of its training; the tie model learns
+    them. What transforms the two halves of X differently, such as a
+    ``StandardScaler`` in front of this estimator, ends the symmetry: make it a step
+    of ``estimator`` instead.
+
+    *Equal scores*, up to ``8 * eps * max|calibration score|``, carry no order: such a
+    pair is predicted a tie, or, with two kinds of labels, left.
+
+    *Labels* are told apart by their order alone. Beware of words: ``"left"`` sorts
+    before ``"right"`` and would mean that right is preferred. Without ties among the
+    labels the tie model is conditioned on there being none.
+
+    *Frames.* All column names differ, as in ``a, b, a_right, b_right``. Items are
+    handed on under the names of the left half, taken as they are: these are the names
+    that a fitted ranker must know. The names of the right half are dropped.
+
+    *Splitting.* Pass ``qid`` where pairs share items or a pair is there in both
+    orders: nothing else tells that they belong on one side of a split.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skrank_abstain import PairwiseRankerClassifier
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> items = make_ranking(400, n_items=2, n_grades=None, random_state=0)
+    >>> X = items.data.reshape(400, -1)  # [left | right]
+    >>> y = np.where(items.target[::2] > items.target[1::2], "yes", "no")
+    >>> model = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    >>> model.fit(X[:300], y[:300]).predict(X[300:303])
+    array(['yes', 'no', 'yes'], dtype='<U3')
+    >>> sure = model.at_coverage(0.5)
+    >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        tie_model: Any = "bradley_terry",
+        loss: Any = "zero_one",
+        coverage: float = 1.0,
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.tie_model = tie_model
+        self.loss = loss
+        self.coverage = coverage
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+        """Train the model unless it is fitted, then calibrate.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+        y : array-like of shape (n_pairs,)
+            Two or three kinds of labels, in sorted order (right, left) or (right,
+            tie, left) preferred.
+        qid : None, scalar or array-like of shape (n_pairs,), default=None
+            Query of each pair: pairs of one query stay on one side of the split.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            If the tie model is not a model of the score difference.
+        ValueError
+            If a parameter or an input breaks its rule, or the model's scores are not
+            finite.
+        sklearn.exceptions.NotFittedError
+            If ``prefit=True`` and the estimator is not fitted.
+        """
+        check_fraction(self.coverage, "coverage", include_one=True)
+        tie_model = self._check_tie_model()
+        loss = check_loss(self.loss)
+        X = take_pairs(self, X, reset=True)
+        self.classes_, label = read_labels(self, X, y)
+        encode_qid(qid, label.size)
+        self._loss = loss if self.classes_.size == 3 else without_ties(loss)
+        X, label = self._fit_model(X, label, qid)
+        left, right = score_sides(self.estimator_, X, on_pairs=self._on_pairs)
+        self.tie_model_ = tie_model.fit_pairs(left, right, label)
+        self.n_pairs_ = label.size
+        self._proba_model: DifferenceModel = self.tie_model_
+        if self.classes_.size == 2:
+            self._proba_model = GivenOrder(self.tie_model_)
+        self._distances = DistanceArray.of(np.abs(left - right))
+        self._tolerance = 8 * _EPS * float(max(np.abs(left).max(), np.abs(right).max()))
+        self._set_threshold()
+        return self
+
+    def _fit_model(self, X: Any, label: IntArray, qid: Any) -> tuple[Any, IntArray]:
+        """Set ``estimator_``, and return what is left to calibrate on."""
+        model = resolve_model(self.estimator)
+        self.prefit_ = self._is_prefit(model)
+        if self.prefit_:
+            self.estimator_ = model
+            self._on_pairs = was_trained_on_pairs(model, X.shape[1])
+            return X, label
+        check_fraction(self.calibration_size, "calibration_size")
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        train, rest = split_pairs(label, qid, self.calibration_size, seed)
+        self._on_pairs = trains_on_pairs(model)
+        self.estimator_ = fit_on_pairs(model, _safe_indexing(X, train), label[train])
+        return _safe_indexing(X, rest), label[rest]
+
+    def _set_threshold(self) -> None:
+        """Set the threshold from what calibration stored; nothing is rescored."""
+        distances = self._distances
+        curve = RiskCurve(self._proba_model, self._loss, distances.largest)
+        self._region = select_coverage(
+            curve, distances, self.coverage, tolerance=self._tolerance
+        )
+        self.threshold_ = self._region.risk
+        self.coverage_ = accepted_mass(self._region, distances) / distances.n_pairs
+
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy with the threshold of another coverage.
+
+        Parameters
+        ----------
+        coverage : float
+            Target share of accepted pairs, in (0, 1].
+
+        Returns
+        -------
+        classifier : PairwiseRankerClassifier
+            Shares the fitted model and the calibration scores; nothing is rescored.
+        """
+        check_is_fitted(self, "threshold_")
+        check_fraction(coverage, "coverage", include_one=True)
+        other = copy.copy(self)
+        other.coverage = coverage
+        other._set_threshold()
+        return other
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of the left item minus that of the right one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        difference : ndarray of shape (n_pairs,), float64
+            Positive where left is preferred. One value per pair, also with three
+            kinds of labels.
+        """
+        left, right = self._score(X)
+        return left - right
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, n_classes), float64
+            In the order of ``classes_``. Swapping left and right reverses a row.
+        """
+        left, right = self._score(X)
+        proba = self._proba_model.proba(left, right)
+        return proba if self.classes_.size == 3 else proba[:, [0, 2]]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of least expected loss. It never abstains.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        label : ndarray of shape (n_pairs,)
+            Values of ``classes_``. Where the two scores are equal: the tie, or left
+            if there are two classes.
+        """
+        left, right = self._score(X)
+        return self._label(left - right)
+
+    def conditional_risk(self, X: Any) -> FloatArray:
+        """Return the expected loss of the best prediction for each pair.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        risk : ndarray of shape (n_pairs,), float64
+            Lower is better. For the zero-one loss one minus the largest probability.
+        """
+        left, right = self._score(X)
+        proba = self._proba_model.proba(left, right)
+        risk: FloatArray = expected_losses(proba, self._loss).min(axis=1)
+        return risk
+
+    def abstain(self, X: Any) -> BoolArray:
+        """Return which pairs go to a person.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            One value per row of X.
+        """
+        left, right = self._score(X)
+        return ~self._region.accept(left, right)
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+        y : array-like of shape (n_pairs,)
+            True labels.
+        qid : object, default=None
+            Not used: a pair needs no query to be scored. It is here so that metadata
+            routing can hand the same arguments to ``fit`` and ``score``.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Pair weights.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        left, right = self._score(X)
+        truth = column_or_1d(y)
+        check_consistent_length(left, truth)
+        weight = check_sample_weight(sample_weight, left.size)
+        mass = self._region.accept(left, right) * (1.0 if weight is None else weight)
+        if not mass.any():
+            warnings.warn(
+                "The selective accuracy is undefined and set to NaN: no pair is "
+                "accepted.",
+                UndefinedMetricWarning,
+                stacklevel=2,
+            )
+            return float("nan")
+        correct = self._label(left - right) == truth
+        return float(np.average(correct, weights=mass))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # A third class has to be the tie between the two others.
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "threshold_")
+        X = take_pairs(self, X, reset=False)
+        return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
+
+    def _label(self, difference: FloatArray) -> NDArray[Any]:
+        """Predict in the user's labels; without ties, equal scores mean left."""
+        label = self._region.label(difference)
+        code = (label >= 0).astype(int) if self.classes_.size == 2 else label + 1
+        named: NDArray[Any] = self.classes_[code]
+        return named
+
+    def _check_tie_model(self) -> DifferenceModel:
+        tie_model = check_tie_model(self.tie_model)
+        if not isinstance(tie_model, DifferenceModel):
+            raise TypeError(
+                "tie_model must be a model of the score difference (a DifferenceModel),"
+                f" got {tie_model!r}."
+            )
+        return tie_model

@@ -1,0 +1,877 @@
+"""The classifier of pairs from end to end."""
+
+import os
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import coo_array, csr_array
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
+from sklearn.calibration import CalibrationDisplay, calibration_curve
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+from skrank_abstain import PairwiseRankerClassifier
+from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.estimators._pairwise_training import fit_on_pairs
+from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
+from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
+
+N_FEATURES = 5
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is the first feature: scores under full control."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class Recorder(RegressorMixin, BaseEstimator):
+    """A regressor that remembers what it was trained on."""
+
+    def fit(self, X, y, qid=None):
+        self.seen_ = X, y, qid
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def comparisons(n_pairs=600, *, n_grades=3, noise="logistic", seed=0):
+    """Rows [left | right], canonical labels, and the true probabilities."""
+    items = make_ranking(
+        n_pairs,
+        n_items=2,
+        n_features=N_FEATURES,
+        n_grades=n_grades,
+        noise=noise,
+        random_state=seed,
+    )
+    left, right = np.arange(0, 2 * n_pairs, 2), np.arange(1, 2 * n_pairs, 2)
+    X = items.data.reshape(n_pairs, -1)
+    return (
+        X,
+        pair_labels(items.target, left, right),
+        items.pair_proba(left, right),
+        items,
+    )
+
+
+def turned(X):
+    """Return the rows with left and right swapped."""
+    order = np.roll(np.arange(X.shape[1]), X.shape[1] // 2)
+    if hasattr(X, "iloc"):
+        return X.iloc[:, order].set_axis(X.columns, axis=1)
+    if hasattr(X, "columns"):
+        return X[:, order.tolist()].rename(
+            {X.columns[old]: new for old, new in zip(order, X.columns, strict=True)}
+        )
+    return X[:, order]
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Comparisons with ties."""
+    return comparisons(seed=1)[:2]
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Comparisons without ties."""
+    return comparisons(n_grades=None, seed=2)[:2]
+
+
+@pytest.fixture(scope="module")
+def items():
+    return make_ranking(60, n_features=N_FEATURES, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def model(items, three):
+    ranker = Ridge().fit(items.data, items.target)
+    return PairwiseRankerClassifier(ranker, coverage=0.7).fit(*three)
+
+
+def fit_differences(difference, y, **options):
+    """Calibrate on given score differences."""
+    X = np.column_stack([difference, np.zeros(len(difference))])
+    return PairwiseRankerClassifier(FirstColumn().fit(None, None), **options).fit(X, y)
+
+
+# --- the flow ---------------------------------------------------------------------
+
+
+def test_methods_agree_with_each_other(model, three):
+    X, y = three
+    proba, risk = model.predict_proba(X), model.conditional_risk(X)
+    half = N_FEATURES
+    np.testing.assert_array_equal(
+        model.decision_function(X),
+        model.estimator_.predict(X[:, :half]) - model.estimator_.predict(X[:, half:]),
+    )
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(
+        model.predict(X), model.classes_[proba.argmax(axis=1)]
+    )
+    np.testing.assert_allclose(risk, 1 - proba.max(axis=1), rtol=0, atol=1e-14)
+    clear = np.abs(risk - model.threshold_) > 1e-12
+    np.testing.assert_array_equal(
+        model.abstain(X)[clear], (risk > model.threshold_)[clear]
+    )
+    assert model.n_pairs_ == y.size
+    assert model.n_features_in_ == 2 * N_FEATURES
+    assert model.prefit_
+
+
+def test_it_is_the_tie_model_of_the_score_difference(three):
+    X, y = three
+    difference = X[:, 0] - X[:, N_FEATURES]
+    classifier = PairwiseRankerClassifier(FirstColumn().fit(None, None)).fit(X, y)
+    expected = BradleyTerry().fit_pairs(X[:, 0], X[:, N_FEATURES], y)
+    assert classifier.tie_model_.theta_ == expected.theta_
+    np.testing.assert_array_equal(
+        classifier.predict_proba(X), expected.proba(difference, np.zeros(y.size))
+    )
+
+
+def test_fitting_a_tie_model_on_pairs_is_fitting_it_on_queries_of_two():
+    _, y, _, items = comparisons()
+    left, right = items.data[::2, 0], items.data[1::2, 0]
+    for tie_model in (
+        BradleyTerry(),
+        BradleyTerry(ties="davidson", calibration="counts"),
+        ThurstoneMosteller(),
+    ):
+        by_pair = clone(tie_model).fit_pairs(left, right, y)
+        by_query = clone(tie_model).fit(items.data[:, 0], items.target, items.qid)
+        assert by_pair.n_pairs_ == by_query.n_pairs_ == y.size
+        np.testing.assert_allclose(
+            by_pair.proba(left, right), by_query.proba(left, right), atol=1e-6
+        )
+
+
+def test_coverage_one_accepts_everything_and_scores_the_accuracy(three, model):
+    X, y = three
+    full = model.at_coverage(1.0)
+    assert not full.abstain(1e6 * X).any()
+    assert full.coverage_ == 1
+    assert full.score(X, y) == pytest.approx(accuracy_score(y, full.predict(X)))
+
+
+def test_score_is_the_accuracy_of_accepted_pairs(model, three):
+    X, y = three
+    accepted, weight = ~model.abstain(X), np.arange(y.size) % 4
+    assert model.coverage_ == pytest.approx(accepted.mean())
+    assert accepted.mean() == pytest.approx(0.7, abs=1 / y.size)
+    for w in (None, weight):
+        mass = accepted if w is None else accepted * w
+        assert model.score(X, y, sample_weight=w) == pytest.approx(
+            accuracy_score(y, model.predict(X), sample_weight=mass)
+        )
+    assert model.score(X, y, qid="not used") == model.score(X, y)
+
+
+def test_at_coverage_is_what_fit_would_have_given(model, three, items):
+    ranker = Ridge().fit(items.data, items.target)
+    refitted = PairwiseRankerClassifier(ranker, coverage=0.4).fit(*three)
+    moved = model.at_coverage(0.4)
+    assert moved.get_params()["coverage"] == 0.4
+    assert moved.threshold_ == refitted.threshold_
+    assert moved.coverage_ == refitted.coverage_
+    assert model.coverage == 0.7
+
+
+def test_nothing_accepted_scores_nan_with_a_warning(model, three):
+    X, y = three
+    with pytest.warns(UndefinedMetricWarning, match="no pair is accepted"):
+        assert np.isnan(model.score(X, y, sample_weight=np.zeros(y.size)))
+
+
+def test_surer_pairs_are_more_often_right(two):
+    X, y = two
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    classifier.fit(X, y)
+    new, truth = comparisons(2000, n_grades=None, seed=9)[:2]
+    scores = [classifier.at_coverage(c).score(new, truth) for c in (0.25, 0.5, 1)]
+    assert scores[0] > scores[1] + 0.02 > scores[2] + 0.04
+
+
+# --- known probabilities ----------------------------------------------------------
+
+
+def test_bradley_terry_is_recovered_from_the_true_scores():
+    _, y, proba, items = comparisons(4000, n_grades=None, noise="gumbel")
+    utility = items.utility.reshape(-1, 2)
+    classifier = PairwiseRankerClassifier(FirstColumn().fit(None, None))
+    classifier.fit(utility, y)
+    assert classifier.tie_model_.scale_ == pytest.approx(1, abs=0.08)
+    np.testing.assert_allclose(
+        classifier.predict_proba(utility), proba[:, [0, 2]], rtol=0, atol=0.02
+    )
+
+
+def test_bradley_terry_with_ties_is_recovered():
+    rng = np.random.default_rng(0)
+    difference = rng.normal(0, 2, 6000)
+    truth = BradleyTerry(calibration="counts").fit_pairs(
+        [0.0] * 3, [0.0] * 3, [0, 1, 1]
+    )
+    proba = truth.proba(difference, np.zeros(6000))
+    y = (rng.random(6000)[:, None] > proba.cumsum(axis=1)).sum(axis=1) - 1
+    classifier = fit_differences(difference, y)
+    assert classifier.tie_model_.theta_ == pytest.approx(truth.theta_, rel=0.05)
+    X = np.column_stack([difference, np.zeros(6000)])
+    np.testing.assert_allclose(classifier.predict_proba(X), proba, atol=0.02)
+
+
+QUADRATIC = PolynomialFeatures(2, include_bias=False, interaction_only=False)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "error"),
+    [
+        # The log-odds are quadratic in the features: the first is the true model.
+        (make_pipeline(QUADRATIC, LogisticRegression(C=0.1)), 0.04),
+        (LogisticRegression(), 0.1),
+        (make_pipeline(QUADRATIC, Ridge()), 0.06),
+        (Ridge(), 0.1),
+        (HistGradientBoostingClassifier(max_iter=60, max_leaf_nodes=8), 0.11),
+        (RandomForestClassifier(60, random_state=0), 0.12),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_probabilities_of_trained_models_are_near_the_known_ones(estimator, error):
+    X, y, *_ = comparisons(3000, n_grades=None, noise="gumbel", seed=4)
+    new, _, proba, _ = comparisons(1000, n_grades=None, noise="gumbel", seed=5)
+    classifier = PairwiseRankerClassifier(estimator, random_state=0).fit(X, y)
+    assert not classifier.prefit_
+    assert classifier.n_pairs_ == 750
+    estimated = classifier.predict_proba(new)[:, 1]
+    assert np.abs(estimated - proba[:, 2]).mean() < error
+
+
+# --- symmetry ---------------------------------------------------------------------
+
+
+BOOSTERS = {
+    "LGBMRanker": ("lightgbm", {"verbose": -1}),
+    "LGBMClassifier": ("lightgbm", {"verbose": -1}),
+    "XGBRanker": ("xgboost", {}),
+    "XGBClassifier": ("xgboost", {}),
+    "CatBoostRanker": ("catboost", {"silent": True, "allow_writing_files": False}),
+    "CatBoostClassifier": ("catboost", {"silent": True, "allow_writing_files": False}),
+}
+
+
+def check_mirror(classifier, X):
+    other = turned(X)
+    np.testing.assert_array_equal(
+        classifier.decision_function(other), -classifier.decision_function(X)
+    )
+    np.testing.assert_array_equal(
+        classifier.predict_proba(other), classifier.predict_proba(X)[:, ::-1]
+    )
+    np.testing.assert_array_equal(
+        classifier.conditional_risk(other), classifier.conditional_risk(X)
+    )
+    np.testing.assert_array_equal(classifier.abstain(other), classifier.abstain(X))
+    if classifier.decision_function(X).all():
+        mirrored = dict(
+            zip(classifier.classes_, classifier.classes_[::-1], strict=True)
+        )
+        expected = [mirrored[label] for label in classifier.predict(X)]
+        np.testing.assert_array_equal(classifier.predict(other), expected)
+
+
+@pytest.mark.parametrize("data", ["two", "three"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        Ridge(),
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        RandomForestClassifier(10, random_state=0),
+    ],
+    ids=["ridge", "logistic", "pipeline", "forest"],
+)
+def test_swapping_left_and_right_mirrors_everything(estimator, data, request):
+    X, y = request.getfixturevalue(data)
+    classifier = PairwiseRankerClassifier(estimator, coverage=0.6, random_state=0)
+    classifier.fit(X, y)
+    assert 0 < classifier.abstain(X).mean() < 1
+    for rows in (X, np.asfortranarray(X), X[:7]):
+        check_mirror(classifier, rows)
+
+
+@pytest.mark.parametrize("name", sorted(BOOSTERS))
+def test_boosters(name, three):
+    X, y = three
+    library, options = BOOSTERS[name]
+    threads = {"thread_count" if library == "catboost" else "n_jobs": 1}
+    booster = getattr(pytest.importorskip(library), name)(
+        n_estimators=10, **threads, **options
+    )
+    classifier = PairwiseRankerClassifier(booster, random_state=0).fit(X, y)
+    assert classifier.score(X, y) > 0.6
+    check_mirror(classifier, X)
+
+
+CONTAINERS = {
+    "csr": csr_array,
+    "coordinates": coo_array,
+    "pandas": lambda X: pd.DataFrame(X, columns=list("abcdevwxyz")),
+    "polars": lambda X: pl.DataFrame(X, schema=list("abcdevwxyz")),
+    "lists": lambda X: X.tolist(),
+}
+
+
+@pytest.mark.parametrize("container", sorted(CONTAINERS))
+@pytest.mark.parametrize("estimator", [Ridge(), LogisticRegression()], ids=str)
+def test_containers(estimator, container, three):
+    X, y = three
+    held = CONTAINERS[container](X)
+    classifier = PairwiseRankerClassifier(estimator, random_state=0).fit(held, y)
+    array = PairwiseRankerClassifier(estimator, random_state=0).fit(X, y)
+    np.testing.assert_allclose(
+        classifier.predict_proba(held), array.predict_proba(X), rtol=0, atol=1e-4
+    )
+    if container not in ("coordinates", "lists"):
+        check_mirror(classifier, held)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_a_fitted_ranker_gets_both_halves_under_its_own_names(frame, items, three):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = three
+    names = list("abcde")
+    ranker = lightgbm.LGBMRanker(n_estimators=20, n_jobs=1, verbose=-1).fit(
+        pd.DataFrame(items.data, columns=names),
+        items.target,
+        group=group_queries(items.qid, items.qid.size).sizes,
+    )
+    held = CONTAINERS[frame](X)
+    classifier = PairwiseRankerClassifier(ranker).fit(held, y)
+    plain = PairwiseRankerClassifier(ranker).fit(X, y)
+    np.testing.assert_array_equal(
+        classifier.decision_function(held), plain.decision_function(X)
+    )
+    # The names of the left half tell which column is which.
+    order = [3, 1, 0, 2, 4]
+    shuffled = held[[held.columns[k] for k in [*order, *(5 + k for k in order)]]]
+    moved = PairwiseRankerClassifier(ranker).fit(shuffled, y)
+    np.testing.assert_array_equal(
+        moved.decision_function(shuffled), plain.decision_function(X)
+    )
+    np.testing.assert_array_equal(
+        classifier.predict_proba(shuffled), plain.predict_proba(X)
+    )
+
+
+def test_missing_values_reach_the_model(three):
+    X, y = three
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    estimator = HistGradientBoostingClassifier(max_iter=10)
+    classifier = PairwiseRankerClassifier(estimator, random_state=0).fit(holes, y)
+    assert np.isfinite(classifier.predict_proba(holes)).all()
+    check_mirror(classifier, holes)
+
+
+# --- labels -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "kinds"),
+    [
+        (["a right", "b tie", "c left"], 3),
+        ([1.0, 2.0, 3.0], 3),
+        (np.array(["no", None, "yes"], dtype=object), 2),
+        ([False, None, True], 2),
+        ([0, None, 1], 2),
+    ],
+    ids=str,
+)
+def test_labels_are_read_in_sorted_order(labels, kinds, two, three):
+    X, y = three if kinds == 3 else two
+    named = np.array([labels[k + 1] for k in y])
+    plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, named)
+    np.testing.assert_array_equal(
+        classifier.classes_, [label for label in labels if label is not None]
+    )
+    np.testing.assert_array_equal(
+        classifier.predict(X), [labels[k + 1] for k in plain.predict(X)]
+    )
+    assert classifier.predict_proba(X).shape == (y.size, kinds)
+    np.testing.assert_array_equal(classifier.predict_proba(X), plain.predict_proba(X))
+    assert classifier.score(X, named) == plain.score(X, y)
+    assert classifier.predict(X).dtype == classifier.classes_.dtype
+
+
+def test_equal_scores_are_a_tie_or_else_left(two, three):
+    same = np.full((3, 2 * N_FEATURES), 0.5)
+    tied = PairwiseRankerClassifier(Ridge(), random_state=0).fit(*three)
+    untied = PairwiseRankerClassifier(Ridge(), random_state=0).fit(*two)
+    assert tied.predict(same).tolist() == [0, 0, 0]
+    assert untied.predict(same).tolist() == [1, 1, 1]
+    np.testing.assert_array_equal(untied.predict_proba(same), np.full((3, 2), 0.5))
+
+
+def test_without_ties_there_is_no_tie_even_where_the_tie_model_adds_one():
+    difference = np.linspace(-3, 3, 40)
+    with pytest.warns(UserWarning, match="half a pair"):
+        classifier = fit_differences(difference, np.sign(difference), coverage=0.5)
+    assert classifier.tie_model_.theta_ > 1
+    X = np.column_stack([difference, np.zeros(40)])
+    proba = classifier.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(
+        classifier.conditional_risk(X), proba.min(axis=1), rtol=0, atol=1e-15
+    )
+    np.testing.assert_array_equal(classifier.predict(X), np.sign(difference))
+    np.testing.assert_array_equal(
+        classifier.abstain(X), np.abs(difference) < np.median(np.abs(difference))
+    )
+
+
+def test_a_cost_matrix(three, two):
+    # Predicting a tie for an order costs little: ties are predicted more often.
+    loss = np.array([[0, 1, 1], [0.3, 0, 0.3], [1, 1, 0]])
+    X, y = three
+    plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    costly = PairwiseRankerClassifier(Ridge(), loss=loss, random_state=0).fit(X, y)
+    assert (costly.predict(X) == 0).sum() > (plain.predict(X) == 0).sum()
+    expected = costly.predict_proba(X) @ loss.T
+    np.testing.assert_allclose(costly.conditional_risk(X), expected.min(axis=1))
+    # Without ties among the labels only the corners count.
+    X, y = two
+    plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    costly = PairwiseRankerClassifier(Ridge(), loss=2 * loss, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(costly.predict(X), plain.predict(X))
+    np.testing.assert_allclose(
+        costly.conditional_risk(X), 2 * plain.conditional_risk(X)
+    )
+
+
+@pytest.mark.parametrize("name", ["bradley_terry", "davidson", "thurstone_mosteller"])
+def test_tie_models_by_name(name, three):
+    classifier = PairwiseRankerClassifier(Ridge(), tie_model=name, random_state=0)
+    assert classifier.fit(*three).tie_model_.scale_ > 0
+
+
+# --- training ---------------------------------------------------------------------
+
+
+def test_a_ranker_is_trained_on_each_pair_as_a_query_of_two(three):
+    X, y = three
+    classifier = PairwiseRankerClassifier(Recorder(), random_state=0).fit(X, y)
+    rows, grades, pair = classifier.estimator_.seen_
+    n = rows.shape[0] // 2
+    assert n == 450
+    assert classifier.n_pairs_ == 150
+    np.testing.assert_array_equal(pair, np.tile(np.arange(n), 2))
+    np.testing.assert_array_equal(grades[:n] + grades[n:], np.ones(n))
+    seen = {tuple(row): grade for row, grade in zip(rows, grades, strict=True)}
+    for row, label in zip(X, y, strict=True):
+        if tuple(row[:N_FEATURES]) in seen:
+            assert seen[tuple(row[:N_FEATURES])] == (1 + label) / 2
+            assert seen[tuple(row[N_FEATURES:])] == (1 - label) / 2
+
+
+def test_a_classifier_is_trained_on_strict_pairs_in_both_orders(three):
+    X, y = three
+
+    class Recording(LogisticRegression):
+        def fit(self, X, y):
+            self.seen_ = X, y
+            return super().fit(X, y)
+
+    classifier = PairwiseRankerClassifier(Recording(), random_state=0).fit(X, y)
+    rows, label = classifier.estimator_.seen_
+    n = rows.shape[0] // 2
+    np.testing.assert_array_equal(rows[n:], turned(rows[:n]))
+    np.testing.assert_array_equal(label[n:], 1 - label[:n])
+    truth = {tuple(row): k for row, k in zip(X, y, strict=True) if k}
+    assert [truth[tuple(row)] for row in rows[:n]] == (2 * label[:n] - 1).tolist()
+    # What a linear model learns from both orders is a difference.
+    weight = classifier.estimator_.coef_[0]
+    np.testing.assert_allclose(weight[:N_FEATURES], -weight[N_FEATURES:], atol=1e-3)
+
+
+def test_the_queries_of_training_and_calibration_do_not_meet(three):
+    X, y = three
+    qid = np.random.default_rng(0).integers(0, 40, y.size)
+    X = np.column_stack([qid, X[:, 0], qid, X[:, N_FEATURES]]).astype(float)
+    classifier = PairwiseRankerClassifier(Recorder(), random_state=0)
+    classifier.fit(X, y, qid=qid.astype(str))
+    trained = np.unique(classifier.estimator_.seen_[0][:, 0])
+    assert trained.size == 30
+    assert classifier.n_pairs_ == np.sum(~np.isin(qid, trained))
+
+
+def test_without_queries_each_label_is_shared_out(three):
+    X, y = three
+    y = np.where(np.arange(y.size) < 8, 0, np.where(y >= 0, 1, -1))
+    for seed in range(5):
+        fitted = PairwiseRankerClassifier(Recorder(), random_state=seed).fit(X, y)
+        assert np.sum(fitted.estimator_.seen_[1] == 0.5) == 2 * 6
+    # One pair of a kind cannot be in both parts.
+    alone = np.where(np.arange(y.size) < 1, 0, np.where(y >= 0, 1, -1))
+    PairwiseRankerClassifier(Recorder(), random_state=0).fit(X, alone)
+
+
+def test_a_seed_fixes_the_split(two):
+    first, again = (
+        PairwiseRankerClassifier(Ridge(), random_state=5).fit(*two) for _ in range(2)
+    )
+    assert first.threshold_ == again.threshold_
+
+
+# --- prefit -----------------------------------------------------------------------
+
+
+def test_a_fitted_ranker_is_only_calibrated(items, three):
+    ranker = Ridge().fit(items.data, items.target)
+    before = ranker.coef_.copy()
+    classifier = PairwiseRankerClassifier(ranker).fit(*three)
+    assert classifier.estimator_ is ranker
+    np.testing.assert_array_equal(ranker.coef_, before)
+    refitted = PairwiseRankerClassifier(ranker, prefit=False).fit(*three)
+    assert not refitted.prefit_
+    np.testing.assert_array_equal(ranker.coef_, before)
+
+
+def test_a_fitted_classifier_is_read_by_its_number_of_columns(items, three, two):
+    X, y = two
+    of_items = LogisticRegression().fit(items.data, items.target > 0)
+    of_pairs = LogisticRegression().fit(X, np.where(y > 0, "left", "a right"))
+    by_items = PairwiseRankerClassifier(of_items).fit(X, y)
+    by_pairs = PairwiseRankerClassifier(of_pairs).fit(X, y)
+    np.testing.assert_array_equal(
+        by_items.decision_function(X),
+        of_items.decision_function(X[:, :N_FEATURES])
+        - of_items.decision_function(X[:, N_FEATURES:]),
+    )
+    np.testing.assert_allclose(
+        by_pairs.decision_function(X),
+        (of_pairs.decision_function(X) - of_pairs.decision_function(turned(X))) / 2,
+        rtol=1e-12,
+    )
+    # Three classes give the expected class, of which the log-odds are taken.
+    X, y = three
+    of_three = LogisticRegression().fit(X, y)
+    classifier = PairwiseRankerClassifier(of_three).fit(X, y)
+    assert classifier.score(X, y) > 0.6
+    check_mirror(classifier, X)
+
+
+def test_a_raw_booster_scores_items(items, three):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = three
+    booster = lightgbm.train(
+        {"objective": "regression", "verbose": -1, "num_threads": 1},
+        lightgbm.Dataset(items.data, items.target),
+        num_boost_round=10,
+    )
+    classifier = clone(PairwiseRankerClassifier(booster)).fit(X, y)
+    assert classifier.prefit_
+    np.testing.assert_array_equal(
+        classifier.decision_function(X),
+        booster.predict(X[:, :N_FEATURES]) - booster.predict(X[:, N_FEATURES:]),
+    )
+
+
+def test_a_clone_keeps_a_fitted_ranker_fitted(items, three):
+    ranker = make_pipeline(StandardScaler(), Ridge()).fit(items.data, items.target)
+    copy = clone(PairwiseRankerClassifier(ranker, coverage=0.5))
+    assert isinstance(copy.estimator, FrozenEstimator)
+    assert copy.coverage == 0.5
+    assert copy.fit(*three).prefit_
+    assert isinstance(clone(PairwiseRankerClassifier(Ridge())).estimator, Ridge)
+
+
+def test_setting_parameters_of_a_fitted_ranker_is_an_error(items):
+    ranker = Ridge().fit(items.data, items.target)
+    with pytest.raises(ValueError, match=r"prefit=False"):
+        PairwiseRankerClassifier(ranker).set_params(estimator__alpha=2.0)
+
+
+def test_pickle(model, three):
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        loaded.predict_proba(three[0]), model.predict_proba(three[0])
+    )
+    assert loaded.at_coverage(0.3).threshold_ == model.at_coverage(0.3).threshold_
+
+
+# --- with scikit-learn ------------------------------------------------------------
+
+
+def test_it_is_a_classifier(two):
+    assert is_classifier(PairwiseRankerClassifier(Ridge()))
+    X, y = two
+    classifier = PairwiseRankerClassifier(Ridge(), random_state=0)
+    proba = cross_val_predict(classifier, X, y, method="predict_proba", cv=3)
+    assert log_loss(y, proba) < 0.6
+    frequency, mean = calibration_curve(y == 1, proba[:, 1], n_bins=4)
+    np.testing.assert_allclose(frequency, mean, atol=0.12)
+    pytest.importorskip("matplotlib").use("Agg")
+    display = CalibrationDisplay.from_estimator(classifier.fit(X, y), X, y)
+    assert display.y_prob.shape == y.shape
+
+
+def test_grid_search_over_the_model_and_the_tie_model(two, items):
+    X, y = two
+    search = GridSearchCV(
+        PairwiseRankerClassifier(Ridge(), prefit=False, random_state=0),
+        {
+            "estimator__alpha": [1e-3, 1e6],
+            "tie_model": ["bradley_terry", "thurstone_mosteller"],
+        },
+        scoring="neg_log_loss",
+        cv=3,
+        error_score="raise",
+    ).fit(X, y)
+    assert np.unique(search.cv_results_["mean_test_score"]).size == 4
+    assert search.predict(X).shape == y.shape
+    ranker = Ridge().fit(items.data, items.target)
+    prefit = GridSearchCV(
+        PairwiseRankerClassifier(ranker),
+        {"tie_model": ["bradley_terry", "davidson"]},
+        cv=3,
+        error_score="raise",
+    ).fit(X, y)
+    assert prefit.best_estimator_.prefit_
+
+
+def test_group_k_fold_with_metadata_routing(three):
+    X, y = three
+    qid = np.arange(y.size) // 4
+    with config_context(enable_metadata_routing=True):
+        result = cross_validate(
+            PairwiseRankerClassifier(Ridge(), random_state=0),
+            X,
+            y,
+            params={"qid": qid},
+            cv=GroupKFold(3).set_split_request(groups="qid"),
+            error_score="raise",
+            return_estimator=True,
+            return_indices=True,
+        )
+    for fitted, train, test in zip(
+        result["estimator"],
+        result["indices"]["train"],
+        result["indices"]["test"],
+        strict=True,
+    ):
+        assert not set(qid[train]) & set(qid[test])
+        assert fitted.n_pairs_ % 4 == 0  # fit got the queries, and kept them whole
+
+
+def test_in_a_pipeline(two):
+    X, y = two
+    pipeline = make_pipeline(
+        StandardScaler(), PairwiseRankerClassifier(Ridge(), random_state=0)
+    ).fit(X, y)
+    assert pipeline.score(X, y) > 0.7
+    assert pipeline.predict_proba(X).shape == (y.size, 2)
+
+
+# --- bad input --------------------------------------------------------------------
+
+
+class NotOfTheDifference(TieModel):
+    def _fit(self, scores, y, queries):
+        """Fit nothing."""
+
+    def _proba(self, left, right):
+        return np.full((left.size, 3), 1 / 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"coverage": 0}, ValueError, r"coverage must be in \(0, 1\], got 0"),
+        ({"coverage": "all"}, TypeError, r"coverage must be a real number"),
+        ({"tie_model": "elo"}, ValueError, r"tie_model must be one of .*got 'elo'"),
+        ({"tie_model": 3}, TypeError, r"tie_model must be a name or an instance"),
+        (
+            {"tie_model": NotOfTheDifference()},
+            TypeError,
+            r"tie_model must be a model of the score difference",
+        ),
+        ({"loss": "hinge"}, ValueError, r"loss must be one of 'zero_one', got 'hinge'"),
+        ({"prefit": "yes"}, ValueError, r"prefit must be 'auto', True or False"),
+        ({"prefit": True}, NotFittedError, r"prefit=True needs a fitted estimator"),
+        ({"calibration_size": 1.0}, ValueError, r"calibration_size must be in"),
+        ({"estimator": Ridge}, TypeError, r"estimator must be an instance"),
+    ],
+)
+def test_bad_parameters(options, error, match, two):
+    with pytest.raises(error, match=match):
+        PairwiseRankerClassifier(**{"estimator": Ridge(), **options}).fit(*two)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (
+            lambda X, y: (X[:, 1:], y),
+            r"X must have an even number of columns, .*got n_features=9",
+        ),
+        (
+            lambda X, y: (pd.DataFrame(X, columns=list("abcdeabcdf")), y),
+            r"X must have column names that differ, .*got 'a' more than once",
+        ),
+        (lambda X, y: (X[:, 0], y), r"Expected 2D array, got 1D"),
+        (lambda X, y: (X[:0], y[:0]), r"0 sample\(s\)"),
+        (lambda X, y: (X[:, :0], y), r"0 feature\(s\)"),
+        (lambda X, y: (X, None), r"requires y to be passed"),
+        (lambda X, y: (X, y[:-1]), r"inconsistent numbers of samples"),
+        (lambda X, y: (X, 0 * y), r"two or three kinds .* got 1 class: \[0\]"),
+        (
+            lambda X, y: (X, np.arange(y.size) % 5),
+            r"two or three kinds .* got 5 classes: \[0, 1, 2, 3, 4\]",
+        ),
+        (lambda X, y: (X, X[:, 0]), r"Unknown label type: continuous"),
+        (lambda X, y: (X, np.where(y > 0, np.nan, 1.0)), r"contains NaN"),
+        (lambda X, y: (X[:3], [-1, 1, 1]), r"at least 2 pairs to train .*n_samples=3"),
+    ],
+)
+def test_bad_data(change, match, two):
+    X, y = change(*two)
+    with pytest.raises(ValueError, match=match):
+        PairwiseRankerClassifier(Ridge()).fit(X, y)
+
+
+def test_bad_queries(two):
+    X, y = two
+    with pytest.raises(ValueError, match=r"qid must have one value per"):
+        PairwiseRankerClassifier(Ridge()).fit(X, y, qid=[1, 2])
+    with pytest.raises(ValueError, match=r"got (1 and 599|599 and 1) from .* 2 quer"):
+        PairwiseRankerClassifier(Ridge(), random_state=0).fit(
+            X, y, qid=np.arange(y.size) == 0
+        )
+
+
+def test_only_ties_to_train_on(two):
+    X, y = two
+    with pytest.raises(ValueError, match=r"a pair that is no tie .*n_samples=600"):
+        fit_on_pairs(Ridge(), X, 0 * y)
+
+
+def test_other_columns_than_in_fit(model, three):
+    with pytest.raises(ValueError, match="features"):
+        model.predict(three[0][:, :6])
+    with pytest.raises(ValueError, match="even number"):
+        PairwiseRankerClassifier(model.estimator_).fit(three[0][:, :7], three[1])
+
+
+def test_scores_that_are_not_finite():
+    difference = np.where(np.arange(10) == 4, np.nan, np.arange(10))
+    with pytest.raises(ValueError, match=r"scores must be finite, got NaN.*row 4"):
+        fit_differences(difference, np.arange(10) % 2)
+
+
+def test_not_fitted(two):
+    X, y = two
+    classifier = PairwiseRankerClassifier(Ridge())
+    for call in (
+        lambda: classifier.predict(X),
+        lambda: classifier.predict_proba(X),
+        lambda: classifier.decision_function(X),
+        lambda: classifier.conditional_risk(X),
+        lambda: classifier.abstain(X),
+        lambda: classifier.score(X, y),
+        lambda: classifier.at_coverage(0.5),
+    ):
+        with pytest.raises(NotFittedError):
+            call()
+
+
+def test_at_coverage_checks_its_argument(model):
+    with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\], got 2"):
+        model.at_coverage(2)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "label", "match"),
+    [
+        ([1.0], [2.0], [2], r"label must hold the labels -1, 0 and 1, got .*2"),
+        ([1.0], [2.0, 3.0], [1], r"scores must have one value per item"),
+        ([1.0], [2.0], [1, 1], r"label must have one value per"),
+        ([], [], [], r"label must have at least one pair"),
+        ([np.inf], [2.0], [1], r"scores must be finite"),
+    ],
+)
+def test_fit_pairs_checks_its_arguments(left, right, label, match):
+    with pytest.raises(ValueError, match=match):
+        BradleyTerry().fit_pairs(left, right, label)
+
+
+# --- real data --------------------------------------------------------------------
+
+
+def draw_pairs(part, n_pairs, seed):
+    """Draw rows [left | right] in random orientation, with labels and queries."""
+    left, right = enumerate_pairs(group_queries(part.qid, part.qid.size))
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(left.size, n_pairs, replace=False)
+    flip = rng.random(n_pairs) < 0.5
+    one, other = left[chosen], right[chosen]
+    left, right = np.where(flip, other, one), np.where(flip, one, other)
+    X = np.hstack([part.data[left], part.data[right]])
+    return X, pair_labels(part.target, left, right), part.qid[left]
+
+
+def test_ohsumed():
+    lightgbm = pytest.importorskip("lightgbm")
+    default = Path(__file__).resolve().parents[3] / "shared" / "data"
+    fold = Path(os.environ.get("SKRANK_DATA", default), "OHSUMED", "Fold1")
+    if not fold.is_dir():
+        pytest.skip("OHSUMED is not there; set SKRANK_DATA to its parent folder")
+    data = load_letor(fold)
+    train = data.train
+    ranker = lightgbm.LGBMRanker(
+        n_estimators=40, num_leaves=8, n_jobs=1, verbose=-1, random_state=0
+    ).fit(
+        train.data, train.target, group=group_queries(train.qid, train.qid.size).sizes
+    )
+    X, y, qid = draw_pairs(data.validation, 8000, 0)
+    new, truth, _ = draw_pairs(data.test, 8000, 1)
+    classifier = PairwiseRankerClassifier(ranker).fit(X, y, qid=qid)
+    assert classifier.classes_.tolist() == [-1, 0, 1]
+    share = np.bincount(y + 1) / y.size
+    np.testing.assert_allclose(
+        classifier.predict_proba(X).mean(axis=0), share, atol=0.02
+    )
+    uninformed = np.tile(share, (truth.size, 1))
+    assert log_loss(truth, classifier.predict_proba(new)) < (
+        log_loss(truth, uninformed) - 0.01
+    )
+    check_mirror(classifier, new)
+    # Which of two unequal documents is better?
+    order = PairwiseRankerClassifier(ranker).fit(X[y != 0], y[y != 0])
+    new, truth = new[truth != 0], truth[truth != 0]
+    scores = [order.at_coverage(c).score(new, truth) for c in (0.3, 0.5, 1.0)]
+    assert scores[0] > scores[1] + 0.02 > scores[2] + 0.06
