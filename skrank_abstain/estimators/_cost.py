@@ -133,12 +133,11 @@ default="bradley_terry"
         return self._with(cost=cost)
 
     def _check_rule(self) -> None:
-        if isinstance(self.cost, bool | np.bool_) or not isinstance(self.cost, Real):
-            raise TypeError(f"cost must be a non-negative number, got {self.cost!r}.")
-        if not 0 <= self.cost < np.inf:
-            raise ValueError(
-                f"cost must be non-negative and finite, got {self.cost!r}."
-            )
+        cost: object = self.cost
+        if isinstance(cost, bool | np.bool_) or not isinstance(cost, Real):
+            raise TypeError(f"cost must be a non-negative number, got {cost!r}.")
+        if not 0 <= float(cost) < np.inf:
+            raise ValueError(f"cost must be non-negative and finite, got {cost!r}.")
 
     def _rule_in_words(self) -> str:
         return "the price of one abstention"

@@ -8,13 +8,17 @@ answer that in O(n log n); a plain array of distances answers it too.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from functools import cached_property
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs._queries import Queries
+
+#: Integer relevance of up to this range is ranked by counting.
+_SMALL_RANGE = 1024
 
 
 class PairDistances(Protocol):
@@ -31,8 +35,8 @@ class PairDistances(Protocol):
     def count_within(self, cuts: ArrayLike) -> IntArray:
         """Count the pairs with distance at most each cut."""
 
-    def kth_largest(self, rank: int) -> float:
-        """Return the distance of this rank, 1 for the largest."""
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """Return weighted distances that roughly stand for all pairs."""
 
     def collect(self, low: float, high: float) -> FloatArray:
         """Return the distances in (low, high]."""
@@ -73,9 +77,11 @@ class DistanceArray:
         counts: IntArray = np.searchsorted(self.distances, cuts, side="right")
         return counts
 
-    def kth_largest(self, rank: int) -> float:
-        """Return the distance of this rank, 1 for the largest."""
-        return float(self.distances[-rank])
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """Return evenly spaced order statistics, equally weighted."""
+        step = max(1, self.n_pairs >> 16)
+        kept = self.distances[step // 2 :: step]
+        return kept, np.ones(kept.size)
 
     def collect(self, low: float, high: float) -> FloatArray:
         """Return the distances in (low, high]."""
@@ -85,6 +91,23 @@ class DistanceArray:
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` distances drawn from (low, high], the same each time."""
         return np.random.default_rng(0).choice(self.collect(low, high), size)
+
+
+class OutcomeSummary(NamedTuple):
+    """Weighted distances with their outcomes, each of shape (n,).
+
+    Attributes
+    ----------
+    distance : ndarray, float64
+    outcome : ndarray, int64
+        +1 the higher-scored item is preferred, 0 tie, -1 the lower-scored one is.
+    weight : ndarray, float64
+        Number of pairs.
+    """
+
+    distance: FloatArray
+    outcome: IntArray
+    weight: FloatArray
 
 
 @dataclass(frozen=True)
@@ -121,14 +144,8 @@ class ScoredItems:
         ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
         if y is None:
             return cls(ascending, rows, queries.offsets)
-        grades = np.unique(y, return_inverse=True)[1].reshape(-1)
-        return cls(
-            ascending,
-            rows,
-            queries.offsets,
-            relevance=y[rows],
-            grades=grades[rows].astype(np.int64),
-        )
+        relevance = y[rows]
+        return cls(ascending, rows, queries.offsets, relevance, _dense_ranks(relevance))
 
     @property
     def n_queries(self) -> int:
@@ -139,7 +156,8 @@ class ScoredItems:
     def pair_counts(self) -> IntArray:
         """Pairs per query, shape (n_queries,)."""
         sizes = np.diff(self.offsets)
-        return sizes * (sizes - 1) // 2
+        counts: IntArray = sizes * (sizes - 1) // 2
+        return counts
 
     @property
     def n_pairs(self) -> int:
@@ -163,12 +181,24 @@ class ScoredItems:
             self.scores, self.offsets, np.asarray(cuts, dtype=np.float64)
         )
 
-    def kth_largest(self, rank: int) -> float:
-        """Return the distance of this rank, 1 for the largest."""
-        from skrank_abstain._kernels.order_statistics import kth_difference
+    @cached_property
+    def outcomes(self) -> OutcomeSummary:
+        """Pairs of nearly the same distance and the same outcome, as one entry each.
 
-        found = kth_difference(self.scores, self.offsets, [rank], largest=True)
-        return float(found[0])
+        O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
+        ones; computed once.
+        """
+        from skrank_abstain._kernels.histogram import outcome_histogram
+
+        grades = np.zeros_like(self.rows) if self.grades is None else self.grades
+        histogram = outcome_histogram(self.scores, grades, self.offsets)
+        return OutcomeSummary(
+            histogram.differences, histogram.outcomes, histogram.weights
+        )
+
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """Return the distances of ``outcomes`` and how many pairs have each."""
+        return self.outcomes.distance, self.outcomes.weight
 
     def collect(self, low: float, high: float) -> FloatArray:
         """Return the distances in (low, high]."""
@@ -235,3 +265,15 @@ class ScoredItems:
         if self.grades is None:
             raise ValueError("outcomes need relevance: build these items with y.")
         return self.grades
+
+
+def _dense_ranks(y: FloatArray) -> IntArray:
+    """Rank values from 0 without gaps; small integers without sorting."""
+    low, high = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+    if high - low <= _SMALL_RANGE:
+        shifted = (y - low).astype(np.int64)
+        if np.array_equal(shifted, y - low):
+            present = np.bincount(shifted) > 0
+            ranks: IntArray = (np.cumsum(present) - 1)[shifted]
+            return ranks
+    return np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -21,6 +21,7 @@ from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 _EPS = float(np.finfo(np.float64).eps)
+_TINY = float(np.finfo(np.float64).tiny)
 #: The search for a cut gives up this many times beyond the calibration distances.
 _REACH = 2.0**60
 
@@ -105,8 +106,9 @@ class RiskCurve:
                 lambda d: 1.0 if reached(d) else -1.0,
                 low,
                 start + step,
-                xtol=_EPS * self._unit,
+                xtol=_TINY,
                 rtol=4 * _EPS,
+                maxiter=3000,
             )
         )
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from skrank_abstain.pairs import PairDistances
-from skrank_abstain.selection._order import pair_of_rank
+from skrank_abstain.selection._order import Cuts, cuts_at_rank
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 
@@ -67,12 +67,12 @@ def select_coverage(
         threshold = _linear_quantile(curve, distances, coverage)
         return select_risk(curve, threshold, tolerance=tolerance)
     rank = order_statistic_rank(coverage, n_pairs)
-    cut, tie = pair_of_rank(curve, distances, rank)
-    threshold = float(curve(np.array([cut]))[0])
-    inner = cut if tie else curve.inner_cut(threshold)
-    outer = curve.outer_cut(threshold) if tie else cut
+    cuts = cuts_at_rank(curve, distances, rank)
     region = DistanceRegion(
-        threshold, inner, outer, tolerance, crossing=curve.crossing
+        cuts.risk,
+        *_ends(curve, cuts, tolerance),
+        tolerance,
+        crossing=curve.crossing,
     )
     if boundary == "accept":
         return region
@@ -97,8 +97,24 @@ def _linear_quantile(
     """Interpolate between two order statistics, as numpy does by default."""
     place = coverage * (distances.n_pairs - 1)
     ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
-    cuts = [pair_of_rank(curve, distances, rank)[0] for rank in ranks]
-    return float(np.quantile(curve(np.array(cuts)), place - np.floor(place)))
+    found = [cuts_at_rank(curve, distances, rank).risk for rank in ranks]
+    return float(np.quantile(found, place - np.floor(place)))
+
+
+def _ends(curve: RiskCurve, cuts: Cuts, tolerance: float) -> tuple[float, float]:
+    """Return the inner and the outer cut of the threshold.
+
+    On the side of the pair that sets the threshold the cut is that pair. On the other
+    it is where the risk is the threshold, between the last accepted calibration pair
+    and the first that is not: where the risk is flat, its rounding must not decide.
+    """
+    if cuts.tie:
+        reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
+        outer = max(curve.outer_cut(cuts.risk), float(reach))
+        return cuts.distance, min(outer, cuts.outer)
+    reach = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)
+    inner = min(curve.inner_cut(cuts.risk), float(reach))
+    return max(inner, cuts.inner), cuts.distance
 
 
 def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> DistanceRegion:

@@ -158,7 +158,8 @@ class DifferenceModel(TieModel):
         )
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        difference = left - right
+        with np.errstate(over="ignore"):
+            difference = left - right
         proba = self.proba_at_distance(np.abs(difference))
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 

@@ -35,6 +35,11 @@ class PairOutcomes:
     outcome: IntArray
     weight: FloatArray
 
+    @property
+    def n_untied(self) -> float:
+        """Number of pairs that are not tied."""
+        return float(self.weight[self.outcome != 0].sum())
+
     def total(self, outcome: int) -> float:
         """Return the number of pairs with this outcome."""
         return float(self.weight[self.outcome == outcome].sum())
@@ -47,10 +52,7 @@ def pair_outcomes(items: ScoredItems) -> PairOutcomes:
     agrees with that on all pairs to about 1e-7. O(n_pairs) for queries of up to ten
     thousand items, O(n log n) for larger ones.
     """
-    from skrank_abstain._kernels.histogram import outcome_histogram
-
-    histogram = outcome_histogram(items.scores, items.known_grades, items.offsets)
-    return PairOutcomes(histogram.differences, histogram.outcomes, histogram.weights)
+    return PairOutcomes(*items.outcomes)
 
 
 def outcomes_by_distance(difference: FloatArray, label: IntArray) -> PairOutcomes:
@@ -88,26 +90,25 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
     Newton steps in the logarithms of both parameters (trust region), with exact
     derivatives; a handful of passes over the pairs.
     """
-    unit = float(np.sqrt(np.average(pairs.distance**2, weights=pairs.weight)))
-    if not (unit > 0):
+    largest = float(pairs.distance.max())
+    if largest == 0:
         n_pairs = float(pairs.weight.sum())
-        untied = n_pairs - pairs.total(0)
-        return 1.0, link.from_counts(n_pairs, untied or 0.5)
+        if not pairs.n_untied:
+            _warn_no_optimum()
+        return 1.0, link.from_tie_rate(n_pairs, pairs.n_untied or 0.5)
+    # The root mean square, taken of small numbers so that no square overflows.
+    mean_square = np.average((pairs.distance / largest) ** 2, weights=pairs.weight)
+    unit = largest * float(np.sqrt(mean_square))
     pairs = PairOutcomes(pairs.distance / unit, pairs.outcome, pairs.weight)
     if _has_no_optimum(pairs):
-        warnings.warn(
-            "The maximum-likelihood tie model does not exist on these pairs (all are "
-            "tied, or their distances separate the outcomes perfectly): half a pair "
-            "of each outcome was added at the median distance.",
-            stacklevel=5,
-        )
+        _warn_no_optimum()
         pairs = _with_half_pairs(pairs)
     elif _agreement(pairs) <= 0:
         warnings.warn(
             "The scores do not agree with relevance on the calibration pairs: higher "
             "scores are not preferred more often. Check the orientation of the "
             "scores; the fitted probabilities hardly depend on them.",
-            stacklevel=5,
+            stacklevel=6,
         )
     if _agreement(pairs) > 0:
         scale, margin = _fit(link, pairs, None)
@@ -116,6 +117,15 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
         scale = _FLATTEST / float(pairs.distance.max())
         margin = _fit(link, pairs, np.log(scale))[1]
     return scale / unit, margin
+
+
+def _warn_no_optimum() -> None:
+    warnings.warn(
+        "The maximum-likelihood tie model does not exist on these pairs (all are "
+        "tied, or their distances separate the outcomes perfectly): half a pair "
+        "of each outcome was added.",
+        stacklevel=7,
+    )
 
 
 def _agreement(pairs: PairOutcomes) -> float:
@@ -136,8 +146,7 @@ def _fit(
     start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
     free = np.array([fixed_log_scale is None, n_tied > 0])
     if n_tied > 0:
-        untied = n_pairs - n_tied
-        start[1] = np.log(link.from_counts(n_pairs, untied or 0.5))
+        start[1] = np.log(link.from_tie_rate(n_pairs, pairs.n_untied))
 
     def evaluate(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         full = start.copy()
@@ -154,7 +163,7 @@ def _fit(
         return curvature
 
     if free.any():
-        start[free] = minimize(
+        found = minimize(
             value_and_gradient,
             start[free],
             jac=True,
@@ -163,6 +172,10 @@ def _fit(
             # Both parameters are logarithms: a step of 4 is a factor of 55.
             options={"gtol": 1e-11, "maxiter": 500, "max_trust_radius": 4.0},
         ).x
+        # Values stop telling points apart some 1e-8 away; gradients go on.
+        polished = found - np.linalg.solve(hessian(found), value_and_gradient(found)[1])
+        slopes = [np.abs(value_and_gradient(t)[1]).max() for t in (found, polished)]
+        start[free] = polished if slopes[1] < slopes[0] else found
     return float(np.exp(start[0])), float(np.exp(start[1])) if n_tied > 0 else 0.0
 
 
@@ -178,12 +191,14 @@ def _negative_log_likelihood(
     for outcome, distance, weight in groups:
         x = scale * distance
         log = link.derivatives(outcome, x, margin)
-        value -= float(weight @ log.value)
-        gradient -= [weight @ (log.x * x), weight @ log.m * margin]
-        mixed = weight @ (log.xm * x) * margin
+        # Sums by numpy are pairwise and serial; a dot product would wake BLAS threads.
+        value -= float(np.sum(weight * log.value))
+        dx, dm = np.sum(weight * log.x * x), np.sum(weight * log.m) * margin
+        gradient -= [dx, dm]
+        mixed = np.sum(weight * log.xm * x) * margin
         hessian -= [
-            [weight @ (log.xx * x * x + log.x * x), mixed],
-            [mixed, weight @ log.mm * margin**2 + weight @ log.m * margin],
+            [np.sum(weight * log.xx * x * x) + dx, mixed],
+            [mixed, np.sum(weight * log.mm) * margin**2 + dm],
         ]
     return value, gradient, hessian
 
@@ -195,17 +210,23 @@ def _has_no_optimum(pairs: PairOutcomes) -> bool:
     untied = distance[outcome != 0]
     if untied.size == 0:
         return True
-    if (outcome == -1).any():
+    if ((outcome == -1) & (distance > 0)).any():
         return False
     tied = distance[outcome == 0]
     return bool(tied.size == 0 or tied.max() <= untied.min())
 
 
 def _with_half_pairs(pairs: PairOutcomes) -> PairOutcomes:
-    """Add half a pair of each outcome at the median positive distance."""
-    typical = float(np.median(pairs.distance[pairs.distance > 0]))
+    """Add half a pair of each outcome at the median positive distance.
+
+    Where no pair is tied none is made up: the probability of a tie stays zero.
+    """
+    order = np.argsort(pairs.distance)
+    total = np.cumsum(np.where(pairs.distance > 0, pairs.weight, 0.0)[order])
+    typical = pairs.distance[order[np.searchsorted(total, total[-1] / 2)]]
+    added = np.array([-1, 0, 1] if (pairs.outcome == 0).any() else [-1, 1])
     return PairOutcomes(
-        np.concatenate([pairs.distance, np.full(3, typical)]),
-        np.concatenate([pairs.outcome, np.array([-1, 0, 1])]),
-        np.concatenate([pairs.weight, np.full(3, 0.5)]),
+        np.concatenate([pairs.distance, np.full(added.size, typical)]),
+        np.concatenate([pairs.outcome, added]),
+        np.concatenate([pairs.weight, np.full(added.size, 0.5)]),
     )

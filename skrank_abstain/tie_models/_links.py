@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, log_expit, log_ndtr, ndtr
+from scipy.special import expit, log_expit, log_ndtr, ndtr, ndtri
 
 from skrank_abstain._validation import FloatArray
 
@@ -45,7 +45,11 @@ class Link(ABC):
 
     @abstractmethod
     def from_counts(self, n_pairs: float, n_untied: float) -> float:
-        """Return ``m`` from counts, as if all items were equally strong."""
+        """Return ``m`` as published, from all pairs and those that are not tied."""
+
+    def from_tie_rate(self, n_pairs: float, n_untied: float) -> float:
+        """Return the ``m`` at which equally strong items tie as often as counted."""
+        return self.from_counts(n_pairs, n_untied)
 
 
 class _Cumulative(Link):
@@ -98,6 +102,9 @@ class RaoKupper(_Cumulative):
 
 class Thurstone(_Cumulative):
     """Thurstone-Mosteller with ties: normal F, margin m."""
+
+    def from_tie_rate(self, n_pairs: float, n_untied: float) -> float:
+        return float(ndtri(1 - n_untied / (2 * n_pairs)))
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:
         # Both terms of the difference lie in the same tail, where ndtr is precise.

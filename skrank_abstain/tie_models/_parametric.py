@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 
 import numpy as np
@@ -23,10 +24,18 @@ class _ParametricModel(DifferenceModel):
         if self.calibration == "ml":
             self.scale_, self._margin = fit_maximum_likelihood(link, pairs)
         else:
+            if not pairs.n_untied:
+                warnings.warn(
+                    "All pairs are tied: half a pair was counted as not tied, so that "
+                    "the tie parameter stays finite.",
+                    stacklevel=5,
+                )
             n_pairs = float(pairs.weight.sum())
-            untied = n_pairs - pairs.total(0)
-            # All tied: half a pair counts as untied, so that theta stays finite.
-            self.scale_, self._margin = 1.0, link.from_counts(n_pairs, untied or 0.5)
+            margin = link.from_counts(n_pairs, pairs.n_untied or 0.5)
+            self.scale_, self._margin = 1.0, margin
+        for name in ("theta_", "epsilon_", "nu_"):
+            if hasattr(self, name):
+                delattr(self, name)
         self._name_margin(self._margin)
 
     def proba_at_distance(self, distance: FloatArray) -> FloatArray:
@@ -83,7 +92,8 @@ class BradleyTerry(_ParametricModel):
     -----
     No tied pair gives theta = 1 (nu = 0) and P(tie) = 0. When the likelihood has no
     finite optimum (all pairs tied, or outcomes perfectly separated by distance) half
-    a pair of each outcome is added at the median distance, with a warning; in
+    a pair of each outcome that occurs, and of both orders, is added at the median
+    distance, with a warning; in
     ``"counts"`` mode half a pair then counts as untied.
 
     References

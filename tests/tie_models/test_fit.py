@@ -262,8 +262,6 @@ def assert_usable(model, s):
     assert 0 < model.scale_ < np.inf
 
 
-# The half pairs say -1 as often as +1: nothing bears out the order of the scores.
-@pytest.mark.filterwarnings("ignore:The scores do not agree")
 @all_kinds
 def test_all_pairs_tied(kind):
     s, y, qid = simulated(0)
@@ -280,7 +278,8 @@ def test_all_pairs_tied(kind):
 @all_kinds
 def test_all_pairs_tied_in_counts_mode(kind):
     s, y, qid = simulated(0)
-    model = clone(COUNTS[kind]).fit(s, np.zeros_like(y), qid)
+    with pytest.warns(UserWarning, match="All pairs are tied"):
+        model = clone(COUNTS[kind]).fit(s, np.zeros_like(y), qid)
     theta = (2 * 250 - 0.5) / 0.5
     expected = {
         "rao_kupper": theta,
@@ -297,6 +296,8 @@ def test_perfectly_separated_pairs(kind):
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
         model = clone(ML[kind]).fit(s, s, qid)
     assert_usable(model, s)
+    # No pair is tied, so none is made up.
+    assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
     # Ties near, orders far: the distance separates them just as well.
     close = np.round(s)
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
@@ -304,7 +305,7 @@ def test_perfectly_separated_pairs(kind):
     assert_usable(model, s)
 
 
-@pytest.mark.parametrize("kind", ["rao_kupper", "davidson"])
+@all_kinds
 def test_equal_scores_leave_the_share_of_ties(kind):
     _, y, qid = simulated(0)
     s = np.full(y.size, 3.25)
@@ -340,6 +341,28 @@ def test_scores_wrong_on_every_pair(kind):
         model = clone(ML[kind]).fit(s, -s, qid)
     assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
     assert_usable(model, s)
+
+
+@all_kinds
+@pytest.mark.parametrize("factor", [1e160, 1e-170])
+def test_extreme_scores_neither_overflow_nor_vanish(kind, factor):
+    s, y, qid = simulated(0)
+    plain = clone(ML[kind]).fit(s, y, qid)
+    extreme = clone(ML[kind]).fit(factor * s, y, qid)
+    assert extreme.scale_ * factor == pytest.approx(plain.scale_, rel=1e-6)
+    np.testing.assert_allclose(
+        extreme.proba(factor * s[1:], factor * s[:-1]),
+        plain.proba(s[1:], s[:-1]),
+        rtol=1e-5,
+    )
+
+
+def test_a_refit_leaves_no_parameter_of_another_model_behind():
+    model = BradleyTerry().fit(*simulated(0))
+    model.set_params(ties="davidson").fit(*simulated(0))
+    assert not hasattr(model, "theta_")
+    assert not hasattr(model, "epsilon_")
+    assert model.nu_ > 0
 
 
 def test_outcomes_are_seen_from_the_higher_score():
