@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -30,16 +31,17 @@ from skrank_abstain.pairs import (
     PairDistances,
     Queries,
     ScoredItems,
-    enumerate_pairs,
-    within_query_pairs,
+    check_pairs,
 )
 from skrank_abstain.scorers import score_items
-from skrank_abstain.selection import DistanceRegion, RiskCurve, accepted_mass
-from skrank_abstain.tie_models import (
-    DifferenceModel,
-    check_tie_model,
-    expected_losses,
+from skrank_abstain.selection import (
+    DistanceRegion,
+    RiskCurve,
+    accepted_mass,
+    decide_pairs,
+    decide_queries,
 )
+from skrank_abstain.tie_models import DifferenceModel, check_tie_model
 
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -204,8 +206,10 @@ class SelectiveRanker(RankerWrapper):
         O(n_pairs) beyond the wrapped model's own prediction.
         """
         scores, queries = self._score_items(X, qid)
-        left, right = within_query_pairs(queries, pairs)
-        return self._decide(scores, queries, left, right)
+        if pairs is None:
+            return decide_queries(*self._core(), scores, queries)
+        left, right = check_pairs(pairs, queries)
+        return decide_pairs(*self._core(), scores, queries, left, right)
 
     def abstain(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -273,6 +277,62 @@ class SelectiveRanker(RankerWrapper):
         """
         scores, queries = self._score_items(X, qid)
         return self._iter_decisions(scores, queries)
+
+    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
+        """Return the best and the worst rank that the accepted orders leave open.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_items, 2), int64
+            Best and worst rank within the query, 1 = top. An item whose worst rank
+            is at most k is in the top k for certain, as far as the accepted pairs
+            are right.
+
+        Notes
+        -----
+        The best rank is one plus the number of items accepted over this one, the
+        worst the size of the query minus the number of items that this one is
+        accepted over. Accepted orders form a semiorder [1]_; accepted ties say that
+        two items are indifferent and open or close no rank. Pairs on a randomised
+        boundary count as abstained. O(n log n), no pair is formed.
+
+        References
+        ----------
+        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
+           Econometrica 24.
+        """
+        scores, queries = self._score_items(X, qid)
+        return ScoredItems.build(scores, queries).rank_bounds(self._region.order_from)
+
+    def preference_graph(self, X: Any) -> csr_array:
+        """Return the accepted orders of one query without those that follow.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            The items of one query.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
+            over j and over no item that is accepted over j. Its transitive closure
+            are all accepted orders. ``networkx.from_scipy_sparse_array(graph,
+            create_using=networkx.DiGraph)`` draws it.
+
+        Notes
+        -----
+        O(n log n) plus the number of entries.
+        """
+        scores, queries = self._score_items(X, None)
+        items = ScoredItems.build(scores, queries)
+        return items.preference_graph(self._region.order_from)
 
     def score(
         self,
@@ -381,20 +441,8 @@ class SelectiveRanker(RankerWrapper):
         self, scores: FloatArray, queries: Queries
     ) -> Iterator[PairDecisions]:
         for query in range(queries.n_queries):
-            left, right = enumerate_pairs(queries, query, query + 1)
-            yield self._decide(scores, queries, left, right)
+            yield decide_queries(*self._core(), scores, queries, query, query + 1)
 
-    def _decide(
-        self, scores: FloatArray, queries: Queries, left: IntArray, right: IntArray
-    ) -> PairDecisions:
-        s_left, s_right = scores[left], scores[right]
-        proba = self.tie_model_.proba(s_left, s_right)
-        return PairDecisions(
-            left=left,
-            right=right,
-            qid=queries.values[queries.codes[left]],
-            label=self._region.label(s_left - s_right),
-            accepted=self._region.accept(s_left, s_right),
-            risk=expected_losses(proba, self._loss).min(axis=1),
-            proba=proba,
-        )
+    def _core(self) -> tuple[DifferenceModel, FloatArray, DistanceRegion]:
+        """Return what decides a pair: tie model, loss and region."""
+        return self.tie_model_, self._loss, self._region

@@ -27,7 +27,6 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.estimators._pairwise_training import (
-    GivenOrder,
     fit_on_pairs,
     read_labels,
     score_sides,
@@ -217,9 +216,6 @@ DifferenceModel, default="bradley_terry"
         left, right = score_sides(self.estimator_, X, on_pairs=self._on_pairs)
         self.tie_model_ = tie_model.fit_pairs(left, right, label)
         self.n_pairs_ = label.size
-        self._proba_model: DifferenceModel = self.tie_model_
-        if self.classes_.size == 2:
-            self._proba_model = GivenOrder(self.tie_model_)
         self._distances = DistanceArray.of(np.abs(left - right))
         self._tolerance = 8 * _EPS * float(max(np.abs(left).max(), np.abs(right).max()))
         self._set_threshold()
@@ -243,7 +239,7 @@ DifferenceModel, default="bradley_terry"
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
         distances = self._distances
-        curve = RiskCurve(self._proba_model, self._loss, distances.largest)
+        curve = RiskCurve(self.tie_model_, self._loss, distances.largest)
         self._region = select_coverage(
             curve, distances, self.coverage, tolerance=self._tolerance
         )
@@ -299,7 +295,7 @@ DifferenceModel, default="bradley_terry"
             In the order of ``classes_``. Swapping left and right reverses a row.
         """
         left, right = self._score(X)
-        proba = self._proba_model.proba(left, right)
+        proba = self.tie_model_.proba(left, right)
         return proba if self.classes_.size == 3 else proba[:, [0, 2]]
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -331,7 +327,7 @@ DifferenceModel, default="bradley_terry"
             Lower is better. For the zero-one loss one minus the largest probability.
         """
         left, right = self._score(X)
-        proba = self._proba_model.proba(left, right)
+        proba = self.tie_model_.proba(left, right)
         risk: FloatArray = expected_losses(proba, self._loss).min(axis=1)
         return risk
 

@@ -28,7 +28,6 @@ from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators._items import check_columns
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
-from skrank_abstain.tie_models import DifferenceModel
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
@@ -262,19 +261,6 @@ def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
     n_calibration = ceil(calibration_size * label.size)
     smaller_part = min(n_calibration, label.size - n_calibration)
     return label if counts.min() > 1 and smaller_part >= counts.size else None
-
-
-class GivenOrder(DifferenceModel):
-    """A fitted difference model, given that the pair is no tie."""
-
-    def __init__(self, model: DifferenceModel) -> None:
-        self.model = model
-        self.n_pairs_ = model.n_pairs_
-
-    def proba_at_distance(self, distance: FloatArray) -> FloatArray:
-        strict = self.model.proba_at_distance(distance) * [1.0, 0.0, 1.0]
-        proba: FloatArray = strict / strict.sum(axis=1, keepdims=True)
-        return proba
 
 
 def without_ties(loss: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ from skrank_abstain.pairs._distances import (
     PairDistances,
     ScoredItems,
 )
+from skrank_abstain.pairs._memory import check_output_size
 from skrank_abstain.pairs._queries import (
     Queries,
     check_pairs,
@@ -28,4 +29,5 @@ __all__ = [
     "within_query_pairs",
     "pair_labels",
     "check_pairs",
+    "check_output_size",
 ]

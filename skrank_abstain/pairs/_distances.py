@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs._queries import Queries
@@ -258,6 +259,41 @@ class ScoredItems:
             np.asarray(cuts, dtype=np.float64),
             tolerance,
         )
+
+    def rank_bounds(self, order_from: float) -> IntArray:
+        """Return the best and worst rank of each item, in the order of the rows of X.
+
+        Parameters
+        ----------
+        order_from : float
+            Items further apart than this are ordered; positive.
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_items, 2), int64
+        """
+        from skrank_abstain._kernels.ranks import rank_bounds
+
+        bounds = np.empty((self.rows.size, 2), dtype=np.int64)
+        bounds[self.rows] = rank_bounds(self.scores, self.offsets, order_from)
+        return bounds
+
+    def preference_graph(self, order_from: float) -> csr_array:
+        """Return the transitive reduction of the orders of one query.
+
+        The items below an item are the first ``below`` ones of the ascending scores.
+        The highest of them is over all that any of them is over, so that the orders
+        that do not follow lead to the items from its own ``below`` on.
+        """
+        worst = self.rank_bounds(order_from)[self.rows, 1]
+        below = self.scores.size - worst
+        through = np.where(below > 0, below[below - 1], 0)
+        counts = below - through
+        first = np.cumsum(counts) - counts
+        lower = np.arange(counts.sum()) - np.repeat(first - through, counts)
+        entries = (np.repeat(self.rows, counts), self.rows[lower])
+        shape = (self.scores.size, self.scores.size)
+        return csr_array((np.ones(lower.size, dtype=bool), entries), shape=shape)
 
     @property
     def known_grades(self) -> IntArray:

@@ -1,5 +1,6 @@
 """Selection: from conditional risk to a threshold, and from it to acceptance."""
 
+from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -14,5 +15,7 @@ __all__ = [
     "select_coverage",
     "select_risk",
     "accepted_mass",
+    "decide_queries",
+    "decide_pairs",
     "order_statistic_rank",
 ]

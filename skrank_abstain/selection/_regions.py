@@ -185,13 +185,36 @@ class DistanceRegion:
         A pair on a cut is drawn from a hash of the seed and its two scores, so that
         its fate depends on nothing else: not on order, batch or orientation.
         """
-        distance = np.abs(left - right)
+        with np.errstate(over="ignore"):
+            distance = np.abs(left - right)
         accepted = self._inside(distance)
         if self.kappa < 1:
             on_cut = np.flatnonzero(self._on_cut(distance))
             draw = unordered_uniform(self.seed, left[on_cut], right[on_cut])
             accepted[on_cut] = draw < self.kappa
         return accepted
+
+    def cuts(self) -> FloatArray:
+        """Return the largest distance of a tie, and where acceptance ends and begins.
+
+        Returns
+        -------
+        cuts : ndarray of shape (3,), float64
+            A tie is predicted up to the first; pairs are accepted up to the second
+            and from the third on.
+        """
+        tie_up_to = max(float(np.nextafter(self.crossing, -np.inf)), self.tolerance)
+        return np.array(
+            [tie_up_to, self._edges(self.inner)[1], self._edges(self.outer)[0]]
+        )
+
+    @property
+    def order_from(self) -> float:
+        """The smallest distance of an order that is accepted for certain."""
+        first, last = self._edges(self.outer)
+        if self.kappa < 1:
+            first = float(np.nextafter(last, np.inf))
+        return max(first, float(np.nextafter(self.cuts()[0], np.inf)))
 
     def _inside(self, distance: FloatArray) -> BoolArray:
         inside: BoolArray = (distance <= self._edges(self.inner)[1]) | (

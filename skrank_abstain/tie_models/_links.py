@@ -17,6 +17,8 @@ from scipy.special import expit, log_expit, log_ndtr, ndtr, ndtri
 
 from skrank_abstain._validation import FloatArray
 
+#: Beyond this theta squared overflows; the tie has long been all but certain.
+_LARGEST_MARGIN = 300.0
 _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 
 
@@ -80,9 +82,14 @@ class RaoKupper(_Cumulative):
     """Bradley-Terry with ties: logistic F, theta = exp(m)."""
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:
-        # F(x + m) - F(x - m) as a product, which does not cancel for large x.
-        tie = expit(x + m) * expit(m - x) * -np.expm1(-2 * m)
-        return np.stack([expit(-x - m), tie, expit(x - m)], axis=1)
+        # One exponential for all three; the tie as a product, which does not cancel.
+        theta, small = np.exp(min(m, _LARGEST_MARGIN)), np.exp(-x)
+        high, low = 1 + theta * small, theta + small
+        out = np.empty((x.shape[0], 3))
+        out[:, 0] = small / low
+        out[:, 1] = (-np.expm1(-2 * m) * theta * theta) * small / (high * low)
+        out[:, 2] = 1 / high
+        return out
 
     def log_cdf(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         return log_expit(u), expit(-u), -expit(u) * expit(-u)

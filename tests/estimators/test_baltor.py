@@ -657,7 +657,7 @@ def with_value(array, value):
         ),
         (lambda d: (d.data[:0], d.target[:0], d.qid[:0]), r"0 sample\(s\)"),
         (lambda d: (d.data[:, 0], d.target, d.qid), r"Expected 2D array, got 1D"),
-        (lambda d: (d.data, [f"{v}x" for v in d.target], d.qid), r"y must hold numbers"),
+        (lambda d: (d.data, ["x"] * len(d.data), d.qid), r"y must hold numbers"),
         (lambda d: (d.data, None, d.qid), r"requires y to be passed"),
     ],
 )

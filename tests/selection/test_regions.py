@@ -84,7 +84,7 @@ def test_the_crossing_is_where_a_tie_stops_to_be_predicted(model, s, share):
     assert below[1] > below[2]
     assert above[1] < above[2]
     # Risk rises up to the crossing and falls from there.
-    before, after = curve(curve.crossing * np.array([[share], [2 - share]])).reshape(2)
+    before, after = curve(curve.crossing * np.array([share, 2 - share]))
     assert max(before, after) < curve.highest
 
 

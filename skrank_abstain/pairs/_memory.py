@@ -1,0 +1,88 @@
+"""A guard against results that do not fit into memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: Share of the available memory that a result may take.
+_SHARE = 0.5
+
+
+def check_output_size(n_pairs: int, bytes_per_pair: int) -> None:
+    """Refuse a result of more than half of the available memory.
+
+    Parameters
+    ----------
+    n_pairs : int
+    bytes_per_pair : int
+
+    Raises
+    ------
+    ValueError
+        With the number of pairs and what to do instead.
+    """
+    needed = n_pairs * bytes_per_pair
+    if needed < 1 << 26:  # 64 MB need no look at the system
+        return
+    available = available_memory()
+    if available is not None and needed > _SHARE * available:
+        raise ValueError(
+            f"X must have fewer pairs than the memory can hold: {n_pairs} pairs take "
+            f"{needed / 1e9:.1f} GB, more than half of the {available / 1e9:.1f} GB "
+            "that are available. Use iter_pairs (query by query), rank_intervals (no "
+            "pairs at all), or name the pairs you want with pairs=."
+        )
+
+
+def available_memory() -> int | None:
+    """Return the bytes this process may still take, or None where nobody knows.
+
+    The smallest of what the system has left and what the control groups leave.
+    """
+    limits = [_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))]
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def _system_memory() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _cgroup_memory(root: Path) -> list[int | None]:
+    """Return what each control group of this process leaves, versions 2 and 1."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        lines = []
+    found: list[int | None] = []
+    for line in ["::/", *lines]:
+        controllers, group = line.split(":", 2)[1:]
+        if controllers not in ("", "memory"):
+            continue
+        version_1 = controllers == "memory"
+        folder = root / controllers / group.lstrip("/")
+        names = (
+            ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            if version_1
+            else ("memory.max", "memory.current")
+        )
+        found.append(_remaining(folder / names[0], folder / names[1]))
+    return found
+
+
+def _remaining(limit: Path, usage: Path) -> int | None:
+    try:
+        # "max" means no limit.
+        return max(int(limit.read_text()) - int(usage.read_text()), 0)
+    except (OSError, ValueError):
+        return None

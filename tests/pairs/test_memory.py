@@ -1,0 +1,43 @@
+"""The guard against results that do not fit."""
+
+import numpy as np
+import pytest
+
+from skrank_abstain.pairs import _memory, check_output_size, group_queries
+from skrank_abstain.selection import decide_queries
+
+
+def test_half_of_what_is_available_is_the_limit(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 10**9)
+    check_output_size(10**7, 50)
+    with pytest.raises(ValueError, match=r"10000001 pairs take 0\.5 GB.*iter_pairs"):
+        check_output_size(10**7 + 1, 50)
+
+
+def test_small_results_need_no_look(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: 0)
+    check_output_size(1000, 50)
+
+
+def test_where_nobody_knows_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(_memory, "available_memory", lambda: None)
+    check_output_size(10**15, 50)
+
+
+def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
+    queries = group_queries(None, 1_000_000)
+    with pytest.raises(ValueError, match=r"499999500000 pairs.*rank_intervals.*pairs="):
+        decide_queries(None, None, None, np.zeros(1_000_000), queries)
+
+
+def test_control_groups_of_both_versions(tmp_path):
+    (tmp_path / "memory.max").write_text("1000\n")
+    (tmp_path / "memory.current").write_text("400\n")
+    assert _memory._cgroup_memory(tmp_path)[0] == 600
+    (tmp_path / "memory.max").write_text("max\n")
+    assert _memory._cgroup_memory(tmp_path)[0] is None
+    assert _memory._remaining(tmp_path / "no", tmp_path / "file") is None
+
+
+def test_this_machine_has_memory():
+    assert _memory.available_memory() > 0
