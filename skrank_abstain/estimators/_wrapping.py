@@ -172,7 +172,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         try:
-            tags.input_tags = copy.deepcopy(get_tags(self.estimator).input_tags)
+            tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
         except (AttributeError, TypeError):
             # A raw booster: all three libraries take missing values.
             tags.input_tags.allow_nan = True

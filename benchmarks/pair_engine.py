@@ -1,0 +1,317 @@
+"""How fast, how large: calibration, curves, ranks and predictions without pairs.
+
+    python benchmarks/pair_engine.py            # WEB30K-sized, several minutes
+    python benchmarks/pair_engine.py --smoke    # seconds, for continuous integration
+
+Prints a table, writes JSON and a log-log plot of time against the number of items.
+Every figure is a ratio of two things measured in the same run. The data are simulated:
+queries of about 120 items, 136 features, five grades.
+"""
+
+import json
+import multiprocessing
+import resource
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from tqdm import tqdm
+
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.selection import (
+    RiskCurve,
+    accepted_mass,
+    decide_queries,
+    select_coverage,
+    select_risk,
+)
+from skrank_abstain.tie_models import BradleyTerry
+
+LOSS = 1.0 - np.eye(3)
+N_FEATURES = 136
+
+
+def best_of(task: Callable[[], Any], repeats: int) -> float:
+    """Return the shortest of several times, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        task()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def simulate(n_queries: int, size: int, seed: int = 0) -> dict[str, np.ndarray]:
+    """Return scores, relevance and queries of about ``size`` items each."""
+    rng = np.random.default_rng(seed)
+    spread = size // 6
+    sizes = rng.integers(size - spread, size + spread + 1, n_queries)
+    qid = np.repeat(np.arange(n_queries), sizes)
+    utility = rng.normal(size=qid.size)
+    scores = utility + 0.5 * rng.normal(size=qid.size)
+    noisy = utility + rng.logistic(size=qid.size)
+    y = np.searchsorted([0.2, 1.0, 2.0, 3.0], noisy).astype(float)
+    return {"scores": scores, "y": y, "qid": qid}
+
+
+def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
+    """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
+    items = ScoredItems.build(data["scores"], data["queries"], data["y"])
+    model = BradleyTerry().fit_items(items)
+    curve = RiskCurve(model, LOSS, items.largest)
+    region = select_coverage(curve, items, 0.8, tolerance=1e-14)
+    coverage = accepted_mass(region, items) / items.n_pairs
+    return items, model, curve, region, coverage
+
+
+def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float) -> float:
+    """Algorithm 1 as one would write it: all pairs, probabilities, np.quantile."""
+    scores, offsets = data["scores"], data["queries"].offsets
+    risks = []
+    for start, stop in pairwise(offsets):
+        i, j = np.triu_indices(stop - start, 1)
+        s = scores[start:stop]
+        d = s[i] - s[j]
+        win = 1 / (1 + theta * np.exp(-d))
+        lose = 1 / (1 + theta * np.exp(d))
+        tie = 1 - win - lose
+        risks.append(1 - np.maximum(np.maximum(win, lose), tie))
+    return float(np.quantile(np.concatenate(risks), 0.8))
+
+
+def curve_of_risk_and_coverage(items: Any, curve: Any) -> np.ndarray:
+    """Coverage and selective accuracy at 100 thresholds, exactly."""
+    thresholds = np.linspace(0.02, 1, 100) * curve.highest
+    regions = [select_risk(curve, float(t), tolerance=1e-14) for t in thresholds]
+    pieces = [region.pieces() for region in regions]
+    cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
+    beyond = items.count_outcomes(cuts, 1e-14).sum(axis=0)
+    points = []
+    for starts, weight, tie in pieces:
+        at = beyond[np.searchsorted(cuts, starts)]
+        counts = at - np.append(at[1:], np.zeros((1, 4), dtype=np.int64), axis=0)
+        right = np.where(tie, counts[:, 1], counts[:, 0])
+        points.append((weight @ counts.sum(axis=1), weight @ right))
+    return np.array(points)
+
+
+def predict_with_numpy(
+    data: dict[str, np.ndarray], theta: float, scale: float, risk: float
+) -> tuple[np.ndarray, ...]:
+    """All fields of a prediction as one would write them."""
+    scores, offsets = data["scores"], data["queries"].offsets
+    parts = []
+    for start, stop in pairwise(offsets):
+        i, j = np.triu_indices(stop - start, 1)
+        parts.append((i + start, j + start))
+    left = np.concatenate([part[0] for part in parts])
+    right = np.concatenate([part[1] for part in parts])
+    d = scale * (scores[left] - scores[right])
+    win, lose = 1 / (1 + theta * np.exp(-d)), 1 / (1 + theta * np.exp(d))
+    proba = np.stack([lose, 1 - win - lose, win], axis=1)
+    label = proba.argmax(axis=1) - 1
+    risks = 1 - proba.max(axis=1)
+    return left, right, data["qid"][left], label, risks <= risk, risks, proba
+
+
+def peak_memory(name: str, n_queries: int, size: int) -> float:
+    """Return the growth of a fresh process's peak memory, in bytes."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_measure_memory, (name, n_queries, size))
+
+
+def _measure_memory(name: str, n_queries: int, size: int) -> float:
+    small = with_queries(simulate(3, size))
+    calibrate(small)  # loads and compiles what is needed
+    data = with_queries(simulate(n_queries, size))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    if name == "engine":
+        calibrate(data)
+    else:
+        enumerate_with_numpy(data, 2.0)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return 1024.0 * (after - before)
+
+
+def with_queries(data: dict[str, np.ndarray]) -> dict[str, Any]:
+    """Add the grouping of rows, which every method needs."""
+    return {**data, "queries": group_queries(data["qid"], data["qid"].size)}
+
+
+def booster_time(n_items: int, repeats: int, n_train: int) -> float:
+    """Return how long a default LGBMRanker needs to score as many rows."""
+    from lightgbm import LGBMRanker
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_items, N_FEATURES)).astype(np.float32)
+    y = np.clip(np.round(X[:n_train, 0] + X[:n_train, 1] + 1), 0, 4).astype(int)
+    model = LGBMRanker(n_jobs=2, verbose=-1)
+    group = np.bincount(np.arange(n_train) // 120)
+    model.fit(X[:n_train], y, group=group)
+    return best_of(lambda: model.predict(X), repeats)
+
+
+def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[float]]]]:
+    n_queries = 300 if args.smoke else 31_531
+    large = 20_000 if args.smoke else 1_000_000
+    repeats = 1 if args.smoke else 3
+    rows: list[dict[str, Any]] = []
+    growth: dict[str, list[list[float]]] = {}
+
+    def report(what: str, ratio: float, target: str, detail: str) -> None:
+        rows.append({"what": what, "ratio": ratio, "target": target, "detail": detail})
+
+    steps = tqdm(total=7, desc="benchmarks", disable=args.quiet)
+    calibrate(with_queries(simulate(3, 120)))  # compile
+    data = with_queries(simulate(n_queries, 120))
+    items, model, curve, region, _ = calibrate(data)
+    n_pairs = items.n_pairs
+    engine = best_of(lambda: calibrate(data), repeats)
+    numpy_time = best_of(lambda: enumerate_with_numpy(data, model.theta_), 1)
+    size = f"{n_pairs / 1e6:.0f} M pairs"
+    report(
+        "a. calibrate: NumPy enumeration / engine",
+        numpy_time / engine,
+        ">= 50",
+        f"{numpy_time:.2f} s / {engine:.3f} s, {size}",
+    )
+    steps.update()
+    memory = [peak_memory(name, n_queries, 120) for name in ("numpy", "engine")]
+    report(
+        "a. calibrate: peak memory, NumPy / engine",
+        memory[0] / max(memory[1], 1.0),
+        ">= 20",
+        f"{memory[0] / 1e6:.0f} MB / {memory[1] / 1e6:.0f} MB",
+    )
+    steps.update()
+    predict = booster_time(items.scores.size, repeats, 2_400 if args.smoke else 24_000)
+    report(
+        "a. calibrate: engine / LGBMRanker.predict",
+        engine / predict,
+        "<= 0.15",
+        f"{engine:.3f} s / {predict:.2f} s, {items.scores.size / 1e6:.2f} M rows",
+    )
+    steps.update()
+    points = best_of(lambda: curve_of_risk_and_coverage(items, curve), repeats)
+    report(
+        "b. risk-coverage curve, 100 points / calibrate",
+        points / engine,
+        "<= 3",
+        f"{points:.3f} s / {engine:.3f} s",
+    )
+    steps.update()
+    one = with_queries(simulate(1, large))
+    one["qid"], one["queries"] = None, group_queries(None, one["scores"].size)
+
+    def fit_and_rank() -> None:
+        items, _, _, region, _ = calibrate(one)
+        items.rank_bounds(region.order_from)
+
+    fit_and_rank()
+    single = best_of(fit_and_rank, repeats)
+    sort = best_of(lambda: np.sort(one["scores"], kind="stable"), repeats)
+    report(
+        f"c. one query of {one['scores'].size} items: fit and rank_intervals / np.sort",
+        single / sort,
+        "<= 20",
+        f"{single:.3f} s / {sort:.3f} s",
+    )
+    steps.update()
+    _growth(report, growth, args.smoke, repeats)
+    steps.update()
+    part = with_queries(simulate(min(n_queries, 1500), 120))
+    arguments = (BradleyTerry().fit(part["scores"], part["y"], part["qid"]), LOSS)
+    fast = best_of(
+        lambda: decide_queries(*arguments, region, part["scores"], part["queries"]),
+        repeats,
+    )
+    slow = best_of(
+        lambda: predict_with_numpy(part, model.theta_, model.scale_, region.risk),
+        repeats,
+    )
+    report(
+        "e. predict_pairs: NumPy / engine",
+        slow / fast,
+        ">= 4",
+        f"{slow:.3f} s / {fast:.3f} s, {part['queries'].n_pairs / 1e6:.1f} M pairs",
+    )
+    steps.update()
+    steps.close()
+    return rows, growth
+
+
+def _growth(
+    report: Callable[..., None],
+    growth: dict[str, list[list[float]]],
+    smoke: bool,
+    repeats: int,
+) -> None:
+    """Time calibration while the data double."""
+    start = 100 if smoke else 2_000
+    by_queries = [[n, 120] for n in (start * 2**k for k in range(3 if smoke else 5))]
+    total = start * 120
+    by_size = [[total // size, size] for size in (60, 120, 240, 480, 960)]
+    for name, shapes in (("fixed query size", by_queries), ("fixed n", by_size)):
+        times = []
+        for n_queries, size in shapes:
+            data = with_queries(simulate(n_queries, size))
+            calibrate(data)
+            seconds = best_of(lambda data=data: calibrate(data), repeats + 2)
+            times.append([n_queries, size, data["scores"].size, seconds])
+        growth[name] = times
+        steps = [b[3] / a[3] for a, b in pairwise(times)]
+        limit = "<= 2.2" if name == "fixed query size" else "<= 1.3"
+        what = "n" if name == "fixed query size" else "the query size"
+        report(
+            f"d. doubling {what} at {name}: time ratio, worst step",
+            max(steps),
+            limit,
+            ", ".join(f"{step:.2f}" for step in steps),
+        )
+
+
+def plot(growth: dict[str, list[list[float]]], path: Path) -> None:
+    """Draw time against the number of items, and against the query size."""
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
+    for ax, (name, times) in zip(axes, growth.items(), strict=True):
+        column = 2 if name == "fixed query size" else 1
+        x, seconds = np.array([[t[column], t[3]] for t in times]).T
+        ax.loglog(x, seconds, marker="o", color="#0072B2", label="calibration")
+        ax.loglog(x, seconds[0] * x / x[0], color="#555555", ls="--", label="linear")
+        label = "items" if column == 2 else "items per query"
+        ax.set(xlabel=label, ylabel="seconds", title=f"Calibration, {name}")
+        ax.legend(frameon=False)
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="small sizes, seconds")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    args = parser.parse_args(argv)
+    rows, growth = run(args)
+    print(f"\n{'what':<66} {'ratio':>8}  {'target':>8}   measured")
+    for row in rows:
+        print(
+            f"{row['what']:<66} {row['ratio']:>8.2f}  {row['target']:>8}   "
+            f"{row['detail']}"
+        )
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "pair_engine.json").write_text(
+        json.dumps({"rows": rows, "growth": growth}, indent=1)
+    )
+    plot(growth, args.out / "pair_engine.png")
+    print(f"\nJSON and plot: {args.out / 'pair_engine'}.*")
+    return rows
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""What a request costs: predict_pairs on one query against the model's own predict.
+
+    python benchmarks/serving.py            # a minute
+    python benchmarks/serving.py --smoke    # seconds
+
+Both are timed in turn, in one process, on the same rows; the figure is the ratio of
+their medians. The first request, which loads compiled code, is reported apart.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.scorers import fit_ranker
+
+N_ITEMS = 100
+
+
+def make_model(library: str) -> Any:
+    """Return an untrained ranker with default parameters."""
+    if library == "xgboost":
+        from xgboost import XGBRanker
+
+        return XGBRanker(n_jobs=1)
+    from lightgbm import LGBMRanker
+
+    return LGBMRanker(n_jobs=1, verbose=-1)
+
+
+def fit(library: str) -> tuple[Any, np.ndarray]:
+    """Return a fitted BALToR and the rows of one request."""
+    train = make_ranking(n_queries=200, n_features=46, random_state=0)
+    queries = group_queries(train.qid, train.qid.size)
+    model = fit_ranker(
+        make_model(library), train.data, train.target.astype(float), queries
+    )
+    vali = make_ranking(n_queries=100, n_features=46, random_state=1)
+    ranker = BALToR(model).fit(vali.data, vali.target, qid=vali.qid)
+    request = make_ranking(
+        n_queries=1, n_items=N_ITEMS, n_features=46, random_state=2
+    ).data
+    return ranker, request
+
+
+def first_request(library: str) -> float:
+    """Return the seconds of the first predict_pairs of a fresh process."""
+    code = (
+        "import pickle, sys, time\n"
+        "ranker, X = pickle.load(sys.stdin.buffer)\n"
+        "ranker.estimator_.predict(X)\n"
+        "start = time.perf_counter()\n"
+        "ranker.predict_pairs(X)\n"
+        "print(time.perf_counter() - start)\n"
+    )
+    import pickle
+
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        input=pickle.dumps(fit(library)),
+        capture_output=True,
+        check=True,
+    )
+    return float(out.stdout)
+
+
+def compare(library: str, repeats: int) -> dict[str, Any]:
+    """Time both calls in turn, so that noise hits both alike."""
+    ranker, X = fit(library)
+    model = ranker.estimator_
+    own, pairs = [], []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        model.predict(X)
+        middle = time.perf_counter()
+        ranker.predict_pairs(X)
+        own.append(middle - start)
+        pairs.append(time.perf_counter() - middle)
+    skip = repeats // 10  # warm up
+    return {
+        "library": library,
+        "predict_ms": 1e3 * float(np.median(own[skip:])),
+        "predict_pairs_ms": 1e3 * float(np.median(pairs[skip:])),
+        "ratio": float(np.median(pairs[skip:]) / np.median(own[skip:])),
+        "first_request_ms": 1e3 * first_request(library),
+    }
+
+
+def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--smoke", action="store_true", help="few repetitions")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    args = parser.parse_args(argv)
+    repeats = 20 if args.smoke else 1000
+    rows = [
+        compare(library, repeats)
+        for library in tqdm(("xgboost", "lightgbm"), disable=args.quiet)
+    ]
+    print(f"\nOne request: {N_ITEMS} items of one query, all their pairs")
+    print(
+        f"{'library':<10} {'predict':>11} {'predict_pairs':>14} {'ratio':>7} "
+        f"{'target':>7} {'first request':>14}"
+    )
+    for row in rows:
+        print(
+            f"{row['library']:<10} {row['predict_ms']:>8.2f} ms "
+            f"{row['predict_pairs_ms']:>11.2f} ms {row['ratio']:>7.2f} {'<= 2':>7} "
+            f"{row['first_request_ms']:>11.0f} ms"
+        )
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "serving.json").write_text(json.dumps(rows, indent=1))
+    return rows
+
+
+if __name__ == "__main__":
+    main()
