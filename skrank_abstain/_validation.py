@@ -6,7 +6,8 @@ dropped, reordered or coerced in silence.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping, MappingView, Set
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,6 +20,9 @@ BoolArray = NDArray[np.bool_]
 
 #: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
 ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
+
+#: How far the probabilities of a pair may be from a sum of one.
+_PROBA_TOLERANCE = 1e-6
 
 
 def check_fraction(
@@ -92,8 +96,8 @@ def check_loss(loss: Any) -> FloatArray:
         check_choice(loss, "loss", ("zero_one",))
         return ZERO_ONE_LOSS.copy()
     try:
-        matrix = np.array(loss, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        matrix = _as_numbers(loss).copy()
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
             f"loss must be 'zero_one' or a 3x3 matrix of numbers, got {loss!r}."
         ) from error
@@ -118,27 +122,48 @@ def check_loss(loss: Any) -> FloatArray:
     return matrix
 
 
-def check_vector(values: ArrayLike, name: str, n_items: int | None = None) -> Any:
-    """Return ``values`` as a 1-D array, of length ``n_items`` where given."""
+def check_vector(
+    values: ArrayLike, name: str, n_values: int | None = None, *, unit: str = "item"
+) -> Any:
+    """Return ``values`` as a 1-D array, one value per ``unit`` of ``n_values``."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1d array, got shape {array.shape}.")
-    if n_items is not None and array.shape[0] != n_items:
-        raise ValueError(
-            f"{name} must have one value per item: X has {n_items} rows, "
-            f"{name} has {array.shape[0]} values (inconsistent numbers of samples)."
-        )
+    if n_values is not None:
+        _check_length(array, name, n_values, unit)
     return array
+
+
+def _check_length(array: Any, name: str, n_values: int, unit: str) -> None:
+    if array.shape[0] != n_values:
+        asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
+        raise ValueError(
+            f"{name} must have one value per {unit}: {asked}, {name} has "
+            f"{array.shape[0]} values (inconsistent numbers of samples)."
+        )
+
+
+def _as_numbers(values: Any) -> FloatArray:
+    """Return real numbers as float64; text that looks like a number is none."""
+    array = np.asarray(values)
+    real = array.dtype.kind in "iufb"
+    if array.dtype == object:
+        # None is a missing value, and becomes NaN.
+        numbers = Real | Decimal | np.bool_ | None
+        real = all(issubclass(kind, numbers) for kind in {*map(type, array.flat)})
+    if not real:
+        raise TypeError(f"real numbers are needed, got dtype {array.dtype}.")
+    return np.asarray(array, dtype=np.float64, order="C")
 
 
 def _as_finite(array: Any, name: str, remedy: str = "") -> FloatArray:
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has {array.dtype}.")
     try:
-        numbers = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        numbers = _as_numbers(array)
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"{name} must hold numbers, got dtype {array.dtype}.{remedy}"
         ) from error
@@ -158,13 +183,17 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
 
     Integers beyond 2**53 would be merged by the conversion and raise.
     """
-    array = check_vector(y, "y", n_items)
-    numbers = _as_finite(array, "y")
-    if array.dtype.kind in "iu" and array.size and np.abs(numbers).max() > 2.0**53:
-        raise ValueError(
-            "y must not exceed 2**53 in absolute value (integers beyond it are not "
-            f"exact as floats), got {array[np.argmax(np.abs(numbers))]}."
-        )
+    numbers = _as_finite(check_vector(y, "y", n_items), "y")
+    large = np.flatnonzero(np.abs(numbers) >= 2.0**53)
+    if large.size:
+        # As they were given: in a list with floats numpy makes them floats at once.
+        given = np.asarray(y, dtype=object).reshape(-1)[large]
+        integers = [int(value) for value in given if isinstance(value, Integral)]
+        if integers and abs(furthest := max(integers, key=abs)) > 2**53:
+            raise ValueError(
+                "y must not exceed 2**53 in absolute value (integers beyond it are "
+                f"not exact as floats), got {furthest}."
+            )
     return numbers
 
 
@@ -176,11 +205,13 @@ def check_scores(scores: ArrayLike, n_items: int | None = None) -> FloatArray:
     )
 
 
-def check_sample_weight(weight: ArrayLike | None, n_items: int) -> FloatArray | None:
-    """Return item weights as finite, non-negative float64, or None."""
+def check_sample_weight(
+    weight: ArrayLike | None, n_values: int, *, unit: str = "item"
+) -> FloatArray | None:
+    """Return weights, one per ``unit``, as finite, non-negative float64, or None."""
     if weight is None:
         return None
-    array = check_vector(weight, "sample_weight", n_items)
+    array = check_vector(weight, "sample_weight", n_values, unit=unit)
     numbers = _as_finite(array, "sample_weight")
     if (numbers < 0).any():
         raise ValueError(
@@ -189,55 +220,104 @@ def check_sample_weight(weight: ArrayLike | None, n_items: int) -> FloatArray | 
     return numbers
 
 
-def encode_qid(qid: Any, n_items: int) -> tuple[IntArray, NDArray[Any]]:
+def check_proba(
+    proba: ArrayLike, n_pairs: int | None = None, *, name: str = "proba"
+) -> FloatArray:
+    """Return pair probabilities as float64, not rescaled.
+
+    Parameters
+    ----------
+    proba : array-like of shape (n_pairs, 3)
+        Finite and non-negative; rows sum to one within 1e-6. An empty list stands
+        for no pairs.
+    n_pairs : int, default=None
+        Number of rows there must be, where known.
+    name : str, default="proba"
+        Name of the parameter, for the message.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_pairs, 3), float64
+    """
+    try:
+        rows = _as_numbers(proba)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} must hold numbers, three in each row: {error}"
+        ) from error
+    if rows.shape == (0,):
+        rows = rows.reshape(0, 3)
+    if rows.shape != (rows.size // 3 if n_pairs is None else n_pairs, 3):
+        known = "" if n_pairs is None else f" = ({n_pairs}, 3)"
+        raise ValueError(
+            f"{name} must be of shape (n_pairs, 3){known}, columns for the labels "
+            f"-1, 0, +1, got {rows.shape}."
+        )
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = rows.sum(axis=1)
+    # Written so that NaN, which compares false, is refused too.
+    bad = ~((rows >= 0).all(axis=1) & (np.abs(total - 1) <= _PROBA_TOLERANCE))
+    if bad.any():
+        raise ValueError(
+            f"{name} must have non-negative rows that sum to one within "
+            f"{_PROBA_TOLERANCE:g}, got {rows[bad][0].tolist()} at row "
+            f"{int(bad.argmax())}."
+        )
+    return rows
+
+
+def encode_qid(
+    qid: Any, n_values: int, *, unit: str = "item"
+) -> tuple[IntArray, NDArray[Any]]:
     """Encode query identifiers by the order in which they first appear.
 
     Parameters
     ----------
-    qid : None, scalar or array-like of shape (n_items,)
-        Any hashable values, in any order. None or a scalar: all items belong to
-        one query.
-    n_items : int
+    qid : None, scalar or array-like of shape (n_values,)
+        Any hashable values, in any order; in a list they are told apart as Python
+        does, so that ``1`` is ``1.0`` but not ``"1"``. None or a scalar: all belong
+        to one query.
+    n_values : int
+    unit : str, default="item"
+        What each value belongs to, for the message.
 
     Returns
     -------
-    codes : ndarray of shape (n_items,), int64
-        Number of each item's query, 0 for the first that appears.
+    codes : ndarray of shape (n_values,), int64
+        Number of each query, 0 for the first that appears.
     values : ndarray of shape (n_queries,)
         The query identifiers, in order of first appearance.
     """
-    if qid is None or isinstance(qid, str | bytes) or np.ndim(qid) == 0:
-        values = np.asarray([qid])
-        return np.zeros(n_items, dtype=np.int64), values[: min(n_items, 1)]
+    if _is_scalar(qid):
+        one = _as_exact_array([qid])
+        return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
     raw = _qid_array(qid)
-    if raw.shape[0] != n_items:
-        raise ValueError(
-            f"qid must have one value per item: X has {n_items} rows, qid has "
-            f"{raw.shape[0]} values (inconsistent numbers of samples)."
-        )
+    _check_length(raw, "qid", n_values, unit)
     if raw.dtype.kind in "iufbUS":
-        if raw.dtype.kind == "f" and np.isnan(raw).any():
-            raise ValueError(
-                "qid must not be missing, got NaN at row "
-                f"{int(np.isnan(raw).argmax())}."
-            )
-        _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
-        order = np.argsort(first, kind="stable")
-        number = np.empty_like(order)
-        number[order] = np.arange(order.size)
-        return number[inverse.reshape(-1)].astype(np.int64), raw[first[order]]
+        return _encode_sortable(raw)
     return _encode_hashable(raw)
 
 
+def _is_scalar(qid: Any) -> bool:
+    if isinstance(qid, str | bytes):
+        return True
+    try:
+        iter(qid)
+    except TypeError:
+        return True
+    return False
+
+
 def _qid_array(qid: Any) -> NDArray[Any]:
-    raw = np.asarray(qid) if hasattr(qid, "__array__") else None
-    if raw is None:
-        items = list(qid)
-        raw = np.asarray(items) if not any(map(_is_container, items)) else None
-        # np.asarray([1, "1"]) would turn the number into a string and merge the two.
-        if raw is None or (raw.dtype.kind in "US" and len({*map(type, items)}) > 1):
-            raw = np.empty(len(items), dtype=object)
-            raw[:] = items
+    unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
+    if unordered or isinstance(qid, Iterator):
+        raise TypeError(
+            "qid must be a list or an array, one value per row in the order of the "
+            f"rows, got a {type(qid).__name__}."
+        )
+    raw: NDArray[Any] = (
+        np.asarray(qid) if hasattr(qid, "__array__") else _as_exact_array(list(qid))
+    )
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
     if raw.ndim != 1:
@@ -245,24 +325,60 @@ def _qid_array(qid: Any) -> NDArray[Any]:
     return raw
 
 
-def _is_container(value: Any) -> bool:
-    return isinstance(value, tuple | list | frozenset)
+def _as_exact_array(items: list[Any]) -> NDArray[Any]:
+    """Return a 1-D array of the items, of dtype object where another changes them."""
+    # np.asarray([1, "1"]) would turn the number into a string and merge the two,
+    # np.asarray([2**53 + 1, 0.5]) would round.
+    if len({*map(type, items)}) <= 1:
+        try:
+            raw = np.asarray(items)
+        except ValueError:  # sequences of different lengths
+            raw = np.empty((0, 0))
+        if raw.ndim == 1 and not _is_changed(raw, items):
+            return raw
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _is_changed(raw: NDArray[Any], items: list[Any]) -> bool:
+    """Whether numpy's conversion of items of one type may have merged some."""
+    if raw.dtype.kind == "f" and items:
+        return isinstance(items[0], Integral)  # some need int64 and others uint64
+    if raw.dtype.kind in "US" and isinstance(items[0], str | bytes):
+        padding = "\0" if raw.dtype.kind == "U" else b"\0"
+        return any(item.endswith(padding) for item in items)
+    return False
+
+
+def _encode_sortable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"qid must not be missing, got NaN at row {int(missing.argmax())}."
+        )
+    # Runs of equal values are sorted as one: rows mostly come query by query.
+    start = np.flatnonzero(np.append(True, raw[1:] != raw[:-1])[: raw.size])
+    _, first, inverse = np.unique(raw[start], return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(order.size, dtype=np.int64)
+    number[order] = np.arange(order.size)
+    codes = np.repeat(number[inverse], np.diff(start, append=raw.size))
+    return codes, raw[start[first[order]]]
 
 
 def _encode_hashable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
     seen: dict[Hashable, int] = {}
     codes = np.empty(raw.shape[0], dtype=np.int64)
     for row, value in enumerate(raw.tolist() if raw.dtype != object else raw):
-        # A missing value is equal to nothing, or has no truth value (pandas.NA).
-        if value is None or type(value).__name__ == "NAType" or value != value:
-            raise ValueError(f"qid must not be missing, got {value!r} at row {row}.")
         try:
             codes[row] = seen.setdefault(value, len(seen))
         except TypeError as error:
             raise TypeError(
                 f"qid must hold hashable values, got {value!r} at row {row}."
             ) from error
-    values = np.empty(len(seen), dtype=object)
     for value, code in seen.items():
-        values[code] = value
+        # A missing value is equal to nothing, or has no truth value (pandas.NA).
+        if value is None or type(value).__name__ == "NAType" or value != value:
+            row = int(np.argmax(codes == code))
+            raise ValueError(f"qid must not be missing, got {value!r} at row {row}.")
+    values = np.fromiter(seen, dtype=object, count=len(seen))
     return codes, values if raw.dtype == object else values.astype(raw.dtype)

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_fraction,
     check_positive_int,
+    check_proba,
 )
 from skrank_abstain.selection import order_statistic_rank
 
@@ -37,17 +38,23 @@ def entropy(proba: ArrayLike) -> FloatArray:
     entropy : ndarray of shape (n_pairs,), float64
         From 0, certain, to ln 3, no idea.
 
+    Raises
+    ------
+    ValueError
+        If a row of ``proba`` is negative or does not sum to one within 1e-6.
+
     Examples
     --------
     >>> from skrank_abstain.baselines import entropy
     >>> entropy([[0.5, 0.0, 0.5]])
     array([0.69314718])
     """
-    array = np.asarray(proba, dtype=np.float64)
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise ValueError(f"proba must be of shape (n_pairs, 3), got {array.shape}.")
+    return _entropy(check_proba(proba))
+
+
+def _entropy(proba: FloatArray) -> FloatArray:
     # The outer two are added first, so that a mirrored pair has the same entropy.
-    terms = entr(array)
+    terms = entr(proba)
     total: FloatArray = (terms[:, 0] + terms[:, 2]) + terms[:, 1]
     return total
 
@@ -76,11 +83,18 @@ def entropy_abstention(
     -------
     accepted : ndarray of shape (n_pairs,), bool
 
+    Raises
+    ------
+    ValueError
+        If there is no calibration pair, or a row of probabilities is negative or does
+        not sum to one within 1e-6.
+
     Notes
     -----
     The entropy baseline of [1]_. Where a tie may be the most probable outcome but
     theta is below 4.59 it defers the surest ties first: a defect of the rule, not of
-    the probabilities. Entropies within 1e-12 of the threshold count as equal to it.
+    the probabilities. Entropies above the threshold by at most 1e-12 times its value
+    count as equal to it.
 
     References
     ----------
@@ -96,7 +110,8 @@ def entropy_abstention(
     """
     check_fraction(coverage, "coverage", include_one=True)
     check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
-    calibration, entropies = entropy(calibration_proba), entropy(proba)
+    calibration = _entropy(check_proba(calibration_proba, name="calibration_proba"))
+    entropies = _entropy(check_proba(proba))
     if calibration.size == 0:
         raise ValueError("calibration_proba must have at least one pair, got none.")
     if coverage == 1:
@@ -106,7 +121,7 @@ def entropy_abstention(
     else:
         rank = order_statistic_rank(coverage, calibration.size)
         threshold = np.partition(calibration, rank - 1)[rank - 1]
-    accepted: BoolArray = entropies <= threshold + 1e-12
+    accepted: BoolArray = entropies <= threshold * (1 + 1e-12)
     return accepted
 
 

@@ -25,7 +25,7 @@ def test_entropy_by_hand():
         -(0.1 * math.log(0.1) + 0.9 * math.log(0.9)),
     ]
     np.testing.assert_allclose(entropy(proba), expected, rtol=1e-15)
-    assert entropy(np.empty((0, 3))).shape == (0,)
+    assert entropy(np.empty((0, 3))).shape == entropy([]).shape == (0,)
 
 
 def test_oracle_entropies(oracles):
@@ -95,8 +95,25 @@ def test_coverage_is_reached_on_the_calibration_pairs(model, s, coverage):
     assert accepted.sum() >= reference.rank_of_quantile(coverage, len(proba))
     values = [reference.entropy(p) for p in proba]
     threshold = reference.order_statistic(values, coverage)
-    # The rule itself takes entropies within 1e-12 for equal.
-    np.testing.assert_array_equal(accepted, np.array(values) <= threshold + 1.01e-12)
+    # The rule itself takes entropies within a relative 1e-12 for equal.
+    np.testing.assert_array_equal(
+        accepted, np.array(values) <= threshold * (1 + 1.01e-12)
+    )
+
+
+def test_entropies_next_to_nothing_are_told_apart():
+    proba = FixedModel("rao_kupper", 1.0).proba([40.0, 36.0, 35.0, 34.0], [0.0] * 4)
+    assert entropy(proba).max() < 1e-12
+    for accepted in range(1, 5):
+        got = entropy_abstention(proba, proba, coverage=accepted / 4)
+        assert got.tolist() == [True] * accepted + [False] * (4 - accepted)
+
+
+def test_rounding_does_not_part_equal_entropies():
+    proba = np.outer([1 - 1e-14, 1, 1 + 1e-14], LIKELY)
+    assert np.unique(entropy(proba)).size > 1
+    for row in proba:
+        assert entropy_abstention([row], proba, coverage=0.5).all()
 
 
 def test_defers_sure_ties_first_where_risk_accepts_them():
@@ -112,6 +129,36 @@ def test_defers_sure_ties_first_where_risk_accepts_them():
     [
         (lambda: entropy([0.5, 0.5]), ValueError, r"proba must be of shape .*\(2,\)"),
         (lambda: entropy([[0.5, 0.5]]), ValueError, r"proba must be .*got \(1, 2\)"),
+        (
+            lambda: entropy([SURE, [np.nan, 0.5, 0.5]]),
+            ValueError,
+            r"proba must have non-negative rows .* got \[nan, 0.5, 0.5\] at row 1",
+        ),
+        (
+            lambda: entropy([[-0.1, 0.6, 0.5]]),
+            ValueError,
+            r"proba must have non-negative rows",
+        ),
+        (
+            lambda: entropy([[0.2, 0.3, 0.6]]),
+            ValueError,
+            r"proba must have .* rows that sum to one within 1e-06",
+        ),
+        (
+            lambda: entropy_abstention([SURE], [[1, 1, 1]], coverage=0.5),
+            ValueError,
+            r"^proba must have .* rows that sum to one",
+        ),
+        (
+            lambda: entropy_abstention([[1, 1, 1]], [SURE], coverage=0.5),
+            ValueError,
+            r"calibration_proba must have .* rows that sum to one",
+        ),
+        (
+            lambda: entropy_abstention([], [SURE], coverage=0.5),
+            ValueError,
+            "calibration_proba must have at least one pair, got none",
+        ),
         (
             lambda: entropy_abstention([SURE], [SURE], coverage=0),
             ValueError,

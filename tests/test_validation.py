@@ -1,3 +1,5 @@
+from collections import deque
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +16,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_loss,
     check_positive_int,
+    check_proba,
     check_relevance,
     check_sample_weight,
     check_scores,
@@ -76,6 +79,27 @@ REFUSED = [
         TypeError,
         r"loss must be .* matrix of numbers",
     ),
+    (
+        # The imaginary part would be lost.
+        lambda: check_loss(ZERO_ONE_LOSS * (1 + 1j)),
+        TypeError,
+        r"loss must be .* matrix of numbers",
+    ),
+    (
+        lambda: check_loss([["0", "1", "1"], ["1", "0", "1"], ["1", "1", "0"]]),
+        TypeError,
+        r"loss must be .* matrix of numbers",
+    ),
+    (
+        lambda: check_loss(np.array([[0, "1", 1], [1, 0, 1], [1, "1", 0]], object)),
+        TypeError,
+        r"loss must be .* matrix of numbers",
+    ),
+    (
+        lambda: check_loss([[0, 10**400, 0]]),
+        TypeError,
+        r"loss must be .* matrix of numbers",
+    ),
     (lambda: check_loss(np.eye(2)), ValueError, r"3x3 matrix .*got shape \(2, 2\)"),
     (lambda: check_loss(1.0), ValueError, r"3x3 matrix .*got shape \(\)"),
     (lambda: check_loss(-ZERO_ONE_LOSS), ValueError, r"non-negative entries, got \[\["),
@@ -120,6 +144,30 @@ REFUSED = [
         ValueError,
         r"y must hold numbers, got dtype",
     ),
+    (lambda: check_relevance(["1", "2"]), ValueError, r"y must hold numbers"),
+    (lambda: check_relevance([b"1"]), ValueError, r"y must hold numbers"),
+    (
+        lambda: check_relevance(np.array([1, "2"], dtype=object)),
+        ValueError,
+        r"y must hold numbers, got dtype object",
+    ),
+    (
+        lambda: check_relevance(np.array(["2020", "2021"], "M8[D]")),
+        ValueError,
+        r"y must hold numbers, got dtype datetime64",
+    ),
+    (
+        lambda: check_relevance(np.array([1, 2], "m8[D]")),
+        ValueError,
+        r"y must hold numbers, got dtype timedelta64",
+    ),
+    (
+        lambda: check_relevance(pd.Series([1, None], dtype="Int64").astype(object)),
+        ValueError,
+        r"y must hold numbers, got dtype object",
+    ),
+    (lambda: check_relevance([10**400, 0]), ValueError, r"y must hold numbers"),
+    (lambda: check_relevance([None, 1]), ValueError, r"y must be finite, got NaN"),
     (lambda: check_relevance(None), ValueError, r"y must be a 1d array"),
     (lambda: check_relevance([1j, 0]), ValueError, r"Complex data not supported: y"),
     (
@@ -142,6 +190,26 @@ REFUSED = [
         ValueError,
         r"y must not exceed 2\*\*53",
     ),
+    *[
+        (
+            lambda y=y: check_relevance(y),
+            ValueError,
+            r"y must not exceed 2\*\*53 .*got -?\d{16,22}\.",
+        )
+        for y in (
+            [2**53, 2**53 + 1],
+            [2**53 + 1, 0.5],
+            [2**63, 2**63 + 1, -1],
+            [2**70, 2**70 + 1],
+            [-(2**70), 1.5],
+            [[2**53 + 1], [0]],
+            np.array([2**53 + 1, 0.5], dtype=object),
+            np.array([-(2**63)]),
+            pd.Series([2**53, 2**53 + 1], dtype="Int64"),
+            pl.Series([2**53, 2**53 + 1]),
+        )
+    ],
+    (lambda: check_scores(["0.5"]), ValueError, r"scores must hold numbers"),
     (
         lambda: check_scores([np.nan]),
         ValueError,
@@ -161,6 +229,71 @@ REFUSED = [
         lambda: check_sample_weight([1, np.inf], 2),
         ValueError,
         r"sample_weight must be finite",
+    ),
+    (
+        lambda: check_sample_weight([1], 2, unit="pair"),
+        ValueError,
+        r"sample_weight must have one value per pair: 2 pairs, sample_weight has 1 v",
+    ),
+    (
+        lambda: check_proba([["0", "0", "1"]]),
+        ValueError,
+        r"proba must hold numbers, three in each row",
+    ),
+    (
+        lambda: check_proba(np.array([[0, 0, 1 + 1j]])),
+        ValueError,
+        r"proba must hold numbers, three in each row",
+    ),
+    (
+        lambda: check_proba([[0, 0, 1], [1]]),
+        ValueError,
+        r"proba must hold numbers, three in each row",
+    ),
+    (
+        lambda: check_proba([[0, 0, 1]], 2, name="p"),
+        ValueError,
+        r"p must be of shape \(n_pairs, 3\) = \(2, 3\), .* got \(1, 3\)",
+    ),
+    (
+        lambda: check_proba(np.empty((0, 2))),
+        ValueError,
+        r"proba must be of shape \(n_pairs, 3\), .* got \(0, 2\)",
+    ),
+    (
+        lambda: check_proba([[np.inf, -np.inf, 1]]),
+        ValueError,
+        r"proba must have non-negative rows .* got \[inf, -inf, 1\.0\] at row 0",
+    ),
+    (
+        lambda: encode_qid({"a", "b"}, 2),
+        TypeError,
+        r"qid must be a list or an array, .* order of the rows, got a set\.",
+    ),
+    (
+        lambda: encode_qid(frozenset({1}), 1),
+        TypeError,
+        r"qid must be a list or an array, .* got a frozenset",
+    ),
+    (
+        lambda: encode_qid({0: "a", 1: "b"}, 2),
+        TypeError,
+        r"qid must be a list or an array, .* got a dict",
+    ),
+    (
+        lambda: encode_qid((q for q in "ab"), 2),
+        TypeError,
+        r"qid must be a list or an array, .* got a generator",
+    ),
+    (
+        lambda: encode_qid([np.array([1, 2]), np.array([1, 2])], 2),
+        TypeError,
+        r"qid must hold hashable values, got array\(\[1, 2\]\) at row 0",
+    ),
+    (
+        lambda: encode_qid([1], 2, unit="pair"),
+        ValueError,
+        r"qid must have one value per pair: 2 pairs, qid has 1 values",
     ),
     (
         lambda: encode_qid([1, 2], 3),
@@ -281,6 +414,26 @@ def test_the_largest_exact_integer_is_accepted():
     assert check_relevance([2**53, -(2**53)]).tolist() == [2**53, -(2**53)]
 
 
+@pytest.mark.parametrize(
+    "y",
+    [[1, 0.5, True], [Decimal(1), Fraction(1, 2), 1], [np.int8(1), 0.5, np.True_]],
+)
+@pytest.mark.parametrize("container", [list, lambda y: np.array(y, dtype=object)])
+def test_numbers_of_any_type_are_relevance(y, container):
+    assert check_relevance(container(y)).tolist() == [1, 0.5, 1]
+
+
+def test_floats_may_exceed_the_exact_integers():
+    assert check_relevance([1e300, 2]).tolist() == [1e300, 2]
+    assert check_relevance(np.array([1e300, 2], object)).tolist() == [1e300, 2]
+
+
+def test_probabilities_are_not_rescaled():
+    proba = [[0.2, 0.3, 0.5000001], [0, 1, 0]]
+    np.testing.assert_array_equal(check_proba(proba), proba)
+    assert check_proba([]).shape == check_proba([], 0).shape == (0, 3)
+
+
 def test_read_only_input_is_accepted():
     y = np.array([1.0, 2.0])
     y.setflags(write=False)
@@ -299,7 +452,11 @@ def test_none_and_scalars_are_one_query(qid):
     assert values.tolist() == [qid if not isinstance(qid, np.ndarray) else 7]
 
 
-@pytest.mark.parametrize("qid", [None, 7, []])
+def test_an_identifier_that_ends_in_a_null_keeps_it():
+    assert encode_qid("a\0", 2)[1].tolist() == ["a\0"]
+
+
+@pytest.mark.parametrize("qid", [None, 7, [], (), np.empty(0), np.empty(0, object)])
 def test_no_items_have_no_queries(qid):
     codes, values = encode_qid(qid, 0)
     assert codes.shape == values.shape == (0,)
@@ -315,7 +472,24 @@ def test_no_items_have_no_queries(qid):
         (["b", "a", "b"], [0, 1, 0], ["b", "a"]),
         ([b"a", "a"], [0, 1], [b"a", "a"]),
         ([(1, 2), (1, 3), (1, 2)], [0, 1, 0], [(1, 2), (1, 3)]),
+        ([(1,), (1, 2), (1,)], [0, 1, 0], [(1,), (1, 2)]),
+        ([(1, 2), "a"], [0, 1], [(1, 2), "a"]),
+        (((1,), (1, 2)), [0, 1], [(1,), (1, 2)]),
+        ([(1, (2, 3)), (1, (2, 3))], [0, 0], [(1, (2, 3))]),
+        ([range(2), range(3), range(2)], [0, 1, 0], [range(2), range(3)]),
         ([2**70, 2**70 + 1], [0, 1], [2**70, 2**70 + 1]),
+        ([2**53, 2**53 + 1, 0.5], [0, 1, 2], [2**53, 2**53 + 1, 0.5]),
+        ([2**63, 2**63 + 1, -1], [0, 1, 2], [2**63, 2**63 + 1, -1]),
+        ([np.int64(2**53 + 1), float(2**53)], [0, 1], [2**53 + 1, 2.0**53]),
+        ([b"a", b"a\0", b"a"], [0, 1, 0], [b"a", b"a\0"]),
+        (["a", "a\0", "a"], [0, 1, 0], ["a", "a\0"]),
+        ([True, 1, 0.0, False], [0, 0, 1, 1], [True, 0.0]),
+        ({2: 0, 1: 0}.keys(), [0, 1], [2, 1]),
+        ({0: "b", 1: "a", 2: "b"}.values(), [0, 1, 0], ["b", "a"]),
+        (deque("bab"), [0, 1, 0], ["b", "a"]),
+        (range(3, 0, -1), [0, 1, 2], [3, 2, 1]),
+        (np.array(["b", "b", "a", "b"]), [0, 0, 1, 0], ["b", "a"]),
+        (np.array([2.0, 2, 1, 1, 2]), [0, 0, 1, 1, 0], [2, 1]),
         (pd.Series(["b", "a", "b"], index=[9, 8, 7]), [0, 1, 0], ["b", "a"]),
         (pd.Series(["b", "a", "b"], dtype="category"), [0, 1, 0], ["b", "a"]),
         (pd.Series([2, 1, 2], dtype="Int64"), [0, 1, 0], [2, 1]),

@@ -24,8 +24,7 @@ from skrank_abstain._validation import (
 
 def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
     """Return labels in {-1, 0, +1} as int64."""
-    array = check_vector(labels, name)
-    _check_length(array, name, n_pairs)
+    array = check_vector(labels, name, n_pairs, unit="pair")
     unknown = ~np.isin(array, (-1, 0, 1))
     if unknown.any():
         raise ValueError(
@@ -36,18 +35,17 @@ def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> In
 
 
 def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
-    """Return the mask of accepted pairs; it must be boolean."""
-    array: BoolArray = check_vector(accepted, "accepted")
-    if array.dtype != np.bool_:
+    """Return the mask of accepted pairs; it must be boolean, or empty."""
+    array = check_vector(accepted, "accepted", n_pairs, unit="pair")
+    if array.size and array.dtype != np.bool_:
         raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
-    _check_length(array, "accepted", n_pairs)
-    return array
+    mask: BoolArray = array.astype(np.bool_, copy=False)
+    return mask
 
 
 def check_risk(risk: ArrayLike, n_pairs: int) -> FloatArray:
     """Return risks as finite float64."""
-    array = check_vector(risk, "risk")
-    _check_length(array, "risk", n_pairs)
+    array = check_vector(risk, "risk", n_pairs, unit="pair")
     if array.dtype.kind not in "iufb":
         raise ValueError(f"risk must hold numbers, got dtype {array.dtype}.")
     if not np.isfinite(array).all():
@@ -64,28 +62,21 @@ def check_zero_division(value: Any) -> float:
     return float(value)
 
 
-def _check_length(array: Any, name: str, n_pairs: int | None) -> None:
-    if n_pairs is not None and array.size != n_pairs:
-        raise ValueError(
-            f"{name} must have one value per pair: y_true has {n_pairs}, "
-            f"{name} has {array.size}."
-        )
-
-
 def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
     """Return non-negative pair weights, ones by default."""
-    checked = check_sample_weight(weight, n_pairs)
+    checked = check_sample_weight(weight, n_pairs, unit="pair")
     return np.ones(n_pairs) if checked is None else checked
 
 
 def query_codes(qid: Any, average: str, n_pairs: int) -> IntArray | None:
     """Return the number of each pair's query, or None for a pooled average."""
     check_choice(average, "average", ("pooled", "query"))
-    if average == "pooled":
-        return None
     if qid is None:
-        raise ValueError('qid must be given for average="query", got None.')
-    return encode_qid(qid, n_pairs)[0]
+        if average == "query":
+            raise ValueError('qid must be given for average="query", got None.')
+        return None
+    codes, _ = encode_qid(qid, n_pairs, unit="pair")
+    return codes if average == "query" else None
 
 
 def mean_ratio(

@@ -12,16 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import log_loss
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, check_proba
 from skrank_abstain.metrics._checks import (
     check_labels,
     pair_weight,
     query_codes,
     undefined,
 )
-
-#: How far the probabilities of a pair may be from a sum of one.
-_TOLERANCE = 1e-6
 
 
 def pairwise_log_loss(
@@ -166,21 +163,8 @@ def pairwise_brier_loss(
 def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:
     """Return labels and probabilities, the latter scaled to sum to exactly one."""
     truth = check_labels(y_true, "y_true")
-    rows = np.asarray(proba, dtype=np.float64)
-    if rows.shape != (truth.size, 3):
-        raise ValueError(
-            f"proba must be of shape (n_pairs, 3) = ({truth.size}, 3), columns for "
-            f"the labels -1, 0, +1, got {rows.shape}."
-        )
-    total = rows.sum(axis=1)
-    # Written so that NaN, which compares false, is refused too.
-    bad = ~((rows >= 0).all(axis=1) & (np.abs(total - 1) <= _TOLERANCE))
-    if bad.any():
-        raise ValueError(
-            "proba must have non-negative rows that sum to one within "
-            f"{_TOLERANCE:g}, got {rows[bad][0].tolist()} at row {int(bad.argmax())}."
-        )
-    return truth, rows / total[:, np.newaxis]
+    rows = check_proba(proba, truth.size)
+    return truth, rows / rows.sum(axis=1, keepdims=True)
 
 
 def _weight(

@@ -126,7 +126,9 @@ class _SelectiveAUC(PairScorer):
     """Scorer: `selective_auc_score` of the accepted pairs.
 
     Higher is better, in [0, 1]; NaN, with a warning, where no accepted pair has
-    different relevance. Like selective accuracy it prefers the lowest coverage.
+    different relevance. Like selective accuracy it prefers the lowest coverage. With
+    ``boundary="randomize"`` it counts the pairs on the boundary as they were drawn,
+    not, as selective accuracy does, with their probability of acceptance.
     """
 
     def __repr__(self) -> str:
@@ -320,7 +322,9 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     pairs are those with a conditional risk of at most ``cost`` [1]_, so that a search
     over ``coverage`` with it has an optimum inside. Any weight of abstentions below
     zero, as in ``a * c - cost * (1 - c)``, would always favour deciding everything:
-    a decision is never worth less than 0. O(n_pairs).
+    a decision is never worth less than 0. With ``boundary="randomize"`` the pairs on
+    the boundary count as they were drawn, not with their probability of acceptance.
+    O(n_pairs).
 
     References
     ----------

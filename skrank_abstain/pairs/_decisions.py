@@ -19,7 +19,7 @@ from skrank_abstain._validation import (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PairDecisions:
     """Decisions about pairs, one value per pair in every array.
 

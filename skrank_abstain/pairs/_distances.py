@@ -203,13 +203,13 @@ class ScoredItems:
 
     def collect(self, low: float, high: float) -> FloatArray:
         """Return the distances in (low, high]."""
-        from skrank_abstain._kernels.order_statistics import differences_between
+        from skrank_abstain._kernels.collecting import differences_between
 
         return differences_between(self.scores, self.offsets, low, high)
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` distances drawn from (low, high], the same each time."""
-        from skrank_abstain._kernels.order_statistics import sample_between
+        from skrank_abstain._kernels.collecting import sample_between
 
         return sample_between(self.scores, self.offsets, low, high, size)
 

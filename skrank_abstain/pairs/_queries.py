@@ -21,7 +21,7 @@ from skrank_abstain._validation import IntArray, check_relevance, encode_qid
 BLOCK_PAIRS = 1_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Queries:
     """Items grouped by query.
 
@@ -88,6 +88,8 @@ def group_queries(qid: Any, n_items: int) -> Queries:
 
     Raises
     ------
+    TypeError
+        If ``qid`` is a set, a mapping or an iterator, or holds unhashable values.
     ValueError
         If ``qid`` has another length than ``n_items`` or misses a value.
 
@@ -202,7 +204,7 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
     Parameters
     ----------
     pairs : array-like of shape (n_pairs, 2), int
-        Row positions (left, right).
+        Row positions (left, right). An empty list stands for no pairs.
     queries : Queries
 
     Returns
@@ -218,7 +220,7 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
         same row, or its rows belong to different queries.
     """
     array = np.asarray(pairs)
-    if array.size == 0 and array.ndim <= 2:
+    if array.shape in ((0,), (0, 2)):
         array = np.empty((0, 2), dtype=np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
         raise ValueError(

@@ -135,7 +135,7 @@ class DifferenceModel(TieModel):
         """
         left = check_scores(left_scores)
         right = check_scores(right_scores, left.shape[0])
-        labels = check_vector(label, "label", left.shape[0])
+        labels = check_vector(label, "label", left.shape[0], unit="pair")
         if labels.size == 0:
             raise ValueError("label must have at least one pair, got none.")
         unknown = ~np.isin(labels, (-1, 0, 1))

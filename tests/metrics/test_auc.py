@@ -94,7 +94,6 @@ def test_query_average_is_the_mean_of_defined_queries(columns):
     ("truth", "accepted"), [([0, 0], [True, True]), ([1, 0], [False, True]), ([], [])]
 )
 def test_undefined_is_nan_with_a_warning_or_the_number_asked_for(truth, accepted):
-    accepted = np.array(accepted, dtype=bool)
     with pytest.warns(
         UndefinedMetricWarning, match="selective AUC is undefined"
     ) as log:
@@ -128,3 +127,5 @@ def test_checks():
         selective_auc_score([1, 0], [1, 1], [1, 1])
     with pytest.raises(ValueError, match="qid must be given"):
         selective_auc_score([1, 0], [1, 1], [True, True], average="query")
+    with pytest.raises(ValueError, match="qid must have one value per pair"):
+        selective_auc_score([1, 0], [1, 1], [True, True], qid=["a"])

@@ -59,3 +59,8 @@ def test_each_value_is_undefined_on_its_own():
         pytest.warns(UndefinedMetricWarning, match="completeness"),
     ):
         assert np.isnan(correctness_completeness_score([0], [1], [True])).all()
+    with (
+        pytest.warns(UndefinedMetricWarning, match="correctness"),
+        pytest.warns(UndefinedMetricWarning, match="completeness"),
+    ):
+        assert np.isnan(correctness_completeness_score([], [], [])).all()

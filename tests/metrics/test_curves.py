@@ -243,3 +243,10 @@ def test_bad_losses_and_labels_are_refused(function):
 def test_query_average_needs_queries(area):
     with pytest.raises(ValueError, match="qid must be given"):
         area([1], [1], [0.1], average="query")
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_a_pooled_area_checks_its_queries_too(area):
+    with pytest.raises(ValueError, match="qid must have one value per pair"):
+        area([1], [1], [0.1], qid=[1, 2])
+    assert area([1], [-1], [0.1], qid=["a"]) == area([1], [-1], [0.1])

@@ -127,6 +127,8 @@ def test_no_pairs_or_no_weight_is_undefined(loss):
             assert np.isnan(loss([], np.empty((0, 3)), **options))
         assert log[0].filename == __file__
     with pytest.warns(UndefinedMetricWarning):
+        assert np.isnan(loss([], []))
+    with pytest.warns(UndefinedMetricWarning):
         assert np.isnan(loss([1], [[0, 0, 1]], sample_weight=[0]))
 
 
@@ -146,3 +148,11 @@ def test_no_pairs_or_no_weight_is_undefined(loss):
 def test_bad_probabilities_are_refused(loss, proba, match):
     with pytest.raises(ValueError, match=match):
         loss([1], proba)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_pooled_loss_checks_its_queries_and_weights_too(loss):
+    with pytest.raises(ValueError, match="qid must have one value per pair"):
+        loss([1], [[0, 0, 1]], qid=[1, 2])
+    with pytest.raises(ValueError, match="sample_weight must have one value per pair"):
+        loss([1], [[0, 0, 1]], sample_weight=[1, 2])

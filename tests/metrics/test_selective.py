@@ -150,11 +150,15 @@ EMPTY = np.zeros(0, dtype=bool)
             ),
             "accuracy",
         ),
+        (lambda: selective_accuracy_score([], [], []), "accuracy"),
         (lambda: coverage_score(EMPTY), "coverage"),
+        (lambda: coverage_score([]), "coverage"),
+        (lambda: coverage_score([], sample_weight=[], qid=[]), "coverage"),
         (lambda: coverage_score(EMPTY, qid=[], average="query"), "coverage"),
         (lambda: coverage_score(NONE, sample_weight=[0, 0]), "coverage"),
         (lambda: class_acceptance([1, 0], NONE), "class_acceptance"),
         (lambda: class_acceptance([], EMPTY), "class_acceptance"),
+        (lambda: class_acceptance([], []), "class_acceptance"),
     ],
 )
 def test_nan_with_a_warning_where_nothing_counts(call, name):
@@ -192,12 +196,12 @@ def accuracy(*arguments, **options):
         (
             accuracy([1, 0], [1], [True, True]),
             ValueError,
-            "y_pred must have one value per pair: y_true has 2, y_pred has 1",
+            "y_pred must have one value per pair: 2 pairs, y_pred has 1",
         ),
         (
             accuracy([1, 0], [1, 0], [True]),
             ValueError,
-            "accepted must have one value per pair: y_true has 2, accepted has 1",
+            "accepted must have one value per pair: 2 pairs, accepted has 1",
         ),
         (
             accuracy([1, 2], [1, 0], [True, True]),
@@ -242,12 +246,17 @@ def accuracy(*arguments, **options):
         (
             accuracy([1, 0], [1, 0], [True, True], average="query", qid=[1]),
             ValueError,
-            "qid must have one value per item",
+            "qid must have one value per pair: 2 pairs, qid has 1",
+        ),
+        (
+            accuracy([1, 0], [1, 0], [True, True], qid=[1]),
+            ValueError,
+            "qid must have one value per pair",
         ),
         (
             accuracy([1, 0], [1, 0], [True, True], sample_weight=[1]),
             ValueError,
-            "sample_weight must have one value per item",
+            "sample_weight must have one value per pair: 2 pairs, sample_weight has 1",
         ),
         (
             accuracy([1, 0], [1, 0], [True, True], sample_weight=[1, -1]),
@@ -272,7 +281,12 @@ def accuracy(*arguments, **options):
         (
             lambda: coverage_score([True], sample_weight=[1, 2]),
             ValueError,
-            "sample_weight must have one value per item",
+            "sample_weight must have one value per pair",
+        ),
+        (
+            lambda: coverage_score([True], qid=[1, 2]),
+            ValueError,
+            "qid must have one value per pair",
         ),
         (
             lambda: class_acceptance([3], [True]),

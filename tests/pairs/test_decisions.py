@@ -48,6 +48,12 @@ def test_length_coverage_and_repr():
     assert repr(some) == "PairDecisions(n_pairs=6, accepted=4, coverage=0.667)"
 
 
+def test_comparing_is_by_identity():
+    one, other = decisions([3, 1, 0]), decisions([3, 1, 0])
+    assert one != other
+    assert len({one, other, one}) == 2
+
+
 def test_no_pairs():
     none = decisions([1.0])
     assert len(none) == 0

@@ -67,6 +67,12 @@ def test_no_pairs(qid, n):
     assert queries.n_pairs == 0
 
 
+def test_comparing_is_by_identity():
+    one, other = group_queries([1, 2], 2), group_queries([1, 2], 2)
+    assert one != other
+    assert len({one, other, one}) == 2
+
+
 @given(st.data(), st.integers(1, 15), st.integers(0, 20))
 def test_blocks_cover_every_query_once_and_stay_small(data, n, max_pairs):
     queries = group_queries(data.draw(qids(n)), n)
@@ -122,6 +128,11 @@ class TestCheckPairs:
     def test_accepts_no_pairs(self, pairs):
         left, right = check_pairs(pairs, self.queries)
         assert left.shape == right.shape == (0,)
+
+    @pytest.mark.parametrize("shape", [(3, 0), (0, 5), (1, 0), (0, 0), (0, 2, 1)])
+    def test_refuses_other_empty_shapes(self, shape):
+        with pytest.raises(ValueError, match=r"pairs must be of shape \(n_pairs, 2\)"):
+            check_pairs(np.empty(shape, dtype=int), self.queries)
 
     @pytest.mark.parametrize(
         ("pairs", "exception", "message"),
