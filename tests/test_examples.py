@@ -111,3 +111,48 @@ def test_reproduce_paper_agrees_with_an_independent_prototype(
             assert np.mean([row["coverage"] for row in folds]) == pytest.approx(
                 target, abs=0.01
             )
+
+
+def test_grid_search_chooses_a_coverage_inside(tmp_path, capsys):
+    pytest.importorskip("lightgbm")
+    table = load("plot_grid_search").main(["--out", str(tmp_path)])
+    assert len(table) == 5 * 2 * 2
+    (chosen,) = (row for row in table if row["chosen"])
+    assert chosen["utility"] == max(row["utility"] for row in table)
+    assert 0.1 < chosen["coverage"] < 1
+    # Asking about every pair is worth 0.6, and deciding every pair is worth less.
+    full = [row["utility"] for row in table if row["coverage"] == 1]
+    assert chosen["utility"] > 0.62 > 0.58 > max(full)
+    # Accuracy prefers the lowest coverage, whatever the model.
+    for leaves, tie_model in {(row["leaves"], row["tie_model"]) for row in table}:
+        accuracy = {
+            row["coverage"]: row["accuracy"]
+            for row in table
+            if (row["leaves"], row["tie_model"]) == (leaves, tie_model)
+        }
+        assert max(accuracy, key=accuracy.get) == 0.1
+    assert (tmp_path / "grid_search.png").stat().st_size > 10_000
+    printed = capsys.readouterr().out
+    assert printed.count("<- chosen") == 1
+    assert "ask a person about every pair: utility 0.600" in printed
+
+
+def test_pairwise_classifier_is_calibrated_and_below_the_best(tmp_path, capsys):
+    table = load("plot_pairwise_classifier").main(["--out", str(tmp_path)])
+    decided = np.array([row["decided"] for row in table])
+    accuracy = np.array([row["accuracy"] for row in table])
+    best = np.array([row["best"] for row in table])
+    # 4500 comparisons of 300 new sessions, calibrated on 50.
+    np.testing.assert_allclose(
+        decided, [row["coverage"] for row in table], rtol=0, atol=0.06
+    )
+    assert (np.diff(accuracy) > 0).all()
+    assert (accuracy < best).all()
+    assert accuracy[-1] > accuracy[0] + 0.2
+    assert (tmp_path / "pairwise_classifier.png").stat().st_size > 10_000
+    printed = capsys.readouterr().out
+    loss, least = (
+        float(printed.split(after)[1].split()[0].rstrip(".;"))
+        for after in ("Log loss ", "it would be ")
+    )
+    assert least < loss < least + 0.15

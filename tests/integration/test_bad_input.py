@@ -1,0 +1,177 @@
+"""What goes wrong around a booster is named, not answered."""
+
+import numpy as np
+import pytest
+from scorers.boosters import make_ranker, raw, train_natively
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_validate
+
+from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+
+SUFFIX = {"xgboost": "ubj", "lightgbm": "txt", "catboost": "cbm"}
+
+
+@pytest.fixture
+def ranker(library, trained, items):
+    return BALToR(trained(library)).fit(items.frame, items.y, qid=items.qid)
+
+
+def test_scored_without_qid(ranker, items):
+    for method in (ranker.score, ranker.report):
+        with pytest.raises(ValueError, match=r"qid= must be given to score.*qid_col="):
+            method(items.frame, items.y)
+
+
+def test_cross_validated_without_qid(library, trained, items):
+    # Routing is off, and params= reaches fit alone.
+    with pytest.raises(ValueError, match=r"qid= must be given to score.*routing"):
+        cross_validate(
+            BALToR(trained(library)),
+            items.frame,
+            items.y,
+            groups=items.qid,
+            params={"qid": items.qid},
+            cv=GroupKFold(2),
+            error_score="raise",
+        )
+
+
+@pytest.mark.parametrize("wrapper", [BALToR, CostAbstainer, PairwiseRankerClassifier])
+def test_a_model_that_lost_its_fit(wrapper, library, trained, items, comparisons):
+    lost = make_ranker(library)  # what clone leaves of a fitted ranker
+    X, y = items.frame, items.y
+    if wrapper is PairwiseRankerClassifier:
+        X, y = comparisons
+    with pytest.raises(NotFittedError, match=r"(?s)^prefit=True.*lost its fit"):
+        wrapper(lost, prefit=True).fit(X, y)
+    # A clone of the wrapper does not lose it.
+    assert clone(wrapper(trained(library), prefit=True)).fit(X, y).prefit_
+
+
+@pytest.mark.parametrize("wrapper", [BALToR, PairwiseRankerClassifier])
+def test_files_of_no_known_kind(wrapper, items, comparisons, tmp_path):
+    X, y = items.frame, items.y
+    if wrapper is PairwiseRankerClassifier:
+        X, y = comparisons
+    path = tmp_path / "model.bin"
+    path.write_bytes(b"PMML of long ago")
+    with pytest.raises(ValueError, match=r"model\.bin', which is another kind of"):
+        wrapper(path).fit(X, y)
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.json', which does not"):
+        wrapper(str(tmp_path / "nowhere.json")).fit(X, y)
+
+
+def test_files_cut_off(library, trained, items, tmp_path):
+    path = tmp_path / f"model.{SUFFIX[library]}"
+    raw(trained(library), library).save_model(str(path))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match=r"cut-off or damaged (XG|Light|Cat)"):
+        BALToR(path).fit(items.frame, items.y, qid=items.qid)
+    path.write_bytes(whole)
+    assert BALToR(path).fit(items.frame, items.y, qid=items.qid).prefit_
+
+
+def columns_missing(frame):
+    return frame.drop(columns="b")
+
+
+def columns_renamed(frame):
+    return frame.rename(columns={"b": "B"})
+
+
+def columns_added(frame):
+    return frame.assign(e=0.0)
+
+
+def columns_repeated(frame):
+    return frame[["a", "b", "c", "c"]]
+
+
+def some_without_names(frame):
+    return frame[list("bad")].to_numpy()
+
+
+CHANGES = [
+    columns_missing,
+    columns_renamed,
+    columns_added,
+    columns_repeated,
+    some_without_names,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("form", ["ranker", "raw", "trained here"])
+# scikit-learn warns before it refuses an array with too few columns.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+def test_columns_that_cannot_be_mended(change, form, library, trained, items):
+    model = {
+        "ranker": trained(library),
+        "raw": raw(trained(library), library),
+        "trained here": make_ranker(library),
+    }[form]
+    bad = change(items.frame)
+    ranker = BALToR(model, random_state=0)
+    if form != "trained here":
+        # Calibration would be the first to see them.
+        with pytest.raises(ValueError, match=r"column|feature"):
+            clone(ranker).fit(bad, items.y, qid=items.qid)
+    ranker.fit(items.frame, items.y, qid=items.qid)
+    for call in (ranker.predict, ranker.predict_pairs, ranker.abstain):
+        with pytest.raises(ValueError, match=r"column|feature"):
+            call(bad)
+
+
+def test_columns_of_a_model_that_was_fitted_on_other_names(library, past, items):
+    model = train_natively(make_ranker(library), library, past.frame, past.y)
+    other = items.frame.set_axis(list("wxyz"), axis=1)
+    with pytest.raises(
+        ValueError, match=r"missing: a, b, c, d; unexpected: w, x, y, z"
+    ):
+        BALToR(model).fit(other, items.y, qid=items.qid)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "match"),
+    [
+        ([[0, 200]], r"pairs must name rows from 0.*200"),
+        ([[-1, 0]], r"pairs must name rows from 0.*-1"),
+        ([[3, 3]], r"pairs must name two different rows, got \(3, 3\)"),
+        ([[0, 1], [0, 10]], r"pairs.*two rows of the same query"),
+    ],
+)
+def test_pairs_that_are_none(pairs, match, ranker, items):
+    for method in ("predict_pairs", "abstain", "pair_proba", "conditional_risk"):
+        with pytest.raises(ValueError, match=match):
+            getattr(ranker, method)(items.frame, qid=items.qid, pairs=pairs)
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_comparisons_with_an_odd_number_of_columns(
+    fitted, library, trained, comparisons
+):
+    X, y = comparisons
+    model = trained(library) if fitted else make_ranker(library)
+    with pytest.raises(ValueError, match=r"even number of columns.*n_features=7"):
+        PairwiseRankerClassifier(model).fit(X.iloc[:, :7], y)
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_comparisons_with_four_kinds_of_labels(fitted, library, trained, comparisons):
+    X, y = comparisons
+    model = trained(library) if fitted else make_ranker(library)
+    for labels in (np.arange(y.size) % 4, np.array(list("abcd") * 25)):
+        with pytest.raises(ValueError, match=r"two or three kinds.*got 4 classes"):
+            PairwiseRankerClassifier(model).fit(X, labels)
+
+
+def test_comparisons_with_columns_that_cannot_be_mended(trained, library, comparisons):
+    X, y = comparisons
+    classifier = PairwiseRankerClassifier(trained(library)).fit(X, y)
+    for bad in (X.rename(columns={"b": "B"}), X.iloc[:, :6]):
+        with pytest.raises(ValueError, match=r"feature"):
+            classifier.predict_proba(bad)
+        with pytest.raises(ValueError, match=r"column|feature"):
+            PairwiseRankerClassifier(trained(library)).fit(bad, y)
