@@ -14,13 +14,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
-def pair_counts(offsets: IntArray) -> IntArray:
-    """Return the number of pairs of each query, shape (n_queries,)."""
-    sizes = np.diff(offsets)
-    counts: IntArray = sizes * (sizes - 1) // 2
-    return counts
-
-
 def as_cuts(cuts: FloatArray | float) -> FloatArray:
     """Return ``cuts`` as a float64 array of shape (n_cuts,), or raise on NaN."""
     array = np.ascontiguousarray(np.atleast_1d(cuts), dtype=np.float64)
@@ -68,59 +61,11 @@ def count_within(
     """
     cuts = as_cuts(cuts)
     parts = map_ranges(
-        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts, False),
+        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts),
         _cost(offsets, cuts),
         n_threads,
     )
-    total = np.zeros(cuts.size, dtype=np.int64)
-    for part in parts:
-        total += part[0]
-    return total
-
-
-def count_within_by_query(
-    scores: FloatArray,
-    offsets: IntArray,
-    cuts: FloatArray,
-    *,
-    n_threads: int | None = None,
-) -> IntArray:
-    """Count the pairs with ``|d| <= cut`` of each query, shape (n_queries, n_cuts)."""
-    cuts = as_cuts(cuts)
-    parts = map_ranges(
-        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts, True),
-        _cost(offsets, cuts),
-        n_threads,
-    )
-    return np.concatenate([np.zeros((0, cuts.size), dtype=np.int64), *parts])
-
-
-def count_beyond(
-    scores: FloatArray,
-    offsets: IntArray,
-    cuts: FloatArray,
-    *,
-    n_threads: int | None = None,
-) -> IntArray:
-    """Count the pairs with ``|d| >= cut``, shape (n_cuts,)."""
-    below = just_below(as_cuts(cuts))
-    closer = count_within(scores, offsets, below, n_threads=n_threads)
-    beyond: IntArray = pair_counts(offsets).sum() - closer
-    return beyond
-
-
-def count_beyond_by_query(
-    scores: FloatArray,
-    offsets: IntArray,
-    cuts: FloatArray,
-    *,
-    n_threads: int | None = None,
-) -> IntArray:
-    """Count the pairs with ``|d| >= cut`` of each query, shape (n_queries, n_cuts)."""
-    below = just_below(as_cuts(cuts))
-    closer = count_within_by_query(scores, offsets, below, n_threads=n_threads)
-    beyond: IntArray = pair_counts(offsets)[:, None] - closer
-    return beyond
+    return sum(parts, np.zeros(cuts.size, dtype=np.int64))
 
 
 def _cost(offsets: IntArray, cuts: FloatArray) -> FloatArray:
@@ -135,13 +80,11 @@ def _within_range(
     q0: int,
     q1: int,
     cuts: FloatArray,
-    by_query: bool,
 ) -> IntArray:
-    """Return counts (q1 - q0, n_cuts), or (1, n_cuts) summed over the queries."""
-    out = np.zeros((q1 - q0 if by_query else 1, cuts.shape[0]), dtype=np.int64)
+    """Return counts (n_cuts,) summed over the queries."""
+    out = np.zeros(cuts.shape[0], dtype=np.int64)
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
-        row = q - q0 if by_query else 0
         for c in range(cuts.shape[0]):
             cut = cuts[c]
             far = lo  # items before this one are further than the cut from item i
@@ -150,5 +93,5 @@ def _within_range(
                 while far < i and scores[i] - scores[far] > cut:
                     far += 1
                 count += i - far
-            out[row, c] += count
+            out[c] += count
     return out

@@ -29,14 +29,9 @@ def differences(scores, offsets):
     ]
 
 
-def count_within_by_query(scores, offsets, cuts):
-    found = [[int((d <= c).sum()) for c in cuts] for d in differences(scores, offsets)]
-    return np.array(found, dtype=int).reshape(len(offsets) - 1, len(cuts))
-
-
-def count_beyond_by_query(scores, offsets, cuts):
-    found = [[int((d >= c).sum()) for c in cuts] for d in differences(scores, offsets)]
-    return np.array(found, dtype=int).reshape(len(offsets) - 1, len(cuts))
+def count_within(scores, offsets, cuts):
+    every = np.concatenate([np.empty(0), *differences(scores, offsets)])
+    return np.array([int((every <= cut).sum()) for cut in cuts], dtype=int)
 
 
 def count_outcomes_by_query(scores, grades, offsets, cuts, tol):
@@ -47,6 +42,23 @@ def count_outcomes_by_query(scores, grades, offsets, cuts, tol):
                 column = EQUAL_UNTIED
             for k, cut in enumerate(cuts):
                 out[q, k, column] += d >= cut
+    return out
+
+
+def weigh_outcomes_by_query(scores, grades, offsets, cuts, tol, weights):
+    out = np.zeros((len(offsets) - 1, len(cuts), 4))
+    for q in range(len(offsets) - 1):
+        pairs_in_order = (
+            (i, j)
+            for i in range(offsets[q], offsets[q + 1])
+            for j in range(offsets[q], i)
+        )
+        pairs = pairs_of_query(scores, grades, offsets, q)
+        for (i, j), (d, column) in zip(pairs_in_order, pairs, strict=True):
+            if d <= tol and column != TIED:
+                column = EQUAL_UNTIED
+            for k, cut in enumerate(cuts):
+                out[q, k, column] += (d >= cut) * weights[i] * weights[j]
     return out
 
 

@@ -26,13 +26,14 @@ print(bool(stats.cache_path), sum(stats.cache_hits.values()))
 # Every kernel once; sums and differences overflow here and there.
 EVERYTHING = """
 import numpy as np
+from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.filling import fill_pairs
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.order_statistics import kth_difference
 from skrank_abstain._kernels.outcomes import count_outcomes
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.weighted import weigh_outcomes_by_query
 
 raw = np.array([1.5, -0.0, 1.7e308, 1.0, -1.7e308, *np.linspace(0, 3, 60)])
 grades = np.arange(raw.size) % 40
@@ -47,7 +48,10 @@ results = [
     count_within(scores, offsets, np.array([1.0, np.inf])),
     count_outcomes(scores, grades, offsets, np.array([0.5])),
     count_outcomes(scores, grades, offsets, np.linspace(0, 3, 50)),
-    kth_difference(scores, offsets, [1, 7, n_pairs]),
+    differences_between(scores, offsets, 0.5, 2.0),
+    weigh_outcomes_by_query(
+        scores, grades, np.ones(raw.size), offsets, np.array([0.5])
+    ),
     rank_bounds(scores, offsets, 1.0),
     *outcome_histogram(scores, grades, offsets),
 ]

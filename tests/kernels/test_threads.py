@@ -8,9 +8,9 @@ from kernels.grouped import COMPILED, random_queries
 from numba import config
 
 from skrank_abstain._kernels import _threads
-from skrank_abstain._kernels.counting import count_within, count_within_by_query
+from skrank_abstain._kernels.collecting import differences_between
+from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.order_statistics import kth_difference
 from skrank_abstain._kernels.outcomes import count_outcomes, count_outcomes_by_query
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
@@ -27,10 +27,9 @@ def everything(n_threads=None):
     results = [
         *sort_within_queries(shuffled, order, offsets, n_threads=n_threads),
         count_within(scores, offsets, CUTS, n_threads=n_threads),
-        count_within_by_query(scores, offsets, CUTS, n_threads=n_threads),
         count_outcomes(*DATA, CUTS, n_threads=n_threads),
         count_outcomes_by_query(*DATA, CUTS, n_threads=n_threads),
-        kth_difference(scores, offsets, [1, 1000, 9999], n_threads=n_threads),
+        differences_between(scores, offsets, 0.5, 1.0, n_threads=n_threads),
         rank_bounds(scores, offsets, 0.5, n_threads=n_threads),
         *outcome_histogram(*DATA, n_threads=n_threads)[:3],
     ]

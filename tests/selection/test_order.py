@@ -1,0 +1,90 @@
+"""The search for the pair of a rank, against sorting all pairs."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import FixedModel, losses, models, scores
+
+from skrank_abstain.pairs import DistanceArray, ScoredItems, group_queries
+from skrank_abstain.selection import RiskCurve, _order
+from skrank_abstain.selection._order import cuts_at_rank
+
+ZERO_ONE = 1 - np.eye(3)
+
+
+def distances_by_brute_force(s, qid):
+    return np.array(
+        [
+            abs(s[i] - s[j])
+            for i in range(s.size)
+            for j in range(i + 1, s.size)
+            if qid[i] == qid[j]
+        ]
+    )
+
+
+def check(curve, distances, every, rank):
+    """The accepted pairs are ``rank`` of the surest, up to pairs of equal distance."""
+    cuts = cuts_at_rank(curve, distances, rank)
+    inside = (every <= cuts.inner) | (every >= cuts.outer)
+    strictly = (every < cuts.inner) | (every > cuts.outer)
+    assert cuts.distance in every
+    assert cuts.tie == (cuts.distance < curve.crossing)
+    assert inside.sum() >= rank
+    assert (inside & (every != cuts.distance)).sum() < rank
+    assert strictly.sum() < rank
+    # No pair left out is clearly surer than one accepted.
+    if (~inside).any():
+        assert curve(every[~inside]).min() >= curve(every[inside]).max() - 1e-12
+    # On the side of the rank, equal distances may stand on both sides of it.
+    assert cuts.inner_end >= cuts.inner if cuts.tie else cuts.inner_end > cuts.inner
+    assert cuts.outer_end < cuts.outer if cuts.tie else cuts.outer_end <= cuts.outer
+    return cuts
+
+
+@settings(max_examples=60, deadline=None)
+@given(models(), losses(), scores(2, max_size=2) | scores(max_size=14), st.data())
+@pytest.mark.parametrize("limit", [1, 5, 1 << 20])
+def test_every_rank(limit, model, loss, s, data):
+    every = distances_by_brute_force(s, np.zeros(s.size))
+    curve = RiskCurve(model, loss, every.max())
+    rank = data.draw(st.integers(1, every.size))
+    items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
+    with mock.patch.multiple(_order, COLLECT=limit, _SAMPLE=8):
+        found = check(curve, items, every, rank)
+        other = check(curve, DistanceArray.of(every), every, rank)
+    assert found.risk == pytest.approx(other.risk, abs=1e-12)
+
+
+@pytest.mark.parametrize("rounded", [None, 1])
+@pytest.mark.parametrize("param", [1.5, 8.0])
+def test_many_pairs_of_many_queries(param, rounded):
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 60)
+    s = rng.normal(size=qid.size)
+    s = s if rounded is None else np.round(s, rounded)
+    items = ScoredItems.build(s, group_queries(qid, s.size), np.zeros(s.size))
+    every = items.collect(-1.0, np.inf)
+    curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest)
+    for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
+        whole = check(curve, items, every, rank)
+        with mock.patch.multiple(_order, COLLECT=500, _SAMPLE=200):
+            assert check(curve, items, every, rank).distance == whole.distance
+
+
+def test_a_million_items_of_one_query():
+    n = 1_000_000
+    s = np.arange(n) * 0.5
+    items = ScoredItems.build(s, group_queries(None, n), np.zeros(n))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, items.largest)
+    # The largest difference occurs once, the next twice, and so on.
+    for rank, steps in ((1, n - 1), (2, n - 2), (3, n - 2), (4, n - 3)):
+        assert cuts_at_rank(curve, items, rank).distance == 0.5 * steps
+    half = n * (n - 1) // 4
+    steps = round(cuts_at_rank(curve, items, half).distance / 0.5)
+    # Pairs at least ``steps`` apart: 1 + 2 + ... + (n - steps).
+    assert (n - steps) * (n - steps + 1) // 2 >= half
+    assert (n - steps - 1) * (n - steps) // 2 < half
