@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers import describe
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
         "",
         "## Model",
         "",
-        f"- ranker: {type(ranker.estimator_).__name__}, "
+        f"- ranker: {describe(ranker.estimator_)}, "
         + ("used as it was given" if ranker.prefit_ else "trained here"),
         f"- tie model: {ranker.tie_model_}, {_fitted(ranker.tie_model_)}",
         f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries",

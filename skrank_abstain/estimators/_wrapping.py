@@ -16,6 +16,7 @@ from skrank_abstain.estimators._items import Items, check_columns, take_items
 from skrank_abstain.estimators._splitting import split_for_calibration
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers import (
+    describe,
     fit_ranker,
     freeze,
     is_fitted,
@@ -71,9 +72,9 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.prefit, bool | np.bool_):
             if self.prefit and not is_fitted(model):
                 raise NotFittedError(
-                    f"prefit=True needs a fitted estimator, got {model!r}, which is "
-                    "not fitted. If it was fitted once, it lost its fit when it was "
-                    "cloned: wrap it in sklearn.frozen.FrozenEstimator."
+                    f"prefit=True needs a fitted estimator, got {describe(model)}, "
+                    "which is not fitted. If it was fitted once, it lost its fit when "
+                    "it was cloned: wrap it in sklearn.frozen.FrozenEstimator."
                 )
             return bool(self.prefit)
         if self.prefit != "auto":

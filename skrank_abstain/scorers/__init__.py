@@ -6,7 +6,7 @@ library's query argument, its order of columns, its early stopping. Nothing here
 imports a library that the user's own model does not come from.
 """
 
-from skrank_abstain.scorers._dispatch import library_of
+from skrank_abstain.scorers._dispatch import describe, library_of
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import freeze, is_fitted, resolve_model
@@ -16,6 +16,7 @@ __all__ = [
     "resolve_model",
     "load_model",
     "library_of",
+    "describe",
     "is_fitted",
     "freeze",
     "fit_ranker",

@@ -6,13 +6,17 @@ ignores columns that an array has too many of: each a wrong score without a word
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_features
 
-from skrank_abstain.scorers._dispatch import TITLES
+from skrank_abstain.scorers._dispatch import TITLES, loaded_library
+
+#: First versions that read polars frames; XGBoost has done so since 3.0.
+_POLARS_SINCE = {"lightgbm": (4, 7), "catboost": (1, 2, 9)}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ def align_columns(X: Any, library: str, features: Features) -> Any:
     Returns
     -------
     X : same type
-        The same object where nothing had to move.
+        The same object where nothing had to move; see also :func:`readable`.
 
     Raises
     ------
@@ -56,7 +60,7 @@ def align_columns(X: Any, library: str, features: Features) -> Any:
         If columns are missing or unexpected, or of a kind that the model would
         misread.
     """
-    check_kinds(X, library)
+    X = readable(X, library)
     if not features.knows_categories:
         _refuse_categories(X, library)
     given = column_names(X, library)
@@ -67,7 +71,7 @@ def align_columns(X: Any, library: str, features: Features) -> Any:
         if len(set(given)) == len(given) and set(given) == set(expected):
             place = {name: position for position, name in enumerate(given)}
             return _safe_indexing(X, [place[name] for name in expected], axis=1)
-        if not _is_default(expected, library):
+        if not has_default_names(features, library):
             raise ValueError(_name_mismatch(given, expected, library))
     n_given = _num_features(X)
     if n_given != features.count:
@@ -87,13 +91,22 @@ def column_names(X: Any, library: str) -> list[str] | None:
     return None
 
 
-def check_kinds(X: Any, library: str | None) -> None:
-    """Refuse columns at which LightGBM would end the process.
+def readable(X: Any, library: str | None) -> Any:
+    """Return ``X``, as a pandas frame where the library is too old for polars.
 
-    It reads polars frames in Arrow's format, and there it knows numbers only.
+    Columns at which LightGBM would end the process raise: it reads polars frames in
+    Arrow's format, and there it knows numbers only.
     """
-    if library != "lightgbm" or not _is_polars(X):
-        return
+    if library is None or not _is_polars(X):
+        return X
+    if library == "lightgbm":
+        _check_numeric(X)
+    version = re.findall(r"\d+", loaded_library(library).__version__)
+    reads_polars = tuple(map(int, version)) >= _POLARS_SINCE.get(library, ())
+    return X if reads_polars else X.to_pandas()
+
+
+def _check_numeric(X: Any) -> None:
     bad = [
         f"{name} ({kind})"
         for name, kind in X.schema.items()
@@ -140,8 +153,11 @@ def _plain(name: Any, library: str) -> str:
     return str(name)
 
 
-def _is_default(names: list[str], library: str) -> bool:
+def has_default_names(features: Features, library: str) -> bool:
     """Return whether the library made the names up for want of any."""
+    names = features.names
+    if names is None:
+        return False
     prefix = {"xgboost": "f", "lightgbm": "Column_", "catboost": ""}[library]
     return names == [f"{prefix}{position}" for position in range(len(names))]
 

@@ -129,3 +129,20 @@ def import_library(name: str, purpose: str) -> Any:
         raise ImportError(
             f"{purpose} requires {name}; install skrank-abstain[{name}]."
         ) from error
+
+
+def describe(model: Any) -> str:
+    """Return the library and the class of a model, seen through frozen wrappers.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import describe
+    >>> describe(FrozenEstimator(Ridge()))
+    'Ridge'
+    """
+    inner = unwrap(model)
+    library = library_of(inner)
+    name = type(inner).__name__
+    return f"{TITLES[library]} {name}" if library else name

@@ -19,7 +19,7 @@ from skrank_abstain._validation import (
     check_relevance,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._columns import check_kinds
+from skrank_abstain.scorers._columns import readable
 from skrank_abstain.scorers._dispatch import (
     FrozenModel,
     is_path,
@@ -97,7 +97,7 @@ def fit_ranker(
         )
     prefix, final = _last_step(model)
     if not prefix:
-        check_kinds(X, library_of(final))
+        X = readable(X, library_of(final))
     if not is_ranker(final):
         given = {"qid": queries.codes} if has_fit_parameter(final, "qid") else {}
         return _fit(model, X, relevance, prefix, given)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import FloatArray, check_scores
-from skrank_abstain.scorers._columns import Features, align_columns, column_names
+from skrank_abstain.scorers._columns import (
+    Features,
+    align_columns,
+    column_names,
+    has_default_names,
+)
 from skrank_abstain.scorers._dispatch import (
     is_raw,
     last_step,
@@ -70,9 +77,17 @@ def _raw_scores(model: Any, X: Any) -> Any:
     if library is None:
         return _response(model, X)
     booster = _BOOSTERS[library](model)
-    aligned = align_columns(X, library, _FEATURES[library](booster))
+    known = _FEATURES[library](booster)
+    aligned = align_columns(X, library, known)
+    if library == "lightgbm" and hasattr(aligned, "tocsr"):
+        aligned = sparse.csr_matrix(aligned)  # it would convert, and warn of it
     if is_raw(model, library):
         return _PREDICT[library](booster, aligned)
+    if library == "lightgbm" and has_default_names(known, library):
+        with warnings.catch_warnings():
+            # Before 4.7 it passes off the names it made up as the training data's.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            return _response(model, aligned)
     return _response(model, aligned)
 
 
@@ -125,6 +140,13 @@ def _xgboost_iterations(booster: Any) -> tuple[int, int]:
     return (0, int(best) + 1)
 
 
+def _xgboost_knows_categories(booster: Any) -> bool:
+    if "c" not in (booster.feature_types or ()):
+        return False
+    # Neither XGBoost nor its files kept them before 3.1.
+    return hasattr(booster, "get_categories") and not booster.get_categories().empty()
+
+
 def _lightgbm_predict(booster: Any, X: Any) -> Any:
     return booster.predict(X, raw_score=True)
 
@@ -154,7 +176,7 @@ _FEATURES: dict[str, Callable[[Any], Features]] = {
     "xgboost": lambda booster: Features(
         booster.feature_names,
         booster.num_features(),
-        knows_categories=booster.feature_names is not None,
+        knows_categories=_xgboost_knows_categories(booster),
     ),
     "lightgbm": lambda booster: Features(
         booster.feature_name(),

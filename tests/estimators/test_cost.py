@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer
@@ -98,3 +99,9 @@ def test_report_of_one_query_has_no_intervals(model, data):
         data.data[rows], data.target[rows], qid="today"
     )
     assert "| undefined |" in page
+
+
+def test_report_names_the_model_inside_a_frozen_wrapper(model, data):
+    ranker = fit(clone(CostAbstainer(model, cost=0.35)), data)
+    page = ranker.report(data.data, data.target, qid=data.qid)
+    assert "- ranker: Ridge, used as it was given" in page

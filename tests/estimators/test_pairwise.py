@@ -875,3 +875,23 @@ def test_ohsumed():
     new, truth = new[truth != 0], truth[truth != 0]
     scores = [order.at_coverage(c).score(new, truth) for c in (0.3, 0.5, 1.0)]
     assert scores[0] > scores[1] + 0.02 > scores[2] + 0.06
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", "b", "c", "c_r", "b_r", "a_r"],
+        ["a", "b", "c", "right_b", "right_a", "right_c"],
+    ],
+)
+def test_halves_in_different_orders_are_refused(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 6)), columns=names)
+    with pytest.raises(ValueError, match="features of both halves in the same order"):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
+
+
+def test_halves_with_unrelated_names_are_taken_as_they_stand():
+    X = pd.DataFrame(
+        np.random.default_rng(0).normal(size=(40, 4)), columns=["a", "b", "x", "y"]
+    )
+    assert PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20)).n_pairs_ > 0

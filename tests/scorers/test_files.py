@@ -98,6 +98,22 @@ def test_a_file_knows_its_categories(kind, mixed, tmp_path):
     )
 
 
+def test_a_file_from_before_xgboost_wrote_categories(mixed, tmp_path):
+    model = make_ranker("xgboost", enable_categorical=True)
+    train_natively(model, "xgboost", mixed.frame, mixed.y)
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    content = json.loads(path.read_text())
+    del content["learner"]["gradient_booster"]["model"]["cats"]
+    path.write_text(json.dumps(content))
+    codes = mixed.frame.assign(colour=mixed.frame["colour"].cat.codes)
+    np.testing.assert_allclose(
+        score_items(path, codes.to_numpy()), model.predict(mixed.frame), rtol=1e-12
+    )
+    with pytest.raises(ValueError, match=r"codes.*columns colour"):
+        score_items(path, mixed.frame)
+
+
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
 def test_a_file_cut_off_anywhere_is_refused(saved, kind, share):
     content = saved.read_bytes()

@@ -2,7 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scorers.boosters import N_QUERIES, PER_QUERY, make_ranker, train_natively
+from scorers.boosters import (
+    N_QUERIES,
+    NAMELESS_WARNING,
+    PER_QUERY,
+    make_ranker,
+    train_natively,
+)
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -13,6 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, freeze, is_fitted, score_items
 from skrank_abstain.scorers._fit import _grades
+
+pytestmark = NAMELESS_WARNING
 
 
 @pytest.fixture
@@ -260,6 +268,30 @@ def test_lightgbm_and_polars_categories_raise_instead_of_ending_the_process(mixe
     frame = polars.from_pandas(mixed.frame)
     with pytest.raises(ValueError, match=r"got colour \(Enum|got colour \(Categorical"):
         fit_ranker(make_ranker("lightgbm"), frame, mixed.y, group_queries(None, 200))
+
+
+@pytest.mark.parametrize(
+    ("library", "version"), [("lightgbm", "4.6.0"), ("catboost", "1.2.8")]
+)
+def test_versions_too_old_for_polars(monkeypatch, library, version, data, trained):
+    polars = pytest.importorskip("polars")
+    native = trained(library)
+    monkeypatch.setattr(f"{library}.__version__", version)
+    kinds = []
+    for name in ("fit", "predict"):
+        method = getattr(type(native), name)
+
+        def spy(self, X, *args, method=method, **kwargs):
+            kinds.append(type(X).__module__.split(".")[0])
+            return method(self, X, *args, **kwargs)
+
+        monkeypatch.setattr(type(native), name, spy)
+    frame = polars.from_pandas(data.frame)
+    queries = group_queries(np.repeat(np.arange(N_QUERIES), PER_QUERY), 200)
+    fitted = fit_ranker(make_ranker(library), frame, data.y, queries)
+    scores = score_items(fitted, frame[list("dbca")])
+    assert kinds == ["pandas", "pandas"]
+    np.testing.assert_array_equal(scores, native.predict(data.frame))
 
 
 def test_a_pandas_index_plays_no_part(library, data):

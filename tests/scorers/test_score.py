@@ -1,8 +1,17 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scorers.boosters import N_QUERIES, PER_QUERY, make_ranker, raw, train_natively
+from scorers.boosters import (
+    N_QUERIES,
+    NAMELESS_WARNING,
+    PER_QUERY,
+    make_ranker,
+    raw,
+    train_natively,
+)
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -12,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skrank_abstain.scorers import freeze, load_model, score_items
 
+pytestmark = NAMELESS_WARNING
 FORMS = ["ranker", "raw", "frozen", "pipeline"]
 
 
@@ -54,7 +64,6 @@ def test_missing_and_unexpected_columns_are_named(library, name, data, trained):
         score_items(model, twice)
 
 
-@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("name", FORMS)
 def test_arrays_score_by_position_and_are_counted(library, name, named, data, trained):
@@ -67,6 +76,20 @@ def test_arrays_score_by_position_and_are_counted(library, name, named, data, tr
             score_items(model, X)
         with pytest.raises(ValueError, match=f"X must have 4 columns.*got {width}"):
             score_items(model, sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize(
+    "container", [np.asarray, sparse.csc_matrix, sparse.coo_matrix]
+)
+@pytest.mark.parametrize("name", FORMS)
+def test_a_model_of_an_array_scores_arrays_without_a_warning(
+    library, name, container, data
+):
+    X = container(np.nan_to_num(data.X))
+    ranker = train_natively(make_ranker(library), library, data.X, data.y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert score_items(form(ranker, library, name), X).shape == (200,)
 
 
 @pytest.mark.parametrize("name", ["ranker", "raw"])
