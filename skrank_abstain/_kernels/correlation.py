@@ -57,7 +57,8 @@ def add_by_correlation(
     first = np.zeros(n, dtype=np.int64)
     bins.add_pairs(scores, grades, first, np.where(outlying, item, lo), n_threads)
     core, core_grades = scores[lo:hi], grades[lo:hi]
-    step = step or 1.0  # equal scores: any step will do
+    if step < np.finfo(np.float64).tiny:
+        step = 1.0  # equal scores, or denormal differences: any step will do
     order = np.argsort(core_grades, kind="stable")
     bounds, common = _blocks(core_grades[order])
     _enumerate_blocks(bins, core[order], core_grades[order], bounds, common, n_threads)

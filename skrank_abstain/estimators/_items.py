@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skrank_abstain.pairs import Queries, group_queries
@@ -80,7 +80,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
-        X = csr_array(X)  # the other formats have no rows to select
+        sparse: Any = X
+        X = sparse.asformat("csr")  # the other formats have no rows to select
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "

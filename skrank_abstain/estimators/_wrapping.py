@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from skrank_abstain.scorers import (
     fit_ranker,
     freeze,
     is_fitted,
+    library_of,
     resolve_model,
     score_items,
 )
@@ -172,9 +174,9 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        try:
+        with suppress(AttributeError, TypeError):  # a raw booster, or a path
             tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
-        except (AttributeError, TypeError):
-            # A raw booster: all three libraries take missing values.
+        if library_of(self.estimator):
+            # All three take missing values; not all of their releases say so.
             tags.input_tags.allow_nan = True
         return tags

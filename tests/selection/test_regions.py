@@ -27,8 +27,9 @@ def test_oracle_regions(oracles):
         if case["d_minus"] is None:
             assert region.inner < 0
         else:
-            # The risk is flat at d = 0: an error of eps there is one of its root in d.
-            assert region.inner == pytest.approx(case["d_minus"], rel=1e-12, abs=3e-8)
+            # The risk is flat at d = 0: an error of a few eps there is one of its root
+            # in d, some 1e-8; how many depends on the library of exponentials.
+            assert region.inner == pytest.approx(case["d_minus"], rel=1e-12, abs=1e-7)
 
 
 @pytest.mark.parametrize("kind", sorted(TIE_ZONE))
