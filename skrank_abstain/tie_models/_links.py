@@ -83,12 +83,15 @@ class RaoKupper(_Cumulative):
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:
         # One exponential for all three; the tie as a product, which does not cancel.
-        theta, small = np.exp(min(m, _LARGEST_MARGIN)), np.exp(-x)
-        high, low = 1 + theta * small, theta + small
+        theta = np.exp(min(m, _LARGEST_MARGIN))
+        small = np.exp(-x)
+        low, high = theta + small, theta * small
+        high += 1
         out = np.empty((x.shape[0], 3))
-        out[:, 0] = small / low
-        out[:, 1] = (-np.expm1(-2 * m) * theta * theta) * small / (high * low)
-        out[:, 2] = 1 / high
+        np.divide(small, low, out=out[:, 0])
+        np.divide(1, high, out=out[:, 2])
+        np.multiply(out[:, 0], out[:, 2], out=out[:, 1])
+        out[:, 1] *= -np.expm1(-2 * m) * theta * theta
         return out
 
     def log_cdf(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
