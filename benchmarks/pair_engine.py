@@ -10,7 +10,8 @@ queries of about 120 items, 136 features, five grades.
 
 import json
 import multiprocessing
-import resource
+import os
+import threading
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullFormatter
 from tqdm import tqdm
 
 from skrank_abstain.pairs import ScoredItems, group_queries
@@ -69,7 +71,7 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     return items, model, curve, region, coverage
 
 
-def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float) -> float:
+def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> float:
     """Algorithm 1 as one would write it: all pairs, probabilities, np.quantile."""
     scores, offsets = data["scores"], data["queries"].offsets
     risks = []
@@ -130,13 +132,25 @@ def _measure_memory(name: str, n_queries: int, size: int) -> float:
     small = with_queries(simulate(3, size))
     calibrate(small)  # loads and compiles what is needed
     data = with_queries(simulate(n_queries, size))
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    if name == "engine":
-        calibrate(data)
-    else:
-        enumerate_with_numpy(data, 2.0)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return 1024.0 * (after - before)
+    task = calibrate if name == "engine" else enumerate_with_numpy
+    before, peak, done = resident(), [0.0], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            peak[0] = max(peak[0], resident())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    task(data)
+    done.set()
+    watcher.join()
+    return peak[0] - before
+
+
+def resident() -> float:
+    """Return the resident memory of this process, in bytes (Linux)."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return float(pages * os.sysconf("SC_PAGE_SIZE"))
 
 
 def with_queries(data: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -286,6 +300,8 @@ def plot(growth: dict[str, list[list[float]]], path: Path) -> None:
         ax.loglog(x, seconds[0] * x / x[0], color="#555555", ls="--", label="linear")
         label = "items" if column == 2 else "items per query"
         ax.set(xlabel=label, ylabel="seconds", title=f"Calibration, {name}")
+        ax.xaxis.set_minor_formatter(NullFormatter())
+        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.legend(frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)
@@ -298,6 +314,8 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
     parser.add_argument("--out", type=Path, default=Path("out"))
     args = parser.parse_args(argv)
     rows, growth = run(args)
+    if args.smoke:
+        print("\nSmoke sizes: the targets are for the full sizes.")
     print(f"\n{'what':<66} {'ratio':>8}  {'target':>8}   measured")
     for row in rows:
         print(

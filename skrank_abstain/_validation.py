@@ -165,7 +165,8 @@ def _as_finite(array: Any, name: str, remedy: str = "") -> FloatArray:
         numbers = _as_numbers(array)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"{name} must hold numbers, got dtype {array.dtype}.{remedy}"
+            f"{name} must hold numbers, got dtype {array.dtype}."
+            + (" Encode grades as ordered numbers." if name == "y" else remedy)
         ) from error
     bad = ~np.isfinite(numbers)
     if bad.any():

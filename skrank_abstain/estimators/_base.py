@@ -435,6 +435,8 @@ class SelectiveRanker(RankerWrapper):
             correct=right @ accepted,
             correct_all=right.sum(axis=1),
             tied=pieces[:, :, 1].sum(axis=1),
+            accepted_tied=pieces[:, :, 1] @ accepted,
+            answered_tie=mass @ (accepted * tie),
         )
 
     def _iter_decisions(

@@ -24,7 +24,9 @@ class CostAbstainer(SelectiveRanker):
     estimator : object
         A fitted or unfitted ranker: see :class:`BALToR`.
     cost : float, default=0.2
-        Price of one abstention, in the units of ``loss``; non-negative.
+        Price of one abstention, in the units of ``loss``; non-negative. With the
+        zero-one loss an error costs 1, and a price above the largest possible risk
+        (at most 2/3) never abstains.
     tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel, \
 default="bradley_terry"
         How scores become probabilities.

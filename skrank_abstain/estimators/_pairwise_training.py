@@ -103,6 +103,13 @@ def read_labels(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], IntArray]
             f"or (right, tie, left), got {classes.size} "
             f"class{'es' * (classes.size > 1)}: {classes[:10].tolist()}."
         )
+    words = [str(kind).lower() for kind in classes.tolist()]
+    if {"left", "right"} <= set(words):
+        raise ValueError(
+            "y must have labels whose sorted order is (right, left) or (right, tie, "
+            f"left), got {classes.tolist()}, which would be read the wrong way round. "
+            "Use -1 for right, 0 for a tie and 1 for left."
+        )
     canonical = np.array([-1, 1] if classes.size == 2 else [-1, 0, 1])
     return classes, canonical[code]
 

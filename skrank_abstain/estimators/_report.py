@@ -29,6 +29,10 @@ class QueryTotals:
         Weight of all pairs whose label is or would have been correct.
     tied : ndarray
         Weight of truly tied pairs.
+    accepted_tied : ndarray
+        Weight of accepted pairs that are truly tied.
+    answered_tie : ndarray
+        Weight of accepted pairs that are predicted to be ties.
     """
 
     pairs: FloatArray
@@ -36,6 +40,8 @@ class QueryTotals:
     correct: FloatArray
     correct_all: FloatArray
     tied: FloatArray
+    accepted_tied: FloatArray
+    answered_tie: FloatArray
 
 
 def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
@@ -58,7 +64,8 @@ def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
         f"- ranker: {describe(ranker.estimator_)}, "
         + ("used as it was given" if ranker.prefit_ else "trained here"),
         f"- tie model: {ranker.tie_model_}, {_fitted(ranker.tie_model_)}",
-        f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries",
+        f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
+        + _too_few(ranker.n_queries_),
         "",
         "## Rule",
         "",
@@ -73,6 +80,16 @@ def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
         _row("coverage: share of pairs decided", totals.accepted, totals.pairs),
         _row(
             "selective accuracy: decided pairs right", totals.correct, totals.accepted
+        ),
+        _row(
+            "the same, had each decided pair been called a tie",
+            totals.accepted_tied,
+            totals.accepted,
+        ),
+        _row(
+            "share of decided pairs answered with a tie",
+            totals.answered_tie,
+            totals.accepted,
         ),
         _row("accuracy if every pair were decided", totals.correct_all, totals.pairs),
         _row("accuracy the model would have had on deferred pairs", left_out, rejected),
@@ -89,6 +106,12 @@ def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
         "not guarantee an accuracy.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _too_few(n_queries: int) -> str:
+    if n_queries > 1:
+        return ""
+    return " (ONE query: nothing is known about the coverage on others)"
 
 
 def _fitted(model: Any) -> str:

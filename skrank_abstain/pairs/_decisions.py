@@ -106,8 +106,9 @@ class PairDecisions:
         top_k : int, default=None
             Keep the pairs that can still change who is in the top ``k`` of their
             query: those with an item that the accepted strict pairs neither put
-            into the top ``k`` nor keep out of it. All pairs of each query must be
-            present, as ``predict_pairs`` returns them without ``pairs=``.
+            into the top ``k`` nor keep out of it; none in a query of at most ``k``
+            items. All pairs of each query must be present, as ``predict_pairs``
+            returns them without ``pairs=``.
 
         Returns
         -------

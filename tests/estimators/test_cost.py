@@ -7,6 +7,7 @@ from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import pair_labels
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +106,20 @@ def test_report_names_the_model_inside_a_frozen_wrapper(model, data):
     ranker = fit(clone(CostAbstainer(model, cost=0.35)), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
     assert "- ranker: Ridge, used as it was given" in page
+
+
+def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
+    ranker = fit(CostAbstainer(model, cost=0.35), data)
+    decisions = ranker.predict_pairs(data.data, qid=data.qid)
+    truth = pair_labels(data.target, decisions.left, decisions.right)
+    page = ranker.report(data.data, data.target, qid=data.qid)
+    yardstick = (truth == 0)[decisions.accepted].mean()
+    assert f"had each decided pair been called a tie | {yardstick:.4f} |" in page
+    ties = (decisions.label == 0)[decisions.accepted].mean()
+    assert f"decided pairs answered with a tie | {ties:.4f} |" in page
+
+
+def test_report_warns_of_a_single_calibration_query(model, data):
+    rows = data.qid == np.argmax(np.bincount(data.qid))
+    ranker = BALToR(model).fit(data.data[rows], data.target[rows])
+    assert "ONE query" in ranker.report(data.data[rows], data.target[rows])

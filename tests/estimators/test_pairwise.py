@@ -892,6 +892,16 @@ def test_halves_in_different_orders_are_refused(names):
 
 def test_halves_with_unrelated_names_are_taken_as_they_stand():
     X = pd.DataFrame(
-        np.random.default_rng(0).normal(size=(40, 4)), columns=["a", "b", "x", "y"]
+        np.random.default_rng(0).normal(size=(80, 4)), columns=["a", "b", "x", "y"]
     )
-    assert PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20)).n_pairs_ > 0
+    noise = np.random.default_rng(1).normal(size=80)
+    label = np.where(X["a"] - X["x"] + noise > 0, 1, -1)
+    classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, label)
+    assert classifier.score(X, label) > 0.6
+
+
+@pytest.mark.parametrize("labels", [["left", "right"], ["Left", "right", "tie"]])
+def test_labels_that_would_be_read_the_wrong_way_round(labels):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=r"wrong way round. Use -1 for right"):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile(labels, 30 // len(labels)))
