@@ -12,9 +12,7 @@ from skrank_abstain.pairs._queries import (
     check_pairs,
     enumerate_pairs,
     group_queries,
-    iter_query_blocks,
     pair_labels,
-    within_query_pairs,
 )
 
 __all__ = [
@@ -25,8 +23,6 @@ __all__ = [
     "DistanceArray",
     "group_queries",
     "enumerate_pairs",
-    "iter_query_blocks",
-    "within_query_pairs",
     "pair_labels",
     "check_pairs",
     "check_output_size",

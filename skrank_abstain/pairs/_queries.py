@@ -2,13 +2,11 @@
 
 Items are the rows of X; the items that share a query identifier form a query.
 Pairs come in one order everywhere: queries in order of first appearance, and
-within a query all (i, j) with i before j in row order. Nothing here ever holds
-the pairs of more than one block of queries unless the caller asks for all.
+within a query all (i, j) with i before j in row order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skrank_abstain._validation import IntArray, check_relevance, encode_qid
-
-#: Pairs per block where pairs are streamed: 8 MB per float64 column.
-BLOCK_PAIRS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,22 +139,6 @@ def enumerate_pairs(
     return queries.order[left], queries.order[right]
 
 
-def iter_query_blocks(
-    queries: Queries, max_pairs: int = BLOCK_PAIRS
-) -> Iterator[tuple[int, int]]:
-    """Yield ranges (start, stop) of whole queries of about ``max_pairs`` pairs.
-
-    A single query that is larger stands alone.
-    """
-    total = np.concatenate([[0], np.cumsum(queries.pair_counts)])
-    start = 0
-    while start < queries.n_queries:
-        stop = int(np.searchsorted(total, total[start] + max_pairs, side="right")) - 1
-        stop = max(stop, start + 1)
-        yield start, stop
-        start = stop
-
-
 def pair_labels(
     y: ArrayLike, left: NDArray[np.integer], right: NDArray[np.integer]
 ) -> IntArray:
@@ -187,15 +166,6 @@ def pair_labels(
     relevance = check_relevance(y)
     label: IntArray = np.sign(relevance[left] - relevance[right]).astype(np.int64)
     return label
-
-
-def within_query_pairs(
-    queries: Queries, pairs: ArrayLike | None
-) -> tuple[IntArray, IntArray]:
-    """Return all pairs in canonical order, or the given ones, checked."""
-    if pairs is None:
-        return enumerate_pairs(queries)
-    return check_pairs(pairs, queries)
 
 
 def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]:

@@ -81,6 +81,7 @@ def bayes_decision(
     """
     losses = expected_losses(proba, loss)
     strict = np.minimum(losses[:, 0], losses[:, 2])
-    label = np.where(losses[:, 2] <= losses[:, 0], 1, -1)
+    # The more probable order is never the dearer one; if neither is, there is none.
+    label = np.sign(proba[:, 2] - proba[:, 0]).astype(np.int64)
     label[(losses[:, 1] < strict) | equal] = 0
-    return label.astype(np.int64), np.minimum(strict, losses[:, 1])
+    return label, np.minimum(strict, losses[:, 1])

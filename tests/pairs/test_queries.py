@@ -11,9 +11,7 @@ from skrank_abstain.pairs import (
     check_pairs,
     enumerate_pairs,
     group_queries,
-    iter_query_blocks,
     pair_labels,
-    within_query_pairs,
 )
 
 
@@ -73,24 +71,13 @@ def test_comparing_is_by_identity():
     assert len({one, other, one}) == 2
 
 
-@given(st.data(), st.integers(1, 15), st.integers(0, 20))
-def test_blocks_cover_every_query_once_and_stay_small(data, n, max_pairs):
+@given(st.data(), st.integers(1, 15), st.integers(0, 15))
+def test_pairs_of_ranges_of_queries_join_to_all(data, n, cut):
     queries = group_queries(data.draw(qids(n)), n)
-    blocks = list(iter_query_blocks(queries, max_pairs))
-    assert [q for start, stop in blocks for q in range(start, stop)] == list(
-        range(queries.n_queries)
-    )
-    for start, stop in blocks:
-        assert stop == start + 1 or queries.pair_counts[start:stop].sum() <= max_pairs
-    joined = [pair for b in blocks for pair in as_tuples(*enumerate_pairs(queries, *b))]
-    assert joined == as_tuples(*enumerate_pairs(queries))
-
-
-def test_blocks_are_as_large_as_they_may_be():
-    # Queries of 3, 1, 3, 2, 3 items have 3, 0, 3, 1, 3 pairs.
-    queries = group_queries(np.repeat(range(5), [3, 1, 3, 2, 3]), 12)
-    assert list(iter_query_blocks(queries, 6)) == [(0, 3), (3, 5)]
-    assert list(iter_query_blocks(group_queries([], 0), 6)) == []
+    cut = min(cut, queries.n_queries)
+    first = as_tuples(*enumerate_pairs(queries, 0, cut))
+    rest = as_tuples(*enumerate_pairs(queries, cut))
+    assert first + rest == as_tuples(*enumerate_pairs(queries))
 
 
 @given(items())
@@ -162,7 +149,3 @@ class TestCheckPairs:
     def test_refuses(self, pairs, exception, message):
         with pytest.raises(exception, match=message):
             check_pairs(pairs, self.queries)
-
-    def test_given_pairs_or_all(self):
-        assert as_tuples(*within_query_pairs(self.queries, [[3, 1]])) == [(3, 1)]
-        assert as_tuples(*within_query_pairs(self.queries, None)) == [(0, 2), (1, 3)]

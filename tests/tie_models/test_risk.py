@@ -84,6 +84,13 @@ def test_loss_by_hand():
     np.testing.assert_allclose(risk, [0.25 * 0.7, 0.25 * 0.7])
 
 
+def test_a_loss_that_does_not_tell_the_orders_apart_still_mirrors():
+    loss = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
+    proba = np.array([[0.7, 0.1, 0.2], [0.2, 0.1, 0.7]])
+    label, _ = bayes_decision(proba, loss, np.zeros(2, bool))
+    assert label.tolist() == [-1, 1]
+
+
 def test_no_pairs():
     label, risk = bayes_decision(np.empty((0, 3)), ZERO_ONE, np.empty(0, bool))
     assert label.shape == risk.shape == (0,)
