@@ -22,11 +22,6 @@ def as_cuts(cuts: FloatArray | float) -> FloatArray:
     return array
 
 
-def just_below(cuts: FloatArray | float) -> Any:
-    """Return the floats below: ``|d| < cut`` is ``|d| <= just_below(cut)``."""
-    return np.nextafter(cuts, -np.inf)
-
-
 def just_above(cuts: FloatArray | float) -> Any:
     """Return the floats above: ``|d| > cut`` is ``|d| >= just_above(cut)``."""
     return np.nextafter(cuts, np.inf)

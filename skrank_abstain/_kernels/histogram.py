@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from skrank_abstain._kernels._threads import n_threads as count_threads
 from skrank_abstain._kernels.binning import Bins
 from skrank_abstain._kernels.correlation import add_by_correlation
-from skrank_abstain._kernels.counting import just_above
-from skrank_abstain._kernels.outcomes import count_outcomes
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -33,15 +31,11 @@ class OutcomeHistogram(NamedTuple):
         Number of pairs, positive; a fraction where a query was too large to
         enumerate. Untied pairs of equal scores are here too, with a difference of
         0, half of them concordant and half discordant.
-    equal_tied, equal_untied : int
-        Exact numbers of pairs with equal scores.
     """
 
     differences: FloatArray
     outcomes: IntArray
     weights: FloatArray
-    equal_tied: int
-    equal_untied: int
 
 
 def outcome_histogram(
@@ -84,14 +78,6 @@ def outcome_histogram(
     count as the largest float. For exact counts use ``count_outcomes``; close to zero
     the grid smears order over one step.
     """
-    totals = count_outcomes(
-        scores,
-        grades,
-        offsets,
-        np.array([0.0, just_above(tol)]),
-        tol,
-        n_threads=n_threads,
-    )
     sizes = np.diff(offsets)
     used = offsets[:-1][sizes > 1], offsets[1:][sizes > 1]
     with np.errstate(over="ignore"):
@@ -104,11 +90,4 @@ def outcome_histogram(
     for query in np.flatnonzero(sizes > _LARGE):
         here = slice(offsets[query], offsets[query + 1])
         add_by_correlation(bins, scores[here], grades[here], count_threads(n_threads))
-    differences, outcomes, weights = bins.points()
-    return OutcomeHistogram(
-        differences,
-        outcomes,
-        weights,
-        equal_tied=int(totals[0, 1] - totals[1, 1]),
-        equal_untied=int(totals[0, 3]),
-    )
+    return OutcomeHistogram(*bins.points())
