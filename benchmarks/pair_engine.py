@@ -26,11 +26,9 @@ from tqdm import tqdm
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import (
-    RiskCurve,
-    accepted_mass,
+    Calibration,
+    DifferenceRisk,
     decide_queries,
-    select_coverage,
-    select_risk,
 )
 from skrank_abstain.tie_models import BradleyTerry
 
@@ -65,10 +63,10 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
     items = ScoredItems.build(data["scores"], data["queries"], data["y"])
     model = BradleyTerry().fit_items(items)
-    curve = RiskCurve(model, LOSS, items.largest)
-    region = select_coverage(curve, items, 0.8, tolerance=1e-14)
-    coverage = accepted_mass(region, items) / items.n_pairs
-    return items, model, curve, region, coverage
+    risk = DifferenceRisk(model, LOSS, items.largest, 1e-14)
+    calibration = Calibration(risk, ((risk, items),))
+    region = calibration.select_coverage(0.8)
+    return items, model, risk, region, calibration.coverage(region)
 
 
 def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> float:
@@ -86,10 +84,10 @@ def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> flo
     return float(np.quantile(np.concatenate(risks), 0.8))
 
 
-def curve_of_risk_and_coverage(items: Any, curve: Any) -> np.ndarray:
+def curve_of_risk_and_coverage(items: Any, risk: Any) -> np.ndarray:
     """Coverage and selective accuracy at 100 thresholds, exactly."""
-    thresholds = np.linspace(0.02, 1, 100) * curve.highest
-    regions = [select_risk(curve, float(t), tolerance=1e-14) for t in thresholds]
+    thresholds = np.linspace(0.02, 1, 100) * risk.highest
+    regions = [risk.select_risk(float(t)) for t in thresholds]
     pieces = [region.pieces() for region in regions]
     cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
     beyond = items.count_outcomes(cuts, 1e-14).sum(axis=0)
@@ -184,7 +182,7 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
     steps = tqdm(total=7, desc="benchmarks", disable=args.quiet)
     calibrate(with_queries(simulate(3, 120)))  # compile
     data = with_queries(simulate(n_queries, 120))
-    items, model, curve, region, _ = calibrate(data)
+    items, model, risk, region, _ = calibrate(data)
     n_pairs = items.n_pairs
     engine = best_of(lambda: calibrate(data), repeats)
     numpy_time = best_of(lambda: enumerate_with_numpy(data, model.theta_), 1)
@@ -212,7 +210,7 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
         f"{engine:.3f} s / {predict:.2f} s, {items.scores.size / 1e6:.2f} M rows",
     )
     steps.update()
-    points = best_of(lambda: curve_of_risk_and_coverage(items, curve), repeats)
+    points = best_of(lambda: curve_of_risk_and_coverage(items, risk), repeats)
     report(
         "b. risk-coverage curve, 100 points / calibrate",
         points / engine,
@@ -240,9 +238,8 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
     _growth(report, growth, args.smoke, repeats)
     steps.update()
     part = with_queries(simulate(min(n_queries, 1500), 120))
-    arguments = (BradleyTerry().fit(part["scores"], part["y"], part["qid"]), LOSS)
     fast = best_of(
-        lambda: decide_queries(*arguments, region, part["scores"], part["queries"]),
+        lambda: decide_queries(risk, region, part["scores"], part["queries"]),
         repeats,
     )
     slow = best_of(

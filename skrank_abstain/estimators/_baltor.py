@@ -6,8 +6,7 @@ from typing import Any, Self
 
 from skrank_abstain._validation import check_choice, check_fraction
 from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.pairs import PairDistances
-from skrank_abstain.selection import DistanceRegion, RiskCurve, select_coverage
+from skrank_abstain.selection import Calibration
 
 
 class BALToR(SelectiveRanker):
@@ -170,14 +169,9 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return f"the {self.coverage:g} quantile of the calibration risks"
 
-    def _select(
-        self, curve: RiskCurve, distances: PairDistances, tolerance: float
-    ) -> DistanceRegion:
-        return select_coverage(
-            curve,
-            distances,
+    def _select(self, calibration: Calibration) -> Any:
+        return calibration.select_coverage(
             self.coverage,
-            tolerance=tolerance,
             quantile=self.quantile,
             boundary=self.boundary,
             seed=self._boundary_seed,

@@ -24,20 +24,20 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain.estimators._items import Items, take_items
-from skrank_abstain.estimators._report import QueryTotals, write_report
+from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import (
     PairDecisions,
-    PairDistances,
     Queries,
     ScoredItems,
     check_pairs,
 )
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
-    DistanceRegion,
-    RiskCurve,
-    accepted_mass,
+    Calibration,
+    DifferenceRisk,
+    PairTotals,
+    RiskProfile,
     decide_pairs,
     decide_queries,
 )
@@ -78,9 +78,7 @@ class SelectiveRanker(RankerWrapper):
         self.verbose = verbose
 
     @abstractmethod
-    def _select(
-        self, curve: RiskCurve, distances: PairDistances, tolerance: float
-    ) -> DistanceRegion:
+    def _select(self, calibration: Calibration) -> Any:
         """Return the accepted region from the calibration pairs."""
 
     @abstractmethod
@@ -153,17 +151,18 @@ class SelectiveRanker(RankerWrapper):
         self.tie_model_ = tie_model.fit_items(calibration)
         self.n_queries_ = queries.n_queries
         self.n_pairs_ = queries.n_pairs
-        self._calibration = calibration
-        self._tolerance = 8 * _EPS * float(np.abs(scores).max())
+        tolerance = 8 * _EPS * float(np.abs(scores).max())
+        risk = DifferenceRisk(
+            self.tie_model_, self._loss, calibration.largest, tolerance
+        )
+        self._calibration = Calibration(risk, ((risk, calibration),))
         self._set_threshold()
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        distances = self._calibration
-        curve = RiskCurve(self.tie_model_, self._loss, distances.largest)
-        self._region = self._select(curve, distances, self._tolerance)
+        self._region = self._select(self._calibration)
         self.threshold_ = self._region.risk
-        self.coverage_ = accepted_mass(self._region, distances) / distances.n_pairs
+        self.coverage_ = self._calibration.coverage(self._region)
 
     def _with(self, **rule: Any) -> Self:
         """Return a fitted copy with another rule."""
@@ -207,9 +206,11 @@ class SelectiveRanker(RankerWrapper):
         """
         scores, queries = self._score_items(X, qid)
         if pairs is None:
-            return decide_queries(*self._core(), scores, queries)
+            return decide_queries(self._calibration.risk, self._region, scores, queries)
         left, right = check_pairs(pairs, queries)
-        return decide_pairs(*self._core(), scores, queries, left, right)
+        return decide_pairs(
+            self._calibration.risk, self._region, scores, queries, left, right
+        )
 
     def abstain(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -308,7 +309,8 @@ class SelectiveRanker(RankerWrapper):
            Econometrica 24.
         """
         scores, queries = self._score_items(X, qid)
-        return ScoredItems.build(scores, queries).rank_bounds(self._region.order_from)
+        items = ScoredItems.build(scores, queries)
+        return self._calibration.risk.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any) -> csr_array:
         """Return the accepted orders of one query without those that follow.
@@ -332,7 +334,8 @@ class SelectiveRanker(RankerWrapper):
         """
         scores, queries = self._score_items(X, None)
         items = ScoredItems.build(scores, queries)
-        return items.preference_graph(self._region.order_from)
+        bounds = self._calibration.risk.rank_bounds(self._region, items)
+        return items.preference_graph(bounds)
 
     def score(
         self,
@@ -370,18 +373,81 @@ class SelectiveRanker(RankerWrapper):
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        scores, queries = self._score_items(X, qid, needs_qid=True)
-        totals = self._totals(scores, y, queries, sample_weight)
-        accepted = totals.accepted.sum()
-        if accepted == 0:
+        accuracy = self.evaluate(X, y, qid, sample_weight).accuracy
+        if np.isnan(accuracy):
             warnings.warn(
                 "The selective accuracy is undefined and set to NaN: no pair is "
                 "accepted.",
                 UndefinedMetricWarning,
                 stacklevel=2,
             )
-            return float("nan")
-        return float(totals.correct.sum() / accepted)
+        return accuracy
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> PairTotals:
+        """Add up, query by query, what happens to labelled pairs.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``score``.
+
+        Returns
+        -------
+        totals : PairTotals
+            Pairs, accepted pairs, correct ones and more, of shape (n_queries,) each;
+            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one.
+
+        Notes
+        -----
+        Pairs on a randomised boundary count with their probability of acceptance.
+        O(n log n), no pair is formed.
+        """
+        items = self._labelled_items(X, y, qid)
+        weight = check_sample_weight(sample_weight, items.rows.size)
+        return self._calibration.risk.totals(self._region, items, weight)
+
+    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+        """Return pairs and correct predictions at each risk, whatever the threshold.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``score``.
+
+        Returns
+        -------
+        profile : RiskProfile
+            ``profile.risk``, ``profile.n_pairs`` and ``profile.n_correct``;
+            ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
+            curve.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one.
+
+        Notes
+        -----
+        Up to four million pairs give every distinct risk. Of more, those whose score
+        differences agree to 0.2 % are taken together.
+        """
+        items = self._labelled_items(X, y, qid)
+        return self._calibration.risk.profile(items)
+
+    def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
+        scores, queries = self._score_items(X, qid, needs_qid=True)
+        return ScoredItems.build(scores, queries, check_relevance(y, queries.n_items))
 
     def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
         """Return a page about data, model, threshold and results, for an audit.
@@ -400,51 +466,18 @@ class SelectiveRanker(RankerWrapper):
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
         """
-        scores, queries = self._score_items(X, qid, needs_qid=True)
-        return write_report(self, self._totals(scores, y, queries, None), queries)
+        items = self._labelled_items(X, y, qid)
+        totals = self._calibration.risk.totals(self._region, items, None)
+        return write_report(self, totals, items.rows.size)
 
     @abstractmethod
     def _rule_in_words(self) -> str:
         """Say how the threshold came about."""
 
-    def _totals(
-        self,
-        scores: FloatArray,
-        y: ArrayLike,
-        queries: Queries,
-        sample_weight: ArrayLike | None,
-    ) -> QueryTotals:
-        """Add up what happens to the pairs of each query.
-
-        Pairs on a randomised boundary count with their probability of acceptance.
-        """
-        items = ScoredItems.build(scores, queries, check_relevance(y, queries.n_items))
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        starts, accepted, tie = self._region.pieces()
-        if weight is None:
-            beyond = items.count_outcomes(starts, self._tolerance).astype(np.float64)
-        else:
-            beyond = items.weigh_outcomes(starts, self._tolerance, weight)
-        # Pairs of each piece by outcome: concordant, tied, discordant, equal scores.
-        pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
-        mass = pieces.sum(axis=2)
-        right = np.where(tie, pieces[:, :, 1], pieces[:, :, 0])
-        return QueryTotals(
-            pairs=mass.sum(axis=1),
-            accepted=mass @ accepted,
-            correct=right @ accepted,
-            correct_all=right.sum(axis=1),
-            tied=pieces[:, :, 1].sum(axis=1),
-            accepted_tied=pieces[:, :, 1] @ accepted,
-            answered_tie=mass @ (accepted * tie),
-        )
-
     def _iter_decisions(
         self, scores: FloatArray, queries: Queries
     ) -> Iterator[PairDecisions]:
         for query in range(queries.n_queries):
-            yield decide_queries(*self._core(), scores, queries, query, query + 1)
-
-    def _core(self) -> tuple[DifferenceModel, FloatArray, DistanceRegion]:
-        """Return what decides a pair: tie model, loss and region."""
-        return self.tie_model_, self._loss, self._region
+            yield decide_queries(
+                self._calibration.risk, self._region, scores, queries, query, query + 1
+            )

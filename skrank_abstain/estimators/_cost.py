@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.pairs import PairDistances
-from skrank_abstain.selection import DistanceRegion, RiskCurve, select_risk
+from skrank_abstain.selection import Calibration
 
 
 class CostAbstainer(SelectiveRanker):
@@ -144,7 +143,5 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return "the price of one abstention"
 
-    def _select(
-        self, curve: RiskCurve, distances: PairDistances, tolerance: float
-    ) -> DistanceRegion:
-        return select_risk(curve, float(self.cost), tolerance=tolerance)
+    def _select(self, calibration: Calibration) -> Any:
+        return calibration.risk.select_risk(float(self.cost))

@@ -39,7 +39,7 @@ from skrank_abstain.estimators._pairwise_training import (
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import DistanceArray
 from skrank_abstain.scorers import resolve_model
-from skrank_abstain.selection import RiskCurve, accepted_mass, select_coverage
+from skrank_abstain.selection import Calibration, DifferenceRisk
 from skrank_abstain.tie_models import (
     DifferenceModel,
     check_tie_model,
@@ -216,8 +216,10 @@ DifferenceModel, default="bradley_terry"
         left, right = score_sides(self.estimator_, X, on_pairs=self._on_pairs)
         self.tie_model_ = tie_model.fit_pairs(left, right, label)
         self.n_pairs_ = label.size
-        self._distances = DistanceArray.of(np.abs(left - right))
-        self._tolerance = 8 * _EPS * float(max(np.abs(left).max(), np.abs(right).max()))
+        distances = DistanceArray.of(np.abs(left - right))
+        tolerance = 8 * _EPS * float(max(np.abs(left).max(), np.abs(right).max()))
+        risk = DifferenceRisk(self.tie_model_, self._loss, distances.largest, tolerance)
+        self._calibration = Calibration(risk, ((risk, distances),))
         self._set_threshold()
         return self
 
@@ -238,13 +240,9 @@ DifferenceModel, default="bradley_terry"
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        distances = self._distances
-        curve = RiskCurve(self.tie_model_, self._loss, distances.largest)
-        self._region = select_coverage(
-            curve, distances, self.coverage, tolerance=self._tolerance
-        )
+        self._region = self._calibration.select_coverage(self.coverage)
         self.threshold_ = self._region.risk
-        self.coverage_ = accepted_mass(self._region, distances) / distances.n_pairs
+        self.coverage_ = self._calibration.coverage(self._region)
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.
@@ -344,7 +342,8 @@ DifferenceModel, default="bradley_terry"
             One value per row of X.
         """
         left, right = self._score(X)
-        return ~self._region.accept(left, right)
+        accepted: BoolArray = self._region.accept(left, right)
+        return ~accepted
 
     def score(
         self,

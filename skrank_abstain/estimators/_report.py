@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import describe
+from skrank_abstain.selection import PairTotals
 
 
-@dataclass(frozen=True)
-class QueryTotals:
-    """What happened to the pairs of each query; arrays of shape (n_queries,).
-
-    Attributes
-    ----------
-    pairs : ndarray
-        Pair weight.
-    accepted : ndarray
-        Weight of accepted pairs.
-    correct : ndarray
-        Weight of accepted pairs with a correct label.
-    correct_all : ndarray
-        Weight of all pairs whose label is or would have been correct.
-    tied : ndarray
-        Weight of truly tied pairs.
-    accepted_tied : ndarray
-        Weight of accepted pairs that are truly tied.
-    answered_tie : ndarray
-        Weight of accepted pairs that are predicted to be ties.
-    """
-
-    pairs: FloatArray
-    accepted: FloatArray
-    correct: FloatArray
-    correct_all: FloatArray
-    tied: FloatArray
-    accepted_tied: FloatArray
-    answered_tie: FloatArray
-
-
-def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
+def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
     """Return a markdown page about a fitted ranker on labelled data."""
     check_is_fitted(ranker, "threshold_")
     rejected = totals.pairs - totals.accepted
@@ -55,8 +23,8 @@ def write_report(ranker: Any, totals: QueryTotals, queries: Queries) -> str:
         "",
         "## Data",
         "",
-        f"- {queries.n_items} items, {queries.n_queries} queries, "
-        f"{queries.n_pairs} pairs of items of one query",
+        f"- {n_items} items, {totals.pairs.size} queries, "
+        f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
         "",
         "## Model",

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
+from scipy.special import digamma
 
 from skrank_abstain._validation import FloatArray, check_loss
 from skrank_abstain.metrics._checks import (
@@ -275,11 +276,30 @@ def cumulate_blocks(
     return count, total, ordered[last]
 
 
+def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
+    """Return the mean of expected prefix risks from summed blocks of equal risk.
+
+    Parameters
+    ----------
+    count, total : ndarray of shape (n_blocks,), float64
+        Number and cost of the pairs up to the end of each block.
+
+    Notes
+    -----
+    Within a block that starts after b pairs of cost t and goes on with m of cost c in
+    all, the k-th prefix is expected to cost t + c (k - b) / m, so that its mean cost
+    summed over k is c + (t - b c / m) (H(b + m) - H(b)) with the harmonic numbers H.
+    """
+    before, spent = np.append(0, count[:-1]), np.append(0, total[:-1])
+    rate = (total - spent) / (count - before)
+    harmonic = digamma(count + 1) - digamma(before + 1)
+    sums = rate * (count - before) + (spent - before * rate) * harmonic
+    return float(sums.sum() / count[-1])
+
+
 def _aurc(cost: FloatArray, risk: FloatArray) -> float:
     count, total, _ = cumulate_blocks(cost, risk, np.ones(risk.size))
-    prefix = np.arange(1, risk.size + 1)
-    expected = np.interp(prefix, np.append(0, count), np.append(0, total))
-    return float(np.mean(expected / prefix))
+    return area_of_prefixes(count, total)
 
 
 def _augrc(cost: FloatArray, risk: FloatArray) -> float:

@@ -26,14 +26,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction
-from skrank_abstain.metrics._auc import selective_auc_score
 from skrank_abstain.metrics._checks import check_zero_division, undefined
-from skrank_abstain.metrics._curves import aurc_loss, risk_coverage_curve
-from skrank_abstain.metrics._evaluated import (
-    EvaluatedPairs,
-    evaluate_pairs,
-    find_ranker,
-)
+from skrank_abstain.metrics._curves import area_of_prefixes
+from skrank_abstain.metrics._inside import find_ranker
 
 
 class RankerScorer(ABC):
@@ -85,17 +80,6 @@ class RankerScorer(ABC):
         return request
 
 
-class PairScorer(RankerScorer):
-    """A scorer that looks at the pairs of the evaluation set and nothing else."""
-
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        return self._measure(evaluate_pairs(ranker, X, y, qid))
-
-    @abstractmethod
-    def _measure(self, pairs: EvaluatedPairs) -> float:
-        """Return the score from all pairs of the evaluation set."""
-
-
 class _SelectiveAccuracy(RankerScorer):
     """Scorer: accuracy on the accepted pairs, what ``score`` of the ranker returns.
 
@@ -122,35 +106,39 @@ class _SelectiveAccuracy(RankerScorer):
         return float(ranker.score(X, y, qid=qid))
 
 
-class _SelectiveAUC(PairScorer):
+class _SelectiveAUC(RankerScorer):
     """Scorer: `selective_auc_score` of the accepted pairs.
 
     Higher is better, in [0, 1]; NaN, with a warning, where no accepted pair has
-    different relevance. Like selective accuracy it prefers the lowest coverage. With
-    ``boundary="randomize"`` it counts the pairs on the boundary as they were drawn,
-    not, as selective accuracy does, with their probability of acceptance.
+    different relevance. Like selective accuracy it prefers the lowest coverage.
     """
 
     def __repr__(self) -> str:
         return "selective_auc_scorer"
 
-    def _measure(self, pairs: EvaluatedPairs) -> float:
-        return selective_auc_score(pairs.truth, pairs.label, pairs.accepted)
+    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+        auc = float(ranker.evaluate(X, y, qid=qid).auc)
+        return undefined("selective AUC", stacklevel=4) if np.isnan(auc) else auc
 
 
-class _NegativeAURC(PairScorer):
+class _NegativeAURC(RankerScorer):
     """Scorer: minus `aurc_loss` of all pairs, whatever the threshold.
 
     Higher is better, at most 0; NaN, with a warning, without any pair. Judges the
     order in which a ranker would give pairs up, together with its accuracy. The same
-    for every coverage, so of no use to choose one.
+    for every coverage, so of no use to choose one. Exact for up to four million pairs;
+    of more, those of nearly the same risk count as equal.
     """
 
     def __repr__(self) -> str:
         return "neg_aurc_scorer"
 
-    def _measure(self, pairs: EvaluatedPairs) -> float:
-        return -aurc_loss(pairs.truth, pairs.label, pairs.risk)
+    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+        profile = ranker.risk_profile(X, y, qid=qid)
+        if profile.risk.size == 0:
+            return undefined("AURC", stacklevel=4)
+        count = np.cumsum(profile.n_pairs)
+        return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
 
 
 selective_accuracy_scorer = _SelectiveAccuracy()
@@ -159,7 +147,7 @@ neg_aurc_scorer = _NegativeAURC()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _ParametrizedScorer(PairScorer):
+class _ParametrizedScorer(RankerScorer):
     """A scorer with one number to choose; named like the function that makes it."""
 
     value: float
@@ -172,14 +160,15 @@ class _ParametrizedScorer(PairScorer):
         rest = "" if default else f", zero_division={self.zero_division}"
         return f"{self.name}({self.value}{rest})"
 
-    def _measure(self, pairs: EvaluatedPairs) -> float:
-        if not len(pairs):
-            return undefined(self.name, self.zero_division, stacklevel=5)
-        return self._measure_some(pairs)
+    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+        value = self._measure(ranker, X, y, qid)
+        if value is None:
+            return undefined(self.name, self.zero_division, stacklevel=4)
+        return value
 
     @abstractmethod
-    def _measure_some(self, pairs: EvaluatedPairs) -> float:
-        """Return the score from at least one pair."""
+    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
+        """Return the score, or None where there is no pair."""
 
 
 class _AccuracyAtCoverage(_ParametrizedScorer):
@@ -187,12 +176,14 @@ class _AccuracyAtCoverage(_ParametrizedScorer):
 
     name = "accuracy_at_coverage"
 
-    def _measure_some(self, pairs: EvaluatedPairs) -> float:
-        coverage, risk, _ = risk_coverage_curve(pairs.truth, pairs.label, pairs.risk)
+    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
+        profile = ranker.risk_profile(X, y, qid=qid)
+        if profile.risk.size == 0:
+            return None
         # Straight lines between the points: pairs of equal risk in random order.
-        lost = np.append(0, coverage * risk)
-        errors = np.interp(self.value, np.append(0, coverage), lost)
-        return float(1 - errors / self.value)
+        coverage = np.append(0, profile.coverage)
+        lost = np.append(0, profile.coverage * profile.selective_risk)
+        return float(1 - np.interp(self.value, coverage, lost) / self.value)
 
 
 class _CoverageAtRisk(_ParametrizedScorer):
@@ -200,9 +191,12 @@ class _CoverageAtRisk(_ParametrizedScorer):
 
     name = "coverage_at_risk"
 
-    def _measure_some(self, pairs: EvaluatedPairs) -> float:
-        coverage, risk, _ = risk_coverage_curve(pairs.truth, pairs.label, pairs.risk)
-        return float(coverage[risk <= self.value].max(initial=0.0))
+    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
+        profile = ranker.risk_profile(X, y, qid=qid)
+        if profile.risk.size == 0:
+            return None
+        kept = profile.selective_risk <= self.value
+        return float(profile.coverage[kept].max(initial=0.0))
 
 
 class _SelectiveUtility(_ParametrizedScorer):
@@ -210,9 +204,14 @@ class _SelectiveUtility(_ParametrizedScorer):
 
     name = "selective_utility"
 
-    def _measure_some(self, pairs: EvaluatedPairs) -> float:
-        correct = pairs.label == pairs.truth
-        return float(np.where(pairs.accepted, correct, 1 - self.value).mean())
+    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
+        totals = ranker.evaluate(X, y, qid=qid)
+        n_pairs = totals.pairs.sum()
+        if n_pairs == 0:
+            return None
+        abstained = n_pairs - totals.accepted.sum()
+        won = totals.correct.sum() + (1 - self.value) * abstained
+        return float(won / n_pairs)
 
 
 def accuracy_at_coverage(
@@ -243,7 +242,8 @@ def accuracy_at_coverage(
     Takes the pairs of lowest risk of the evaluated data itself, so that rankers are
     compared at exactly the same coverage; their own thresholds play no part, and it
     cannot choose one. Where the last pairs taken are of equal risk, a random choice
-    among them is expected. O(n_pairs log n_pairs).
+    among them is expected. O(n log n) for n items beyond four million pairs, of which
+    those of nearly the same risk then count as equal.
 
     Examples
     --------
@@ -282,7 +282,8 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     -----
     Looks for the best point of `risk_coverage_curve` of the evaluated data itself: a
     comparison of rankers, not a promise for new queries. The ranker's own threshold
-    plays no part. O(n_pairs log n_pairs).
+    plays no part. O(n log n) for n items beyond four million pairs, of which those of
+    nearly the same risk then count as equal.
 
     Examples
     --------
@@ -322,9 +323,7 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     pairs are those with a conditional risk of at most ``cost`` [1]_, so that a search
     over ``coverage`` with it has an optimum inside. Any weight of abstentions below
     zero, as in ``a * c - cost * (1 - c)``, would always favour deciding everything:
-    a decision is never worth less than 0. With ``boundary="randomize"`` the pairs on
-    the boundary count as they were drawn, not with their probability of acceptance.
-    O(n_pairs).
+    a decision is never worth less than 0. O(n log n) for n items.
 
     References
     ----------

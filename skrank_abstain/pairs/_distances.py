@@ -18,6 +18,10 @@ from scipy.sparse import csr_array
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs._queries import Queries
 
+#: Up to so many pairs are looked at one by one where that makes a result exact.
+_FEW_PAIRS = 1 << 22
+#: Distances that agree without these last bits differ by less than 0.2 %.
+_SHIFT = 43
 #: Integer relevance of up to this range is ranked by counting.
 _SMALL_RANGE = 1024
 
@@ -197,6 +201,47 @@ class ScoredItems:
             histogram.differences, histogram.outcomes, histogram.weights
         )
 
+    def counts_by_distance(self) -> tuple[FloatArray, FloatArray]:
+        """Return distances, and how many pairs of each outcome have them.
+
+        Returns
+        -------
+        distance : ndarray of shape (n_distances,), float64
+            Ascending. The distinct ones of up to four million pairs; of more, the
+            means of pairs that differ by less than 0.2 %.
+        counts : ndarray of shape (n_distances, 3), float64
+            Lower-scored item preferred, tied, higher-scored item preferred.
+        """
+        few = self.n_pairs <= _FEW_PAIRS
+        found = self._every_outcome() if few else self.outcomes
+        # Non-negative floats have the order of their bit patterns.
+        pattern = (found.distance + 0.0).view(np.int64)
+        key, entry = np.unique(
+            pattern if few else pattern >> _SHIFT, return_inverse=True
+        )
+        entry = entry.reshape(-1)
+        cells = 3 * entry + found.outcome + 1
+        counts = np.bincount(cells, found.weight, 3 * key.size).astype(np.float64)
+        counts = counts.reshape(-1, 3)
+        if few:
+            return key.view(np.float64), counts
+        sums = np.bincount(entry, found.weight * found.distance, key.size)
+        return sums / counts.sum(axis=1), counts
+
+    def _every_outcome(self) -> OutcomeSummary:
+        """Return one entry for each pair."""
+        from skrank_abstain._kernels.filling import fill_pairs
+
+        n_pairs = self.n_pairs
+        low, high = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+        difference = np.empty(n_pairs)
+        order = np.arange(self.rows.size)
+        fill_pairs(
+            self.scores, order, self.offsets, low, high, difference, 0, self.n_queries
+        )
+        outcome = np.sign(self.known_grades[high] - self.known_grades[low])
+        return OutcomeSummary(np.abs(difference), outcome, np.ones(n_pairs))
+
     def sketch(self) -> tuple[FloatArray, FloatArray]:
         """Return the distances of ``outcomes`` and how many pairs have each."""
         return self.outcomes.distance, self.outcomes.weight
@@ -278,15 +323,26 @@ class ScoredItems:
         bounds[self.rows] = rank_bounds(self.scores, self.offsets, order_from)
         return bounds
 
-    def preference_graph(self, order_from: float) -> csr_array:
+    def preference_graph(self, bounds: IntArray) -> csr_array:
         """Return the transitive reduction of the orders of one query.
 
+        Parameters
+        ----------
+        bounds : ndarray of shape (n_items, 2), int64
+            Best and worst rank of each item, in the order of the rows of X, that a
+            semiorder along the scores leaves open.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+
+        Notes
+        -----
         The items below an item are the first ``below`` ones of the ascending scores.
         The highest of them is over all that any of them is over, so that the orders
         that do not follow lead to the items from its own ``below`` on.
         """
-        worst = self.rank_bounds(order_from)[self.rows, 1]
-        below = self.scores.size - worst
+        below = self.scores.size - bounds[self.rows, 1]
         through = np.where(below > 0, below[below - 1], 0)
         counts = below - through
         first = np.cumsum(counts) - counts

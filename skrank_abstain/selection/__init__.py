@@ -1,6 +1,9 @@
 """Selection: from conditional risk to a threshold, and from it to acceptance."""
 
+from skrank_abstain.selection._base import PairRisk, PairTotals, Region, RiskProfile
+from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
+from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -10,6 +13,12 @@ from skrank_abstain.selection._rules import (
 )
 
 __all__ = [
+    "PairRisk",
+    "PairTotals",
+    "RiskProfile",
+    "Region",
+    "Calibration",
+    "DifferenceRisk",
     "RiskCurve",
     "DistanceRegion",
     "select_coverage",

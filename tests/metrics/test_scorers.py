@@ -1,7 +1,6 @@
 """Scorers, alone and inside scikit-learn's model selection."""
 
 import copy
-import dataclasses
 import pickle
 import warnings
 from itertools import permutations
@@ -19,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from skrank_abstain import BALToR
+from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import (
     accuracy_at_coverage,
@@ -213,15 +212,10 @@ def test_zero_division_is_returned_in_silence(ranker, data, make):
 
 
 def test_utility_counts_abstentions_where_nothing_is_accepted(ranker, data):
-    class Silent:
-        score = staticmethod(ranker.score)
-
-        def iter_pairs(self, X, qid):
-            for decisions in ranker.iter_pairs(X, qid):
-                nothing = np.zeros(len(decisions), dtype=bool)
-                yield dataclasses.replace(decisions, accepted=nothing)
-
-    args = (Silent(), data.data, data.target, data.qid)
+    silent = CostAbstainer(ranker.estimator_, cost=0.0)
+    silent.fit(data.data, data.target, qid=data.qid)
+    assert silent.coverage_ == 0
+    args = (silent, data.data, data.target, data.qid)
     assert selective_utility(0.3)(*args) == pytest.approx(0.7)
     with pytest.warns(UndefinedMetricWarning, match="selective AUC"):
         assert np.isnan(selective_auc_scorer(*args))
@@ -267,7 +261,7 @@ def test_no_qid_is_needed_where_fit_had_none(data, name):
 def test_other_estimators_are_refused(data, name):
     for model in (Ridge(), make_pipeline(StandardScaler(), Ridge())):
         model.fit(data.data, data.target)
-        with pytest.raises(TypeError, match=r"which has iter_pairs.*got Ridge\(\)"):
+        with pytest.raises(TypeError, match=r"which has risk_profile.*got Ridge\(\)"):
             SCORERS[name](model, data.data, data.target)
     search = GridSearchCV(BALToR(Ridge()), {"coverage": COVERAGES})
     with pytest.raises(TypeError, match="fitted search"):

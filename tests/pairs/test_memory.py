@@ -27,7 +27,7 @@ def test_where_nobody_knows_nothing_is_refused(monkeypatch):
 def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
     queries = group_queries(None, 1_000_000)
     with pytest.raises(ValueError, match=r"499999500000 pairs.*rank_intervals.*pairs="):
-        decide_queries(None, None, None, np.zeros(1_000_000), queries)
+        decide_queries(None, None, np.zeros(1_000_000), queries)
 
 
 def test_control_groups_of_both_versions(tmp_path):

@@ -1,0 +1,39 @@
+"""Finding the ranker inside what scikit-learn hands to a scorer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+
+def find_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """Return the selective ranker inside ``estimator``, and the X it gets to see.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted selective ranker, or a Pipeline or search that holds one.
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+
+    Returns
+    -------
+    ranker, X
+
+    Raises
+    ------
+    TypeError
+        If there is no selective ranker inside.
+    """
+    if isinstance(estimator, Pipeline):
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].transform(X)
+        return find_ranker(estimator[-1], X)
+    if hasattr(estimator, "risk_profile"):
+        return estimator, X
+    if hasattr(estimator, "best_estimator_"):
+        return find_ranker(estimator.best_estimator_, X)
+    raise TypeError(
+        "estimator must be a selective ranker, which has risk_profile, or a Pipeline "
+        f"or fitted search that ends in one, got {estimator!r}."
+    )

@@ -1,0 +1,124 @@
+"""Decisions by models of the score difference: cuts in ``|d|``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import PairDistances, ScoredItems
+from skrank_abstain.selection._base import Decided, PairRisk, PairTotals, RiskProfile
+from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
+from skrank_abstain.selection._rules import (
+    accepted_mass,
+    select_coverage,
+    select_risk,
+)
+from skrank_abstain.tie_models import DifferenceModel
+
+#: Pairs whose probabilities are computed at a time: they stay in the cache.
+_BLOCK = 1 << 14
+
+
+class DifferenceRisk(PairRisk):
+    """Conditional risk under a model of the score difference.
+
+    Parameters
+    ----------
+    model : DifferenceModel
+        Fitted.
+    loss : ndarray of shape (3, 3)
+        Mirror-symmetric loss.
+    largest : float
+        Largest ``|d|`` of the calibration pairs.
+    tolerance : float
+        Differences this close are equal and decided alike.
+    """
+
+    def __init__(
+        self,
+        model: DifferenceModel,
+        loss: FloatArray,
+        largest: float,
+        tolerance: float,
+    ) -> None:
+        self._model = model
+        self._loss = loss
+        self._tolerance = tolerance
+        self._curve = RiskCurve(model, loss, largest)
+        self.highest = self._curve.highest
+
+    def select_risk(self, risk: float) -> DistanceRegion:
+        return select_risk(self._curve, risk, tolerance=self._tolerance)
+
+    def select_coverage(
+        self,
+        distances: PairDistances,
+        coverage: float,
+        *,
+        quantile: str,
+        boundary: str,
+        seed: int,
+    ) -> DistanceRegion:
+        """Accept a share of the pairs that the model was fitted on, exactly."""
+        return select_coverage(
+            self._curve,
+            distances,
+            coverage,
+            tolerance=self._tolerance,
+            quantile=quantile,
+            boundary=boundary,
+            seed=seed,
+        )
+
+    def counter(self, items: PairDistances) -> Callable[[float], float]:
+        return lambda risk: accepted_mass(self.select_risk(risk), items)
+
+    def accepted_mass(self, region: DistanceRegion, items: PairDistances) -> float:
+        return accepted_mass(region, items)
+
+    def decide(
+        self,
+        region: DistanceRegion,
+        scores: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        difference: FloatArray,
+    ) -> Decided:
+        from skrank_abstain._kernels.deciding import settle_pairs
+
+        n_pairs = difference.size
+        proba = np.empty((n_pairs, 3))
+        for first in range(0, n_pairs, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            proba[block] = self._model.proba_at_distance(np.abs(difference[block]))
+        label = np.empty(n_pairs, dtype=np.int64)
+        risk = np.empty(n_pairs)
+        accepted = np.empty(n_pairs, dtype=bool)
+        loss = self._loss
+        losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
+        settle_pairs(difference, proba, losses, region.cuts(), label, risk, accepted)
+        if region.kappa < 1:
+            accepted = region.accept(scores[left], scores[right])
+        return Decided(label, accepted, risk, proba)
+
+    def totals(
+        self, region: DistanceRegion, items: ScoredItems, weight: FloatArray | None
+    ) -> PairTotals:
+        starts, accepted, tie = region.pieces()
+        if weight is None:
+            beyond = items.count_outcomes(starts, self._tolerance).astype(np.float64)
+        else:
+            beyond = items.weigh_outcomes(starts, self._tolerance, weight)
+        pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
+        return PairTotals.of_pieces(pieces, accepted, tie)
+
+    def profile(self, items: ScoredItems) -> RiskProfile:
+        distance, counts = items.counts_by_distance()
+        tie = (distance < self._curve.crossing) | (distance <= self._tolerance)
+        correct = np.where(tie, counts[:, 1], counts[:, 2])
+        return RiskProfile.of(self._curve(distance), counts.sum(axis=1), correct)
+
+    def rank_bounds(self, region: DistanceRegion, items: ScoredItems) -> IntArray:
+        return items.rank_bounds(region.order_from)

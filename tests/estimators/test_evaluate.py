@@ -1,0 +1,123 @@
+"""What happens to labelled pairs: evaluate and risk_profile against every pair."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.metrics import (
+    aurc_loss,
+    neg_aurc_scorer,
+    risk_coverage_curve,
+    selective_auc_score,
+)
+from skrank_abstain.pairs import _distances, pair_labels
+from skrank_abstain.tie_models import BradleyTerry
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is the first feature."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+@pytest.fixture(scope="module", params=["distinct", "rounded"])
+def data(request):
+    data = make_ranking(n_queries=50, n_items=(1, 12), random_state=4)
+    decimals = 12 if request.param == "distinct" else 0
+    return data.data.round(decimals), data.target, data.qid
+
+
+@pytest.fixture(scope="module", params=["budget", "random boundary", "price", "counts"])
+def ranker(request, data):
+    model = FirstColumn().fit(None, None)
+    made = {
+        "budget": BALToR(model, coverage=0.6),
+        "random boundary": BALToR(model, coverage=0.6, boundary="randomize"),
+        "price": CostAbstainer(model, cost=0.4, loss=[[0, 1, 3], [1, 0, 1], [3, 1, 0]]),
+        "counts": BALToR(model, tie_model=BradleyTerry(calibration="counts")),
+    }[request.param]
+    X, y, qid = data
+    return made.fit(X, y, qid=qid)
+
+
+def test_evaluate_adds_up_the_decisions_of_each_query(ranker, data):
+    X, y, qid = data
+    decisions = ranker.predict_pairs(X, qid=qid)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    # A pair on a randomised boundary counts with its probability.
+    weight = ranker._region.weight(np.abs(X[decisions.left, 0] - X[decisions.right, 0]))
+    values, first = np.unique(qid, return_index=True)
+    order = values[np.argsort(first)]
+    query = np.array([np.flatnonzero(order == q)[0] for q in decisions.qid])
+    right = decisions.label == truth
+    ordered = np.where(decisions.label == 0, 0.5 * (truth != 0), right)
+    expected = {
+        "pairs": np.ones(len(decisions)),
+        "accepted": weight,
+        "correct": weight * right,
+        "correct_all": right,
+        "tied": truth == 0,
+        "accepted_tied": weight * (truth == 0),
+        "answered_tie": weight * (decisions.label == 0),
+        "ordered": weight * np.where(truth == 0, 0, ordered),
+    }
+    totals = ranker.evaluate(X, y, qid=qid)
+    for name, values in expected.items():
+        sums = np.bincount(query, weights=values, minlength=order.size)
+        np.testing.assert_allclose(getattr(totals, name), sums, atol=1e-9, err_msg=name)
+    assert totals.accuracy == ranker.score(X, y, qid=qid)
+    assert totals.coverage == pytest.approx(weight.mean())
+    if set(weight) <= {0, 1}:
+        auc = selective_auc_score(truth, decisions.label, decisions.accepted)
+        assert totals.auc == pytest.approx(auc, rel=1e-12)
+
+
+def test_the_profile_is_the_risk_coverage_curve_of_all_pairs(ranker, data):
+    X, y, qid = data
+    decisions = ranker.predict_pairs(X, qid=qid)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    coverage, selective, thresholds = risk_coverage_curve(
+        truth, decisions.label, decisions.risk
+    )
+    profile = ranker.risk_profile(X, y, qid=qid)
+    # Risks that differ in the last bit are separate entries of neither or of both.
+    at = np.searchsorted(thresholds, profile.risk * (1 + 1e-12), side="right") - 1
+    np.testing.assert_allclose(profile.coverage, coverage[at], rtol=1e-12)
+    np.testing.assert_allclose(profile.selective_risk, selective[at], atol=1e-12)
+
+
+def test_many_pairs_are_summarised_and_give_the_same_areas(data, monkeypatch):
+    X, y, qid = data
+    ranker = BALToR(FirstColumn().fit(None, None)).fit(X, y, qid=qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    exact = aurc_loss(truth, decisions.label, decisions.risk)
+    monkeypatch.setattr(_distances, "_FEW_PAIRS", 0)
+    profile = ranker.risk_profile(X, y, qid=qid)
+    assert profile.n_pairs.sum() == pytest.approx(len(decisions))
+    errors = decisions.label != truth
+    assert profile.selective_risk[-1] == pytest.approx(errors.mean(), rel=1e-12)
+    assert -neg_aurc_scorer(ranker, X, y, qid) == pytest.approx(exact, rel=2e-3)
+
+
+def test_no_pairs_give_nothing():
+    X, y = np.arange(6.0)[:, None], np.array([0, 2, 1, 1, 0, 1])
+    ranker = BALToR(FirstColumn().fit(None, None)).fit(X, y, qid=[0, 0, 0, 1, 1, 1])
+    totals = ranker.evaluate(X[:2], y[:2], qid=[0, 1])
+    assert totals.pairs.tolist() == [0, 0]
+    assert np.isnan([totals.coverage, totals.accuracy, totals.auc]).all()
+    assert ranker.risk_profile(X[:2], y[:2], qid=[0, 1]).risk.size == 0
+
+
+def test_a_missing_qid_is_refused(ranker, data):
+    X, y, _ = data
+    for method in (ranker.evaluate, ranker.risk_profile):
+        with pytest.raises(ValueError, match="qid= must be given"):
+            method(X, y)
