@@ -35,15 +35,17 @@ from skrank_abstain.pairs import (
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     Calibration,
-    DifferenceRisk,
     PairTotals,
     RiskProfile,
+    calibrate,
     decide_pairs,
     decide_queries,
 )
-from skrank_abstain.tie_models import DifferenceModel, check_tie_model
-
-_EPS = float(np.finfo(np.float64).eps)
+from skrank_abstain.tie_models import (
+    LabelledScores,
+    TieModel,
+    tie_model_candidates,
+)
 
 
 class SelectiveRanker(RankerWrapper):
@@ -112,7 +114,7 @@ class SelectiveRanker(RankerWrapper):
         """
         self._check_rule()
         self._loss = check_loss(self.loss)
-        tie_model = check_tie_model(self.tie_model)
+        candidates = tie_model_candidates(self.tie_model)
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
@@ -125,7 +127,7 @@ class SelectiveRanker(RankerWrapper):
         random = check_random_state(self.random_state)
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
         items, relevance = self._fit_estimator(items, relevance, split_seed)
-        self._calibrate(tie_model, items, relevance)
+        self._calibrate(candidates, items, relevance)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
@@ -134,7 +136,9 @@ class SelectiveRanker(RankerWrapper):
             )
         return self
 
-    def _calibrate(self, tie_model: Any, items: Items, y: FloatArray) -> None:
+    def _calibrate(
+        self, candidates: list[TieModel], items: Items, y: FloatArray
+    ) -> None:
         queries = items.queries
         scores = score_items(self.estimator_, items.X)
         if queries.n_pairs == 0:
@@ -142,20 +146,10 @@ class SelectiveRanker(RankerWrapper):
                 "qid must give at least one calibration query with two items, got "
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
-        if not isinstance(tie_model, DifferenceModel):
-            raise TypeError(
-                "tie_model must be a model of the score difference (a DifferenceModel),"
-                f" got {tie_model!r}."
-            )
-        calibration = ScoredItems.build(scores, queries, y)
-        self.tie_model_ = tie_model.fit_items(calibration)
+        data = LabelledScores(scores, y, queries, items.X)
+        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
         self.n_queries_ = queries.n_queries
         self.n_pairs_ = queries.n_pairs
-        tolerance = 8 * _EPS * float(np.abs(scores).max())
-        risk = DifferenceRisk(
-            self.tie_model_, self._loss, calibration.largest, tolerance
-        )
-        self._calibration = Calibration(risk, ((risk, calibration),))
         self._set_threshold()
 
     def _set_threshold(self) -> None:
@@ -204,12 +198,12 @@ class SelectiveRanker(RankerWrapper):
         -----
         O(n_pairs) beyond the wrapped model's own prediction.
         """
-        scores, queries = self._score_items(X, qid)
+        values, queries = self._values(X, qid)
         if pairs is None:
-            return decide_queries(self._calibration.risk, self._region, scores, queries)
+            return decide_queries(self._calibration.risk, self._region, values, queries)
         left, right = check_pairs(pairs, queries)
         return decide_pairs(
-            self._calibration.risk, self._region, scores, queries, left, right
+            self._calibration.risk, self._region, values, queries, left, right
         )
 
     def abstain(
@@ -276,8 +270,8 @@ class SelectiveRanker(RankerWrapper):
             All pairs of one query; none for a query of one item. Together they are
             ``predict_pairs(X, qid)`` in bounded memory.
         """
-        scores, queries = self._score_items(X, qid)
-        return self._iter_decisions(scores, queries)
+        values, queries = self._values(X, qid)
+        return self._iter_decisions(values, queries)
 
     def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
         """Return the best and the worst rank that the accepted orders leave open.
@@ -308,8 +302,8 @@ class SelectiveRanker(RankerWrapper):
         .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
            Econometrica 24.
         """
-        scores, queries = self._score_items(X, qid)
-        items = ScoredItems.build(scores, queries)
+        values, queries = self._values(X, qid)
+        items = ScoredItems.build(values, queries)
         return self._calibration.risk.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any) -> csr_array:
@@ -332,8 +326,8 @@ class SelectiveRanker(RankerWrapper):
         -----
         O(n log n) plus the number of entries.
         """
-        scores, queries = self._score_items(X, None)
-        items = ScoredItems.build(scores, queries)
+        values, queries = self._values(X, None)
+        items = ScoredItems.build(values, queries)
         bounds = self._calibration.risk.rank_bounds(self._region, items)
         return items.preference_graph(bounds)
 
@@ -445,9 +439,17 @@ class SelectiveRanker(RankerWrapper):
         items = self._labelled_items(X, y, qid)
         return self._calibration.risk.profile(items)
 
+    def _values(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, Queries]:
+        """Return what the tie model compares, one value per item, and the queries."""
+        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.item_values(scores, items.queries, items.X)
+        return values, items.queries
+
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
-        scores, queries = self._score_items(X, qid, needs_qid=True)
-        return ScoredItems.build(scores, queries, check_relevance(y, queries.n_items))
+        values, queries = self._values(X, qid, needs_qid=True)
+        return ScoredItems.build(values, queries, check_relevance(y, queries.n_items))
 
     def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
         """Return a page about data, model, threshold and results, for an audit.
@@ -475,9 +477,9 @@ class SelectiveRanker(RankerWrapper):
         """Say how the threshold came about."""
 
     def _iter_decisions(
-        self, scores: FloatArray, queries: Queries
+        self, values: FloatArray, queries: Queries
     ) -> Iterator[PairDecisions]:
         for query in range(queries.n_queries):
             yield decide_queries(
-                self._calibration.risk, self._region, scores, queries, query, query + 1
+                self._calibration.risk, self._region, values, queries, query, query + 1
             )

@@ -37,16 +37,13 @@ from skrank_abstain.estimators._pairwise_training import (
     without_ties,
 )
 from skrank_abstain.estimators._wrapping import RankerWrapper
-from skrank_abstain.pairs import DistanceArray
 from skrank_abstain.scorers import resolve_model
-from skrank_abstain.selection import Calibration, DifferenceRisk
+from skrank_abstain.selection import calibrate
 from skrank_abstain.tie_models import (
-    DifferenceModel,
-    check_tie_model,
+    LabelledPairs,
     expected_losses,
+    tie_model_candidates,
 )
-
-_EPS = float(np.finfo(np.float64).eps)
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
@@ -206,37 +203,37 @@ DifferenceModel, default="bradley_terry"
             If ``prefit=True`` and the estimator is not fitted.
         """
         check_fraction(self.coverage, "coverage", include_one=True)
-        tie_model = self._check_tie_model()
+        candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         X = take_pairs(self, X, reset=True)
         self.classes_, label = read_labels(self, X, y)
-        encode_qid(qid, label.size)
+        codes, values = encode_qid(qid, label.size)
+        groups = codes if values.size > 1 else np.arange(label.size)
         self._loss = loss if self.classes_.size == 3 else without_ties(loss)
-        X, label = self._fit_model(X, label, qid)
-        left, right = score_sides(self.estimator_, X, on_pairs=self._on_pairs)
-        self.tie_model_ = tie_model.fit_pairs(left, right, label)
-        self.n_pairs_ = label.size
-        distances = DistanceArray.of(np.abs(left - right))
-        tolerance = 8 * _EPS * float(max(np.abs(left).max(), np.abs(right).max()))
-        risk = DifferenceRisk(self.tie_model_, self._loss, distances.largest, tolerance)
-        self._calibration = Calibration(risk, ((risk, distances),))
+        rows = self._fit_model(X, label, qid)
+        left, right = score_sides(
+            self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
+        )
+        self.n_pairs_ = rows.size
+        data = LabelledPairs(left, right, label[rows], groups[rows])
+        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
         self._set_threshold()
         return self
 
-    def _fit_model(self, X: Any, label: IntArray, qid: Any) -> tuple[Any, IntArray]:
-        """Set ``estimator_``, and return what is left to calibrate on."""
+    def _fit_model(self, X: Any, label: IntArray, qid: Any) -> IntArray:
+        """Set ``estimator_``, and return the rows that are left to calibrate on."""
         model = resolve_model(self.estimator)
         self.prefit_ = self._is_prefit(model)
         if self.prefit_:
             self.estimator_ = model
             self._on_pairs = was_trained_on_pairs(model, X.shape[1])
-            return X, label
+            return np.arange(label.size)
         check_fraction(self.calibration_size, "calibration_size")
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         train, rest = split_pairs(label, qid, self.calibration_size, seed)
         self._on_pairs = trains_on_pairs(model)
         self.estimator_ = fit_on_pairs(model, _safe_indexing(X, train), label[train])
-        return _safe_indexing(X, rest), label[rest]
+        return rest
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
@@ -410,12 +407,3 @@ DifferenceModel, default="bradley_terry"
         code = (label >= 0).astype(int) if self.classes_.size == 2 else label + 1
         named: NDArray[Any] = self.classes_[code]
         return named
-
-    def _check_tie_model(self) -> DifferenceModel:
-        tie_model = check_tie_model(self.tie_model)
-        if not isinstance(tie_model, DifferenceModel):
-            raise TypeError(
-                "tie_model must be a model of the score difference (a DifferenceModel),"
-                f" got {tie_model!r}."
-            )
-        return tie_model

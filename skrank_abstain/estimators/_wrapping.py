@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._validation import FloatArray, check_fraction
 from skrank_abstain.estimators._items import Items, check_columns, take_items
 from skrank_abstain.estimators._splitting import split_for_calibration
-from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import (
     describe,
     fit_ranker,
@@ -101,7 +101,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "estimator_")
         if self.qid_col is None:
             return score_items(self.estimator_, check_columns(self, X, reset=False))
-        return self._score_items(X, None)[0]
+        return self._score_items(X, None)[1]
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
@@ -119,7 +119,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
 
     def _score_items(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, Queries]:
+    ) -> tuple[Items, FloatArray]:
         check_is_fitted(self, "estimator_")
         items = take_items(self, X, qid, self.qid_col, reset=False)
         if needs_qid and self._fitted_with_qid and not items.has_qid:
@@ -128,7 +128,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
                 "different queries would be compared. Pass qid=, request it through "
                 "metadata routing, or name a column of X with qid_col=."
             )
-        return score_items(self.estimator_, items.X), items.queries
+        return items, score_items(self.estimator_, items.X)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator or of the wrapped one.

@@ -58,14 +58,38 @@ class DistanceArray:
     ----------
     distances : ndarray of shape (n_pairs,), float64
         In ascending order.
+    outcomes : ndarray of shape (n_pairs,), int64, or None
+        +1 the higher-scored item is preferred (or the scores are equal and one of
+        the two is), 0 tie, -1 the lower-scored item is preferred.
+    largest_score : float
+        The largest absolute score, which sets the rounding of the distances.
     """
 
     distances: FloatArray
+    outcomes: IntArray | None = None
+    largest_score: float = 0.0
 
     @classmethod
     def of(cls, distances: FloatArray) -> Self:
         """Take distances in any order."""
         return cls(np.sort(distances))
+
+    @classmethod
+    def of_pairs(cls, left: FloatArray, right: FloatArray, label: IntArray) -> Self:
+        """Take the scores of the two items of each pair, and its label."""
+        with np.errstate(over="ignore"):
+            difference = left - right
+        distance = np.abs(difference)
+        outcome = np.where(difference == 0, abs(label), np.sign(difference) * label)
+        order = np.argsort(distance, kind="stable")
+        largest = max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
+        return cls(distance[order], outcome[order].astype(np.int64), float(largest))
+
+    def counts_by_distance(self) -> tuple[FloatArray, FloatArray]:
+        """Return the distances, and one count of the outcome of each."""
+        if self.outcomes is None:
+            raise ValueError("outcomes need labels: build these distances with them.")
+        return self.distances, np.eye(3)[self.outcomes + 1]
 
     @property
     def n_pairs(self) -> int:
@@ -177,6 +201,11 @@ class ScoredItems:
         with np.errstate(over="ignore"):
             spread = self.scores[last] - self.scores[first]
         return float(spread.max(initial=0.0))
+
+    @property
+    def largest_score(self) -> float:
+        """Largest absolute score; 0 for no item."""
+        return float(np.abs(self.scores).max(initial=0.0))
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
         """Count the pairs with distance at most each cut, O(n) each."""
@@ -303,6 +332,47 @@ class ScoredItems:
             self.offsets,
             np.asarray(cuts, dtype=np.float64),
             tolerance,
+        )
+
+    def weigh_cells(
+        self,
+        cells: IntArray,
+        group: IntArray,
+        n_groups: int,
+        *,
+        by_query: bool = False,
+        weight: FloatArray | None = None,
+    ) -> FloatArray:
+        """Add up pairs by the group of their two cells and by outcome.
+
+        Parameters
+        ----------
+        cells : ndarray of shape (n_items,), int64
+            Cell of each item, aligned with ``scores`` and ascending with them.
+        group : ndarray of shape (n_cells, n_cells), int
+            Group of the pairs of cells (lower, higher); negative to leave them out.
+        n_groups : int
+        by_query : bool, default=False
+        weight : ndarray of shape (n_items,), default=None
+            Item weights, in the order of the rows of X; a pair weighs the product.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
+            Higher cell preferred, tied, lower cell preferred, and untied pairs of one
+            cell.
+        """
+        from skrank_abstain._kernels.cells import weigh_groups
+
+        ones = np.ones(self.rows.size)
+        return weigh_groups(
+            cells,
+            self.known_grades,
+            ones if weight is None else weight[self.rows],
+            self.offsets,
+            group.astype(np.int64),
+            n_groups,
+            by_query=by_query,
         )
 
     def rank_bounds(self, order_from: float) -> IntArray:

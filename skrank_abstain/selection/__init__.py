@@ -2,8 +2,10 @@
 
 from skrank_abstain.selection._base import PairRisk, PairTotals, Region, RiskProfile
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._cells import CellRegion, CellRisk
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._difference import DifferenceRisk
+from skrank_abstain.selection._fitting import calibrate, pair_risk
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -18,7 +20,11 @@ __all__ = [
     "RiskProfile",
     "Region",
     "Calibration",
+    "calibrate",
+    "pair_risk",
     "DifferenceRisk",
+    "CellRisk",
+    "CellRegion",
     "RiskCurve",
     "DistanceRegion",
     "select_coverage",

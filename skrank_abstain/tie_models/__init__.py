@@ -1,16 +1,31 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
 from skrank_abstain.tie_models._base import DifferenceModel, TieModel
+from skrank_abstain.tie_models._cells import CellModel
+from skrank_abstain.tie_models._crossfit import (
+    choose_tie_model,
+    cross_fit,
+    cross_fitted_loss,
+)
+from skrank_abstain.tie_models._data import LabelledPairs, LabelledScores
+from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
-from skrank_abstain.tie_models._registry import check_tie_model
+from skrank_abstain.tie_models._registry import tie_model_candidates
 from skrank_abstain.tie_models._risk import bayes_decision, expected_losses
 
 __all__ = [
     "BradleyTerry",
     "ThurstoneMosteller",
+    "IsotonicDifference",
     "TieModel",
     "DifferenceModel",
-    "check_tie_model",
+    "CellModel",
+    "LabelledScores",
+    "LabelledPairs",
+    "tie_model_candidates",
+    "choose_tie_model",
+    "cross_fit",
+    "cross_fitted_loss",
     "expected_losses",
     "bayes_decision",
 ]

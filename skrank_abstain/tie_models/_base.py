@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from skrank_abstain._validation import (
     check_scores,
     check_vector,
 )
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import Queries, ScoredItems, group_queries
 from skrank_abstain.tie_models._likelihood import (
     PairOutcomes,
     outcomes_by_distance,
@@ -25,7 +25,15 @@ from skrank_abstain.tie_models._likelihood import (
 
 
 class TieModel(BaseEstimator, ABC):
-    """Probabilities of the three outcomes of a pair from the scores of its items."""
+    """Probabilities of the three outcomes of a pair from the values of its items.
+
+    The value of an item is its score, or what a model makes of the score, the query
+    and the features (``item_values``).
+    """
+
+    #: Whether thresholds must come from risks that were cross-fitted over queries,
+    #: as for any model with more than two parameters.
+    cross_fitted: ClassVar[bool] = False
 
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
         """Fit on the pairs of labelled queries.
@@ -73,6 +81,54 @@ class TieModel(BaseEstimator, ABC):
         self._fit(items)
         self.n_pairs_ = items.n_pairs
         return self
+
+    def fit_values(
+        self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
+    ) -> FloatArray:
+        """Learn how items get their values, before ``fit_items``.
+
+        Parameters
+        ----------
+        scores, y : ndarray of shape (n_items,), float64
+        queries : Queries
+        X : array or frame of shape (n_items, n_features), or None
+
+        Returns
+        -------
+        values : ndarray of shape (n_items,), float64
+            The value of each item, from a fit that has not seen its query.
+        """
+        return scores
+
+    def item_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+        """Return what the model compares: one value per item, higher is better.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_items,), float64
+        queries : Queries
+        X : array or frame of shape (n_items, n_features), or None
+
+        Returns
+        -------
+        values : ndarray of shape (n_items,), float64
+        """
+        return scores
+
+    @abstractmethod
+    def log_loss(self, items: ScoredItems) -> float:
+        """Return the mean log loss of all pairs; lower is better.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, sorted by their values.
+
+        Returns
+        -------
+        loss : float
+            In nats per pair.
+        """
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
@@ -163,6 +219,10 @@ class DifferenceModel(TieModel):
         proba = self.proba_at_distance(np.abs(difference))
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
+    def log_loss(self, items: ScoredItems) -> float:
+        distance, counts = items.counts_by_distance()
+        return mean_log_loss(counts, self.proba_at_distance(distance))
+
     @abstractmethod
     def proba_at_distance(self, distance: FloatArray) -> FloatArray:
         """Return probabilities at absolute differences.
@@ -177,3 +237,17 @@ class DifferenceModel(TieModel):
         proba : ndarray of shape (n, 3)
             Lower-scored item preferred, tie, higher-scored item preferred.
         """
+
+
+def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
+    """Return the mean of minus ln of the probability of what happened.
+
+    Parameters
+    ----------
+    counts, proba : ndarray of shape (n, 3)
+        How often each outcome happened, and its probability.
+    """
+    happened = counts > 0
+    with np.errstate(divide="ignore"):
+        total = -np.sum(counts[happened] * np.log(proba[happened]))
+    return float(total / counts.sum())

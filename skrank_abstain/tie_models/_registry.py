@@ -6,47 +6,67 @@ from typing import Any
 
 from sklearn.base import clone
 
-from skrank_abstain.tie_models._base import TieModel
+from skrank_abstain.tie_models._base import DifferenceModel, TieModel
+from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 
+#: Simpler ones first.
 _NAMED: dict[str, TieModel] = {
     "bradley_terry": BradleyTerry(),
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
+    "isotonic_difference": IsotonicDifference(),
 }
 
 
-def check_tie_model(tie_model: Any) -> TieModel:
-    """Return an unfitted tie model from a name or an instance.
+def tie_model_candidates(
+    tie_model: Any, *, of_differences: bool = False
+) -> list[TieModel]:
+    """Return the unfitted tie models that a name or an instance stands for.
 
     Parameters
     ----------
-    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel
+    tie_model : str or TieModel
+        "auto" stands for all models that need no more than scores.
+    of_differences : bool, default=False
+        Whether only models of the score difference can be used.
 
     Returns
     -------
-    model : TieModel
-        A clone; what the user passed is never changed.
+    candidates : list of TieModel
+        Simpler ones first; clones, what the user passed is never changed.
 
     Raises
     ------
     ValueError
         If the name is unknown.
     TypeError
-        If it is neither a name nor a tie model.
+        If it is neither a name nor a tie model, or not one of the score difference
+        where only these can be used.
     """
+    named = {
+        name: model
+        for name, model in _NAMED.items()
+        if not of_differences or isinstance(model, DifferenceModel)
+    }
     if isinstance(tie_model, str):
-        if tie_model not in _NAMED:
-            listed = ", ".join(repr(name) for name in _NAMED)
+        if tie_model == "auto":
+            return [clone(model) for model in named.values()]
+        if tie_model not in named:
+            listed = ", ".join(repr(name) for name in ["auto", *named])
             raise ValueError(
                 f"tie_model must be one of {listed} or a tie model instance, "
                 f"got {tie_model!r}."
             )
-        tie_model = _NAMED[tie_model]
+        tie_model = named[tie_model]
     if not isinstance(tie_model, TieModel):
         raise TypeError(
             "tie_model must be a name or an instance of "
             f"skrank_abstain.tie_models.TieModel, got {tie_model!r}."
         )
-    model: TieModel = clone(tie_model)
-    return model
+    if of_differences and not isinstance(tie_model, DifferenceModel):
+        raise TypeError(
+            "tie_model must be a model of the score difference (a DifferenceModel),"
+            f" got {tie_model!r}."
+        )
+    return [clone(tie_model)]

@@ -3,9 +3,11 @@ from sklearn.base import clone
 
 from skrank_abstain.tie_models import (
     BradleyTerry,
+    DifferenceModel,
+    IsotonicDifference,
     ThurstoneMosteller,
     TieModel,
-    check_tie_model,
+    tie_model_candidates,
 )
 
 
@@ -15,18 +17,29 @@ from skrank_abstain.tie_models import (
         ("bradley_terry", BradleyTerry, {"ties": "rao_kupper", "calibration": "ml"}),
         ("davidson", BradleyTerry, {"ties": "davidson", "calibration": "ml"}),
         ("thurstone_mosteller", ThurstoneMosteller, {"calibration": "ml"}),
+        ("isotonic_difference", IsotonicDifference, {}),
     ],
 )
 def test_names(name, kind, params):
-    model = check_tie_model(name)
+    [model] = tie_model_candidates(name)
     assert type(model) is kind
     assert model.get_params() == params
-    assert check_tie_model(name) is not model
+    assert tie_model_candidates(name)[0] is not model
+
+
+def test_auto_stands_for_all_simpler_ones_first():
+    candidates = tie_model_candidates("auto")
+    assert isinstance(candidates[0], BradleyTerry)
+    only = tie_model_candidates("auto", of_differences=True)
+    assert all(isinstance(model, DifferenceModel) for model in only)
+    assert [type(m) for m in only] == [
+        type(m) for m in candidates if isinstance(m, DifferenceModel)
+    ]
 
 
 def test_an_instance_is_cloned():
     mine = ThurstoneMosteller(calibration="counts").fit([2.0, 1.0, 0.0], [1, 1, 0])
-    model = check_tie_model(mine)
+    [model] = tie_model_candidates(mine)
     assert model is not mine
     assert model.get_params() == mine.get_params()
     assert not hasattr(model, "scale_")
@@ -34,15 +47,15 @@ def test_an_instance_is_cloned():
 
 
 def test_unknown_name_lists_the_known_ones():
-    message = "one of 'bradley_terry', 'davidson', 'thurstone_mosteller' or .* 'elo'"
+    message = "one of 'auto', 'bradley_terry', 'davidson', .* 'elo'"
     with pytest.raises(ValueError, match=message):
-        check_tie_model("elo")
+        tie_model_candidates("elo")
 
 
 @pytest.mark.parametrize("value", [None, 3, BradleyTerry, object()])
 def test_what_is_no_tie_model_is_refused(value):
     with pytest.raises(TypeError, match="tie_model must be a name or an instance"):
-        check_tie_model(value)
+        tie_model_candidates(value)
 
 
 @pytest.mark.parametrize("model", [BradleyTerry(), ThurstoneMosteller()])

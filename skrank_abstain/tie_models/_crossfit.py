@@ -1,0 +1,72 @@
+"""Fits on some queries that are judged on others, and a choice made by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skrank_abstain.tie_models._base import TieModel
+from skrank_abstain.tie_models._data import LabelledData
+
+
+def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]:
+    """Fit on all parts of the data but one, for each part.
+
+    Parameters
+    ----------
+    model : TieModel
+        Not changed.
+    data : LabelledScores or LabelledPairs
+
+    Returns
+    -------
+    parts : list of (TieModel, ScoredItems or DistanceArray)
+        For each part a model that has not seen it, and its pairs. Together they hold
+        every pair. Empty if there are not two queries with pairs.
+
+    Notes
+    -----
+    Five parts of whole queries, about equally large, the same every time.
+    """
+    parts = []
+    for rest, held_out in data.folds():
+        fold_model: TieModel = clone(model)
+        rest.fit(fold_model)
+        parts.append((fold_model, held_out.seen_by(fold_model)))
+    return parts
+
+
+def choose_tie_model(
+    candidates: Sequence[TieModel], data: LabelledData
+) -> tuple[TieModel, list[tuple[TieModel, Any]]]:
+    """Return the candidate of lowest cross-fitted log loss.
+
+    Parameters
+    ----------
+    candidates : sequence of TieModel
+        Unfitted, simpler ones first: these win ties.
+    data : LabelledScores or LabelledPairs
+
+    Returns
+    -------
+    model : TieModel
+        The chosen candidate, unfitted. The first, where there are not two queries
+        with pairs.
+    parts : list of (TieModel, ScoredItems or DistanceArray)
+        Its ``cross_fit``.
+    """
+    fitted = [cross_fit(model, data) for model in candidates]
+    if not fitted[0]:
+        return candidates[0], []
+    best = int(np.argmin([cross_fitted_loss(parts) for parts in fitted]))
+    return candidates[best], fitted[best]
+
+
+def cross_fitted_loss(parts: list[tuple[TieModel, Any]]) -> float:
+    """Return the log loss of all pairs, each judged by a fit without its query."""
+    pairs = np.array([items.n_pairs for _, items in parts])
+    losses = np.array([model.log_loss(items) for model, items in parts])
+    return float(np.average(losses, weights=pairs))

@@ -1,0 +1,120 @@
+"""Labelled data that tie models are fitted and judged on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.model_selection import GroupKFold
+from sklearn.utils import _safe_indexing
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import DistanceArray, Queries, ScoredItems, group_queries
+from skrank_abstain.tie_models._base import DifferenceModel, TieModel
+
+#: Parts that queries are divided into.
+N_FOLDS = 5
+
+
+class LabelledData(Protocol):
+    """Pairs whose outcomes are known."""
+
+    def folds(self) -> list[tuple[Any, Any]]:
+        """Return (rest, part) for each part of the data; empty if there are no two."""
+
+    def fit(self, model: Any) -> Any:
+        """Fit a model in place and return the pairs as it sees them."""
+
+    def seen_by(self, model: Any) -> Any:
+        """Return the pairs as a fitted model sees them."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScores:
+    """Scored items of labelled queries.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+    y : ndarray of shape (n_items,), float64
+        Relevance, higher is better.
+    queries : Queries
+    X : array or frame of shape (n_items, n_features), default=None
+        The features that were scored.
+    """
+
+    scores: FloatArray
+    y: FloatArray
+    queries: Queries
+    X: Any = None
+
+    def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
+        """Divide the queries with pairs into parts of about as many items."""
+        rows = np.flatnonzero(self.queries.sizes[self.queries.codes] > 1)
+        split = _group_folds(self.queries.codes[rows])
+        return [(self._take(rows[a]), self._take(rows[b])) for a, b in split]
+
+    def fit(self, model: TieModel) -> ScoredItems:
+        """Fit a model; the values are from fits that have not seen the query."""
+        values = model.fit_values(self.scores, self.y, self.queries, self.X)
+        items = ScoredItems.build(values, self.queries, self.y)
+        model.fit_items(items)
+        return items
+
+    def seen_by(self, model: TieModel) -> ScoredItems:
+        """Return the items sorted by their values."""
+        values = model.item_values(self.scores, self.queries, self.X)
+        return ScoredItems.build(values, self.queries, self.y)
+
+    def _take(self, rows: IntArray) -> LabelledScores:
+        return LabelledScores(
+            self.scores[rows],
+            self.y[rows],
+            group_queries(self.queries.codes[rows], rows.size),
+            None if self.X is None else _safe_indexing(self.X, rows),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPairs:
+    """Pairs that were given one by one.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_pairs,), float64
+        Scores.
+    label : ndarray of shape (n_pairs,), int64
+    groups : ndarray of shape (n_pairs,), int64
+        Pairs of one group are never divided.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    label: IntArray
+    groups: IntArray
+
+    def folds(self) -> list[tuple[LabelledPairs, LabelledPairs]]:
+        """Divide the groups into parts of about as many pairs."""
+        return [(self._take(a), self._take(b)) for a, b in _group_folds(self.groups)]
+
+    def fit(self, model: DifferenceModel) -> DistanceArray:
+        """Fit a model."""
+        model.fit_pairs(self.left, self.right, self.label)
+        return self.seen_by(model)
+
+    def seen_by(self, model: DifferenceModel) -> DistanceArray:
+        """Return the distances with their outcomes."""
+        return DistanceArray.of_pairs(self.left, self.right, self.label)
+
+    def _take(self, rows: IntArray) -> LabelledPairs:
+        return LabelledPairs(
+            self.left[rows], self.right[rows], self.label[rows], self.groups[rows]
+        )
+
+
+def _group_folds(groups: IntArray) -> list[tuple[IntArray, IntArray]]:
+    n_folds = min(N_FOLDS, np.unique(groups).size)
+    if n_folds < 2:
+        return []
+    return list(GroupKFold(n_folds).split(groups, groups=groups))
