@@ -1,0 +1,93 @@
+"""The tie model without a formula."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.tie_models import BradleyTerry, IsotonicDifference
+from skrank_abstain.tie_models._isotonic import fit_monotone
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.integers(1, 40), st.booleans())
+def test_curves_are_monotone_and_inside_the_unit_interval(seed, n, increasing):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 10, n) / 4.0
+    curve = fit_monotone(
+        x, rng.integers(0, 2, n).astype(float), np.ones(n), increasing=increasing
+    )
+    steps = np.diff(curve(np.linspace(-1, 4, 200)))
+    assert (steps >= 0).all() if increasing else (steps <= 0).all()
+    assert (curve.y > 0).all()
+    assert (curve.y < 1).all()
+    assert (np.diff(curve.x) > 0).all()
+
+
+def test_blocks_stand_at_their_mean():
+    # 0 0 | 1 at x = 0, 1, 4; one observation of each kind is added at 0 and at 4.
+    curve = fit_monotone(
+        np.array([0.0, 1.0, 4.0]),
+        np.array([0.0, 0.0, 1.0]),
+        np.ones(3),
+        increasing=True,
+    )
+    # At 0: 0 of 1 and 1 of 2, share 1/3; at 1: 0 of 1, pooled 1/4; at 4: 2 of 3.
+    np.testing.assert_allclose(curve.y, [1 / 4, 2 / 3])
+    np.testing.assert_allclose(curve.x, [1 / 4, 4.0])
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 4))
+def test_ties_fall_and_orders_rise_with_distance(seed, n, n_grades):
+    rng = np.random.default_rng(seed)
+    model = IsotonicDifference()
+    model.fit(rng.integers(0, 8, n) / 4.0, rng.integers(0, n_grades, n))
+    lower, tie, higher = model.proba_at_distance(np.linspace(0, 3, 100)).T
+    assert (np.diff(tie) <= 0).all()
+    assert (np.diff(higher) >= 0).all()
+    assert (higher >= lower).all()
+    np.testing.assert_allclose(lower + tie + higher, 1)
+    if n_grades == 1:
+        assert (tie > 0.5).all()
+
+
+def test_recovers_any_monotone_truth():
+    data = make_ranking(n_queries=400, n_items=20, random_state=0)
+    scores = data.utility if hasattr(data, "utility") else data.data.sum(axis=1)
+    isotonic = IsotonicDifference().fit(scores, data.target, data.qid)
+    parametric = BradleyTerry().fit(scores, data.target, data.qid)
+    # The simulated pairs are no Bradley-Terry pairs; both must be near what was seen.
+    distance = np.array([0.1, 0.5, 1.0, 2.0])
+    np.testing.assert_allclose(
+        isotonic.proba_at_distance(distance),
+        parametric.proba_at_distance(distance),
+        atol=0.06,
+    )
+
+
+def test_without_ties_there_is_no_tie():
+    model = IsotonicDifference().fit([3.0, 2.0, 1.0, 0.0], [3, 2, 0, 1])
+    assert (model.proba_at_distance(np.array([0.0, 1.0, 5.0]))[:, 1] == 0).all()
+
+
+def test_equal_scores_carry_no_order():
+    model = IsotonicDifference().fit([1.0, 1.0, 1.0], [0, 1, 1])
+    lower, tie, higher = model.proba([1.0], [1.0])[0]
+    assert lower == higher
+    # 1 of 3 is tied; two of each kind are added at the only distance there is.
+    assert tie == pytest.approx((1 + 2) / (3 + 4))
+
+
+def test_labelled_pairs_give_the_same_as_labelled_queries():
+    scores, y = np.array([0.0, 0.3, 1.1, 2.0]), np.array([0, 1, 0, 2])
+    left, right = np.triu_indices(4, 1)
+    pairs = IsotonicDifference().fit_pairs(
+        scores[left], scores[right], np.sign(y[left] - y[right])
+    )
+    items = IsotonicDifference().fit(scores, y)
+    distance = np.linspace(0, 3, 20)
+    np.testing.assert_allclose(
+        pairs.proba_at_distance(distance), items.proba_at_distance(distance), rtol=1e-9
+    )
