@@ -143,13 +143,15 @@ def _weigh_by_cell(
             c, d = start[low], start[low + 1]
             place = group[low, high]
             if place >= 0 and c < d:
-                _merge(grade[c:d], weight[c:d], grade[a:b], weight[a:b], totals[place])
+                _merge_grades(
+                    grade[c:d], weight[c:d], grade[a:b], weight[a:b], totals[place]
+                )
         if group[high, high] >= 0:
             _pair_up(grade[a:b], weight[a:b], totals[group[high, high]])
 
 
 @jit
-def _merge(
+def _merge_grades(
     grade: IntArray,
     weight: FloatArray,
     higher_grade: IntArray,

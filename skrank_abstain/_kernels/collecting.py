@@ -19,7 +19,7 @@ def differences_between(
     high: float,
     *,
     n_threads: int | None = None,
-) -> FloatArray:
+) -> tuple[int, FloatArray]:
     """Return the differences of all pairs with low < |d| <= high.
 
     Parameters
@@ -33,22 +33,57 @@ def differences_between(
 
     Returns
     -------
+    n_within : int
+        Number of pairs with ``|d| <= low``.
     differences : ndarray of shape (n_pairs,), float64
-        By the higher-scored item of the pair, in the order of ``scores``.
+        By the higher-scored item of the pair, in the order of ``scores``, for each
+        item in ascending order.
 
     Notes
     -----
-    O(n) plus the number of these pairs.
+    One pointer walks along each query: O(n) plus the number of these pairs.
     """
-    first, count = _partners(scores, offsets, low, high, n_threads)
-    upto = np.cumsum(count)
-    out = np.empty(int(upto[-1]) if upto.size else 0, dtype=np.float64)
-    map_ranges(
-        lambda p0, p1: _collect_range(scores, first, count, upto, p0, p1, out),
-        count + 2,
+    parts = map_ranges(
+        lambda q0, q1: _collect_range(scores, offsets, q0, q1, low, high),
+        np.diff(offsets) * 8.0 + 5.0,
         n_threads,
     )
-    return out
+    n_within = sum(part[0] for part in parts)
+    return n_within, np.concatenate([np.empty(0), *(part[1] for part in parts)])
+
+
+def pairs_of_sample(offsets: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return the items of pairs spread over all pairs of all queries.
+
+    Parameters
+    ----------
+    offsets : ndarray of shape (n_queries + 1,), int64
+    size : int
+
+    Returns
+    -------
+    later, earlier : ndarray of shape (min(size, n_pairs),), int64
+        Positions of the items, the same at each call: all pairs if they are no more
+        than ``size``, else a random one of each of ``size`` equal shares of the pairs
+        in the order of the later item.
+    """
+    sizes = np.diff(offsets)
+    upto = np.cumsum(sizes * (sizes - 1) // 2)
+    n_pairs = int(upto[-1]) if upto.size else 0
+    if n_pairs <= size:
+        number = np.arange(n_pairs)
+    else:
+        draws = np.random.default_rng(0).random(size)
+        number = ((np.arange(size) + draws) * (n_pairs / size)).astype(np.int64)
+        number = np.minimum(number, n_pairs - 1)
+    query = np.searchsorted(upto, number, side="right")
+    within = number - (upto[query] - (sizes * (sizes - 1) // 2)[query])
+    # The item k comes after k (k - 1) / 2 pairs of earlier items; roots are rounded.
+    item = ((1 + np.sqrt(1.0 + 8.0 * within)) / 2).astype(np.int64)
+    item -= item * (item - 1) // 2 > within
+    item += item * (item + 1) // 2 <= within
+    first = offsets[:-1][query]
+    return first + item, first + within - item * (item - 1) // 2
 
 
 def sample_between(
@@ -116,15 +151,43 @@ def _partners_range(
 @jit
 def _collect_range(
     scores: FloatArray,
-    first: IntArray,
-    count: IntArray,
-    upto: IntArray,
-    p0: int,
-    p1: int,
-    out: FloatArray,
-) -> None:
-    """Fill ``out`` (n_pairs,) with the differences of the items ``p0`` to ``p1``."""
-    for i in range(p0, p1):
-        start = upto[i] - count[i]
-        for k in range(count[i]):
-            out[start + k] = scores[i] - scores[first[i] + k]
+    offsets: IntArray,
+    q0: int,
+    q1: int,
+    low: float,
+    high: float,
+) -> tuple[int, FloatArray]:
+    """Return the number within ``low`` and the differences between, of the queries."""
+    out = np.empty(1024)
+    n = n_within = 0
+    beyond = np.empty(8, dtype=np.int64)
+    for q in range(q0, q1):
+        lo, hi = offsets[q], offsets[q + 1]
+        far = lo  # items before this one are further than ``low`` from item i
+        for start in range(lo, hi, 8):
+            eight = scores[start : min(start + 8, hi)]
+            last = eight[eight.shape[0] - 1]
+            near = far
+            while near < hi and last - scores[near] > low:
+                near += 1
+            beyond[:] = 0
+            for j in range(far, near):
+                score = scores[j]
+                for k in range(eight.shape[0]):
+                    beyond[k] += np.int64(eight[k] - score > low)
+            for k in range(eight.shape[0]):
+                # Of the items before this one those further than ``low``.
+                first = min(far + beyond[k], start + k)
+                n_within += start + k - first
+                for j in range(first - 1, lo - 1, -1):
+                    difference = eight[k] - scores[j]
+                    if difference > high:
+                        break
+                    if n == out.shape[0]:
+                        larger = np.empty(2 * n)
+                        larger[:n] = out
+                        out = larger
+                    out[n] = difference
+                    n += 1
+            far = min(near, start + eight.shape[0] - 1)
+    return n_within, out[:n].copy()

@@ -54,18 +54,14 @@ def count_within(
     -----
     Two pointers walk along each query: O(n) per cut.
     """
-    cuts = as_cuts(cuts)
+    distinct, where = np.unique(as_cuts(cuts), return_inverse=True)
     parts = map_ranges(
-        lambda q0, q1: _within_range(scores, offsets, q0, q1, cuts),
-        _cost(offsets, cuts),
+        lambda q0, q1: _within_range(scores, offsets, q0, q1, distinct),
+        np.diff(offsets) * (4.0 * distinct.size) + 5.0,
         n_threads,
     )
-    return sum(parts, np.zeros(cuts.size, dtype=np.int64))
-
-
-def _cost(offsets: IntArray, cuts: FloatArray) -> FloatArray:
-    cost: FloatArray = np.diff(offsets) * (8.0 * cuts.size) + 5.0
-    return cost
+    counts: IntArray = sum(parts, np.zeros(distinct.size, dtype=np.int64))
+    return counts[where.reshape(-1)]
 
 
 @jit
@@ -82,11 +78,29 @@ def _within_range(
         lo, hi = offsets[q], offsets[q + 1]
         for c in range(cuts.shape[0]):
             cut = cuts[c]
+            if cut < 0.0:
+                continue
             far = lo  # items before this one are further than the cut from item i
             count = 0
-            for i in range(lo, hi):
-                while far < i and scores[i] - scores[far] > cut:
+            i = lo
+            # Eight items at a time: where their pointers lie between those of the
+            # first and of the last is counted by comparing, without branches.
+            while i + 8 <= hi:
+                eight = scores[i : i + 8]
+                near = far
+                while eight[7] - scores[near] > cut:
+                    near += 1
+                beyond = np.int64(0)
+                for j in range(far, near):
+                    score = scores[j]
+                    for k in range(8):
+                        beyond += np.int64(eight[k] - score > cut)
+                count += 8 * (i - far) + 28 - beyond
+                far = near
+                i += 8
+            for k in range(i, hi):
+                while scores[k] - scores[far] > cut:
                     far += 1
-                count += i - far
+                count += k - far
             out[c] += count
     return out

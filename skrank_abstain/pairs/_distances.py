@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._queries import Queries
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 _FEW_PAIRS = 1 << 22
 #: Distances that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
-#: Integer relevance of up to this range is ranked by counting.
-_SMALL_RANGE = 1024
+#: Pairs that stand for all where exactness does not matter.
+_SKETCH = 1 << 17
 
 
 class PairDistances(Protocol):
@@ -40,11 +40,11 @@ class PairDistances(Protocol):
     def count_within(self, cuts: ArrayLike) -> IntArray:
         """Count the pairs with distance at most each cut."""
 
-    def sketch(self) -> tuple[FloatArray, FloatArray]:
-        """Return weighted distances that roughly stand for all pairs."""
+    def sketch(self) -> FloatArray:
+        """Return distances of some pairs that roughly stand for all."""
 
-    def collect(self, low: float, high: float) -> FloatArray:
-        """Return the distances in (low, high]."""
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """Return how many distances are at most ``low``, and those in (low, high]."""
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` distances drawn from (low, high], the same each time."""
@@ -106,20 +106,19 @@ class DistanceArray:
         counts: IntArray = np.searchsorted(self.distances, cuts, side="right")
         return counts
 
-    def sketch(self) -> tuple[FloatArray, FloatArray]:
-        """Return evenly spaced order statistics, equally weighted."""
+    def sketch(self) -> FloatArray:
+        """Return evenly spaced order statistics."""
         step = max(1, self.n_pairs >> 16)
-        kept = self.distances[step // 2 :: step]
-        return kept, np.ones(kept.size)
+        return self.distances[step // 2 :: step]
 
-    def collect(self, low: float, high: float) -> FloatArray:
-        """Return the distances in (low, high]."""
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """Return how many distances are at most ``low``, and those in (low, high]."""
         start, stop = self.count_within([low, high])
-        return self.distances[start:stop]
+        return int(start), self.distances[start:stop]
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` distances drawn from (low, high], the same each time."""
-        return np.random.default_rng(0).choice(self.collect(low, high), size)
+        return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
 
 
 class OutcomeSummary(NamedTuple):
@@ -151,8 +150,6 @@ class ScoredItems:
         Row of each item in X.
     offsets : ndarray of shape (n_queries + 1,), int64
         Where the queries begin.
-    relevance : ndarray of shape (n_items,), float64, or None
-        Aligned with ``scores``.
     grades : ndarray of shape (n_items,), int64, or None
         Dense ranks of relevance, aligned with ``scores``.
     """
@@ -160,7 +157,6 @@ class ScoredItems:
     scores: FloatArray
     rows: IntArray
     offsets: IntArray
-    relevance: FloatArray | None = None
     grades: IntArray | None = None
 
     @classmethod
@@ -168,13 +164,17 @@ class ScoredItems:
         cls, scores: FloatArray, queries: Queries, y: FloatArray | None = None
     ) -> Self:
         """Sort items within their queries, O(n log n)."""
-        from skrank_abstain._kernels.sorting import sort_within_queries
+        from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
 
         ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
         if y is None:
             return cls(ascending, rows, queries.offsets)
-        relevance = y[rows]
-        return cls(ascending, rows, queries.offsets, relevance, _dense_ranks(relevance))
+        grades = rank_integers(y, rows)
+        if grades is None:
+            grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
+        return cls(
+            ascending, rows, queries.offsets, grades.astype(np.int64, copy=False)
+        )
 
     @property
     def n_queries(self) -> int:
@@ -271,12 +271,72 @@ class ScoredItems:
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         return OutcomeSummary(np.abs(difference), outcome, np.ones(n_pairs))
 
-    def sketch(self) -> tuple[FloatArray, FloatArray]:
-        """Return the distances of ``outcomes`` and how many pairs have each."""
-        return self.outcomes.distance, self.outcomes.weight
+    @cached_property
+    def some_outcomes(self) -> OutcomeSummary:
+        """Pairs spread over all pairs, the same each time, of equal weight.
 
-    def collect(self, low: float, high: float) -> FloatArray:
-        """Return the distances in (low, high]."""
+        O(n_queries) plus their number, 131,072; all pairs where they are no more.
+        """
+        from skrank_abstain._kernels.collecting import pairs_of_sample
+
+        high, low = pairs_of_sample(self.offsets, _SKETCH)
+        with np.errstate(over="ignore"):
+            distance = self.scores[high] - self.scores[low]
+        outcome = np.sign(self.known_grades[high] - self.known_grades[low])
+        # Equal scores carry no order.
+        outcome[distance == 0] = abs(outcome[distance == 0])
+        weight = np.full(distance.size, self.n_pairs / max(distance.size, 1))
+        return OutcomeSummary(distance, outcome, weight)
+
+    def outcomes_on_grid(self, step: float) -> OutcomeSummary:
+        """Summarise all pairs for sums of functions of the difference.
+
+        Parameters
+        ----------
+        step : float
+            Positive. The functions must be smooth on a scale of several steps: those
+            of an untied pair also across zero, from agreement into disagreement.
+
+        Returns
+        -------
+        summary : OutcomeSummary
+            The weights add up to the numbers of pairs by outcome of order (tied or
+            not), but some are negative. ``outcomes`` has counts.
+
+        Notes
+        -----
+        O(n) for queries whose pairs are many for the steps that their scores span;
+        the pairs of others are enumerated.
+        """
+        from skrank_abstain._kernels.histogram import outcome_histogram
+        from skrank_abstain._kernels.lags import cheaper_on_grid, lag_points
+
+        grades = self.known_grades
+        cheap = cheaper_on_grid(
+            self.scores, self.offsets, int(grades.max(initial=0)) + 1, step
+        )
+        if not cheap.any():
+            return self.outcomes
+        if cheap.all():
+            return OutcomeSummary(*lag_points(self.scores, grades, self.offsets, step))
+        sizes = np.diff(self.offsets)
+
+        def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
+            items = np.repeat(chosen, sizes)
+            offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
+            return self.scores[items], grades[items], offsets
+
+        pieces = lag_points(*of(cheap), step), outcome_histogram(*of(~cheap))
+        return OutcomeSummary(
+            *(np.concatenate(both) for both in zip(*pieces, strict=True))
+        )
+
+    def sketch(self) -> FloatArray:
+        """Return the distances of pairs spread over all pairs."""
+        return self.some_outcomes.distance
+
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """Return how many distances are at most ``low``, and those in (low, high]."""
         from skrank_abstain._kernels.collecting import differences_between
 
         return differences_between(self.scores, self.offsets, low, high)
@@ -427,15 +487,3 @@ class ScoredItems:
         if self.grades is None:
             raise ValueError("outcomes need relevance: build these items with y.")
         return self.grades
-
-
-def _dense_ranks(y: FloatArray) -> IntArray:
-    """Rank values from 0 without gaps; small integers without sorting."""
-    low, high = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
-    if high - low <= _SMALL_RANGE:
-        shifted = (y - low).astype(np.int64)
-        if np.array_equal(shifted, y - low):
-            present = np.bincount(shifted) > 0
-            ranks: IntArray = (np.cumsum(present) - 1)[shifted]
-            return ranks
-    return np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)

@@ -10,19 +10,23 @@ takes, never the result.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import PairDistances
+from skrank_abstain.pairs import DistanceArray, PairDistances
 from skrank_abstain.selection._regions import RiskCurve
 
-#: Pairs that are collected and merged once the bracket is narrow enough.
-COLLECT = 1 << 20
+#: Pairs that are collected once the bracket is narrow enough, and so few of these
+#: that they are merged.
+COLLECT = 1 << 21
+_MERGE = 1 << 14
 _SAMPLE = 1 << 16
+#: A sample of fewer pairs between the two sets is drawn anew.
+_FEWEST = 256
 #: Half the width of a new bracket, in standard errors of a sample.
-_SPREAD = 3.0
+_SPREAD = 2.0
 
 
 @dataclass(frozen=True)
@@ -80,23 +84,70 @@ def cuts_at_rank(curve: RiskCurve, distances: PairDistances, rank: int) -> Cuts:
 
     Notes
     -----
-    A few counting passes, O(n log n) in the number of items, and at most some 30 MB.
+    Where there are many pairs, some that are spread over all of them say between
+    which distances to collect; collecting counts the pairs on both sides, so that one
+    pass is usually enough: O(n) in the number of items, and at most some 60 MB.
     """
     low = _Set(-1.0, np.inf, 0)
     top = _below(curve.crossing) if curve.crossing > 0 else -1.0
     high = _Set(top, _below(curve.crossing), distances.n_pairs)
-    guide, exact = distances.sketch(), False
-    while high.count - low.count > COLLECT:
-        pivots = _pivots(curve, guide, low, high, rank, exact)
+    return _search(curve, distances, low, high, rank, COLLECT)
+
+
+def _search(
+    curve: RiskCurve,
+    distances: PairDistances,
+    low: _Set,
+    high: _Set,
+    rank: int,
+    few: int,
+) -> Cuts:
+    """Narrow two sets until the pairs between are ``few``, and search those.
+
+    Pairs that have been collected are searched in the same way: counting them costs
+    next to nothing.
+    """
+    guide, fresh = distances.sketch(), False
+    while high.count - low.count > few:
+        pivots = _pivots(curve, guide, low, high, rank)
+        if few > _MERGE:
+            ends = [_ends_at(curve, low, high, pivots[k][0], k == 1) for k in (0, 1)]
+            surer, other = (_Set(inner, outer, 0) for inner, outer in ends)
+            share = float(np.mean(_between(guide, surer, other)))
+            if share * (high.count - low.count) <= few:
+                collected = _collect(curve, distances, surer, other, rank)
+                if collected is not None:
+                    return collected
         before = low, high
         low, high, found = _narrow(curve, distances, low, high, pivots, rank)
         if found is not None:
             return found
-        if exact and before == (low, high):
+        stuck = before == (low, high)
+        if stuck and fresh:
             break
-        if high.count - low.count > COLLECT:
-            guide, exact = _sample(distances, low, high), True
+        guide = guide[_between(guide, low, high)]
+        fresh = stuck or guide.size < _FEWEST
+        if fresh and high.count - low.count > few:
+            guide = _sample(distances, low, high)
+    if few > _MERGE and high.count - low.count > _MERGE:
+        found = _collect(curve, distances, low, high, rank)
+        if found is not None:
+            return found
     return _merge(curve, distances, low, high, rank)
+
+
+def _collect(
+    curve: RiskCurve, distances: PairDistances, low: _Set, high: _Set, rank: int
+) -> Cuts | None:
+    """Search the pairs between two sets, unless the rank is not among these."""
+    n_inner, ties = distances.collect(low.inner, high.inner)
+    n_outer, orders = distances.collect(high.outer, low.outer)
+    n_low = n_inner + distances.n_pairs - n_outer - orders.size
+    if not n_low < rank <= n_low + ties.size + orders.size:
+        return None
+    every = DistanceArray.of(np.concatenate([ties, orders]))
+    low, high = replace(low, count=0), replace(high, count=every.n_pairs)
+    return _search(curve, every, low, high, rank - n_low, _MERGE)
 
 
 def _below(value: float) -> float:
@@ -129,12 +180,9 @@ def _merge(
     curve: RiskCurve, distances: PairDistances, low: _Set, high: _Set, rank: int
 ) -> Cuts:
     """Collect the pairs between two sets and find the one of the wanted rank."""
-    inside = np.concatenate(
-        [
-            distances.collect(low.inner, high.inner),
-            distances.collect(high.outer, low.outer),
-        ]
-    )
+    _, inner = distances.collect(low.inner, high.inner)
+    _, outer = distances.collect(high.outer, low.outer)
+    inside = np.concatenate([inner, outer])
     both, risk, tie, order = _surest_first(curve, inside)
     n_accepted = rank - low.count
     last = order[n_accepted - 1]
@@ -151,9 +199,14 @@ def _merge(
     )
 
 
-def _sample(
-    distances: PairDistances, low: _Set, high: _Set
-) -> tuple[FloatArray, FloatArray]:
+def _between(distance: FloatArray, low: _Set, high: _Set) -> BoolArray:
+    """Tell which distances lie between two sets."""
+    inner = (distance > low.inner) & (distance <= high.inner)
+    between: BoolArray = inner | ((distance > high.outer) & (distance <= low.outer))
+    return between
+
+
+def _sample(distances: PairDistances, low: _Set, high: _Set) -> FloatArray:
     """Draw pairs between two sets, each side as many as it has pairs."""
     n_inner = int(np.diff(distances.count_within([low.inner, high.inner]))[0])
     share = n_inner / (high.count - low.count)
@@ -166,35 +219,39 @@ def _sample(
         )
         if window[2] > 0
     ]
-    sample = np.concatenate(drawn)
-    return sample, np.ones(sample.size)
+    return np.concatenate(drawn)
 
 
 def _pivots(
-    curve: RiskCurve,
-    guide: tuple[FloatArray, FloatArray],
-    low: _Set,
-    high: _Set,
-    rank: int,
-    exact: bool,
-) -> FloatArray:
-    """Return distances that probably lie on both sides of the wanted rank."""
-    distance, weight = guide
-    both, _, _, order = _surest_first(curve, distance)
-    # The weights follow the distances into both sides.
-    by_distance = np.argsort(distance, kind="stable")
-    n_ties = int(np.sum(distance < curve.crossing))
-    moved = np.concatenate([by_distance[n_ties:][::-1], by_distance[:n_ties]])
-    total = np.cumsum(weight[moved][order])
+    curve: RiskCurve, guide: FloatArray, low: _Set, high: _Set, rank: int
+) -> list[tuple[float, bool]]:
+    """Return distances that probably lie on both sides of the wanted rank.
+
+    And whether each stands in the sample more than once: many pairs may share it.
+    """
+    both, _, _, order = _surest_first(curve, guide)
     place = (rank - low.count) / (high.count - low.count)
-    # A sample has errors of its size, a sketch those of its points.
-    slack = 2 + (_SPREAD * np.sqrt(total[-1] * place * (1 - place)) if exact else 0)
-    at = np.searchsorted(total, place * total[-1])
-    if exact:
-        ends = np.searchsorted(total, [total[-1] * place - slack, total[at] + slack])
+    slack = 2 + _SPREAD * np.sqrt(both.size * place * (1 - place))
+    ends = np.array([place * both.size - slack, place * both.size + slack])
+    pivots = both[order[np.clip(ends, 0, both.size - 1).astype(np.int64)]]
+    return [(pivot, int((guide == pivot).sum()) > 1) for pivot in pivots.tolist()]
+
+
+def _ends_at(
+    curve: RiskCurve, low: _Set, high: _Set, pivot: float, including: bool
+) -> tuple[float, float]:
+    """Return the ends of the pairs surer than a pivot, or also as sure as it."""
+    risk = float(curve(np.array([pivot]))[0])
+    if pivot < curve.crossing:
+        inner = pivot if including else _below(pivot)
+        outer = _below(curve.outer_cut(risk))
     else:
-        ends = np.array([at - slack, at + slack])
-    return both[order[np.clip(ends, 0, order.size - 1).astype(np.int64)]]
+        inner = curve.inner_cut(risk)
+        outer = _below(pivot) if including else pivot
+    return (
+        min(max(inner, low.inner), high.inner),
+        min(max(outer, high.outer), low.outer),
+    )
 
 
 def _narrow(
@@ -202,37 +259,27 @@ def _narrow(
     distances: PairDistances,
     low: _Set,
     high: _Set,
-    pivots: FloatArray,
+    pivots: list[tuple[float, bool]],
     rank: int,
 ) -> tuple[_Set, _Set, Cuts | None]:
-    """Count the pairs surer than each pivot, without and with those as sure as it.
+    """Count the pairs surer than each pivot, with those as sure as it.
 
-    Both, so that a distance that very many pairs share is found and not bracketed.
+    Where many pairs may share a pivot's distance also without them, so that such a
+    distance is found and not bracketed.
     """
-    bounds = []
-    for pivot in pivots.tolist():
-        risk = float(curve(np.array([pivot]))[0])
-        if pivot < curve.crossing:
-            outer = min(max(_below(curve.outer_cut(risk)), high.outer), low.outer)
-            pair = [(_below(pivot), outer), (pivot, outer)]
-        else:
-            inner = min(max(curve.inner_cut(risk), low.inner), high.inner)
-            pair = [(inner, pivot), (inner, _below(pivot))]
-        bounds += [
-            (
-                min(max(inner, low.inner), high.inner),
-                min(max(outer, high.outer), low.outer),
-            )
-            for inner, outer in pair
-        ]
+    bounds: list[tuple[float, float]] = []
+    shared: list[tuple[int, float]] = []
+    for pivot, often in pivots:
+        if often:
+            shared.append((len(bounds), pivot))
+            bounds.append(_ends_at(curve, low, high, pivot, True))
+        bounds.append(_ends_at(curve, low, high, pivot, not often))
     within = distances.count_within(np.array(bounds, dtype=np.float64).reshape(-1))
     counts = (within[0::2] + distances.n_pairs - within[1::2]).tolist()
-    for k, pivot in enumerate(pivots.tolist()):
-        without, including = counts[2 * k], counts[2 * k + 1]
-        if without < rank <= including:
-            inner, outer = bounds[2 * k + 1]
+    for k, pivot in shared:
+        if counts[k + 1] < rank <= counts[k]:
             tie, risk = pivot < curve.crossing, float(curve(np.array([pivot]))[0])
-            return low, high, _cuts_at(risk, pivot, tie, inner, outer)
+            return low, high, _cuts_at(risk, pivot, tie, *bounds[k])
     for (inner, outer), count in zip(bounds, counts, strict=True):
         if low.count < count < rank:
             low = _Set(inner, outer, count)

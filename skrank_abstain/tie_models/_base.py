@@ -20,7 +20,6 @@ from skrank_abstain.pairs import Queries, ScoredItems, group_queries
 from skrank_abstain.tie_models._likelihood import (
     PairOutcomes,
     outcomes_by_distance,
-    pair_outcomes,
 )
 
 
@@ -205,7 +204,7 @@ class DifferenceModel(TieModel):
         return self
 
     def _fit(self, items: ScoredItems) -> None:
-        self._fit_outcomes(pair_outcomes(items))
+        self._fit_outcomes(PairOutcomes(*items.outcomes))
 
     def _fit_outcomes(self, pairs: PairOutcomes) -> None:
         """Fit on distances and outcomes; for subclasses."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from skrank_abstain._validation import FloatArray
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models._base import DifferenceModel
 from skrank_abstain.tie_models._likelihood import PairOutcomes
 
@@ -118,6 +119,14 @@ class IsotonicDifference(DifferenceModel):
     """
 
     cross_fitted: ClassVar[bool] = True
+
+    def _fit(self, items: ScoredItems) -> None:
+        # Blocks need counts; the summary that serves smooth models has none.
+        distance, counts = items.counts_by_distance()
+        entry, column = np.nonzero(counts)
+        self._fit_outcomes(
+            PairOutcomes(distance[entry], column - 1, counts[entry, column])
+        )
 
     def _fit_outcomes(self, pairs: PairOutcomes) -> None:
         tied = (pairs.outcome == 0).astype(np.float64)

@@ -8,8 +8,13 @@ from abc import abstractmethod
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models._base import DifferenceModel
-from skrank_abstain.tie_models._likelihood import PairOutcomes, fit_maximum_likelihood
+from skrank_abstain.tie_models._likelihood import (
+    PairOutcomes,
+    fit_maximum_likelihood,
+    pair_outcomes,
+)
 from skrank_abstain.tie_models._links import Davidson, Link, RaoKupper, Thurstone
 
 
@@ -17,6 +22,10 @@ class _ParametricModel(DifferenceModel):
     """A link, with its two parameters counted or fitted."""
 
     calibration: str
+
+    def _fit(self, items: ScoredItems) -> None:
+        # Smooth in the difference: a summary that is made for that is faster.
+        self._fit_outcomes(pair_outcomes(items))
 
     def _fit_outcomes(self, pairs: PairOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))

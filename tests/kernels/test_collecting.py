@@ -15,9 +15,10 @@ from skrank_abstain._kernels.collecting import differences_between, sample_betwe
 def test_collects_exactly_the_pairs_between(data, ends):
     low, high = ends
     every = np.concatenate(reference.differences(data.scores, data.offsets))
-    found = differences_between(data.scores, data.offsets, low, high)
+    n_within, found = differences_between(data.scores, data.offsets, low, high)
     expected = every[(every > low) & (every <= high)]
     np.testing.assert_array_equal(np.sort(found), np.sort(expected))
+    assert n_within == (every <= low).sum()
     sample = sample_between(data.scores, data.offsets, low, high, 20)
     assert set(sample.tolist()) <= set(expected.tolist())
     assert sample.size == (20 if expected.size else 0)
@@ -38,5 +39,5 @@ def test_a_sample_is_uniform_and_repeatable():
 
 def test_no_items():
     none = np.empty(0)
-    assert differences_between(none, np.array([0]), 0.0, 1.0).shape == (0,)
+    assert differences_between(none, np.array([0]), 0.0, 1.0)[1].shape == (0,)
     assert sample_between(none, np.array([0]), 0.0, 1.0, 5).shape == (0,)

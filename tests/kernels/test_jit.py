@@ -30,6 +30,7 @@ from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.filling import fill_pairs
 from skrank_abstain._kernels.histogram import outcome_histogram
+from skrank_abstain._kernels.lags import lag_weights
 from skrank_abstain._kernels.outcomes import count_outcomes
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
@@ -48,11 +49,12 @@ results = [
     count_within(scores, offsets, np.array([1.0, np.inf])),
     count_outcomes(scores, grades, offsets, np.array([0.5])),
     count_outcomes(scores, grades, offsets, np.linspace(0, 3, 50)),
-    differences_between(scores, offsets, 0.5, 2.0),
+    *differences_between(scores, offsets, 0.5, 2.0),
     weigh_outcomes_by_query(
         scores, grades, np.ones(raw.size), offsets, np.array([0.5])
     ),
     rank_bounds(scores, offsets, 1.0),
+    *lag_weights(scores[5:], grades[5:], np.array([0, raw.size - 5]), 0.5),
     *outcome_histogram(scores, grades, offsets),
 ]
 print([np.asarray(result).tolist() for result in results])

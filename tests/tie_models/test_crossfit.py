@@ -69,7 +69,7 @@ def test_the_loss_is_that_of_all_held_out_pairs():
         for a, b in zip(items.offsets[:-1], items.offsets[1:], strict=True):
             assert b - a == 2
             low, high = items.scores[a], items.scores[a + 1]
-            outcome = np.sign(items.relevance[a + 1] - items.relevance[a])
+            outcome = np.sign(items.grades[a + 1] - items.grades[a])
             proba = model.proba([high], [low])[0]
             total -= np.log(proba[int(outcome) + 1])
             n_pairs += 1

@@ -1,0 +1,124 @@
+"""Fits on a grid of differences, against fits on all pairs."""
+
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
+from skrank_abstain.tie_models import _likelihood
+from skrank_abstain.tie_models._likelihood import (
+    fit_maximum_likelihood,
+    outcomes_by_distance,
+    pair_outcomes,
+)
+from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
+
+LINKS = [RaoKupper(), Davidson(), Thurstone()]
+
+
+def simulated(n_queries=40, size=100, cuts=(0.2, 1.0, 2.0, 3.0), noise=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    s = rng.normal(size=n_queries * size)
+    y = s + noise * rng.logistic(size=s.size)
+    y = y if cuts is None else np.searchsorted(cuts, y).astype(float)
+    return s, y, np.repeat(np.arange(n_queries), size)
+
+
+def changed(change, **arguments):
+    s, y, qid = simulated(**arguments)
+    return change(s), y, qid
+
+
+CASES = {
+    "normal scores": simulated(),
+    "heavy tails": changed(np.sinh),
+    "outliers": changed(lambda s: np.where(s > 3, 1e4 * s, s)),
+    "rounded scores": changed(lambda s: np.round(s, 1)),
+    "three values": changed(lambda s: np.clip(np.round(s), -1, 1)),
+    "scores of a thousandth": changed(lambda s: 1e-3 * s),
+    "scores of a million": changed(lambda s: 1e6 * (s + 3)),
+    "few items": simulated(1500, 9),
+    "rare grades": simulated(cuts=(3.5, 7.0)),
+    "real-valued grades": simulated(4, 400, cuts=None),
+    "no information": simulated(noise=30.0),
+    "steep": simulated(noise=0.1),
+}
+CASES["few and many items"] = tuple(
+    np.concatenate([a, b])
+    for a, b in zip(
+        simulated(500, 9),
+        [part + 2000 * (k == 2) for k, part in enumerate(simulated(10, 300))],
+        strict=True,
+    )
+)
+
+
+def on_a_grid():
+    return mock.patch.object(_likelihood, "_FEW_PAIRS", 0)
+
+
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: type(link).__name__)
+@pytest.mark.parametrize("name", CASES)
+def test_a_fit_equals_the_fit_to_all_pairs(name, link):
+    s, y, qid = CASES[name]
+    queries = group_queries(qid, s.size)
+    left, right = enumerate_pairs(queries)
+    label = np.sign(y[left] - y[right]).astype(np.int64)
+    expected = fit_maximum_likelihood(
+        link, outcomes_by_distance(s[left] - s[right], label)
+    )
+    with on_a_grid():
+        pairs = pair_outcomes(ScoredItems.build(s, queries, y))
+    assert fit_maximum_likelihood(link, pairs) == pytest.approx(expected, rel=1e-6)
+    assert pairs.total(0) == pytest.approx((label == 0).sum())
+    assert pairs.n_untied == pytest.approx((label != 0).sum())
+
+
+def test_most_cases_use_the_grid():
+    # Otherwise the test above compares enumeration with itself.
+    names = []
+    for name, (s, y, qid) in CASES.items():
+        with on_a_grid():
+            pairs = pair_outcomes(ScoredItems.build(s, group_queries(qid, s.size), y))
+        if (pairs.weight < 0).any():
+            names.append(name)
+    assert set(names) >= {
+        "normal scores",
+        "rounded scores",
+        "scores of a thousandth",
+        "scores of a million",
+        "few and many items",
+        "real-valued grades",
+        "rare grades",
+    }
+
+
+def test_too_coarse_a_grid_is_refined():
+    s, y, qid = simulated()
+    items = ScoredItems.build(s, group_queries(qid, s.size), y)
+    expected = fit_maximum_likelihood(RaoKupper(), pair_outcomes(items))
+    coarse = _likelihood._on_grid(items, 2.0)
+    found = fit_maximum_likelihood(RaoKupper(), coarse)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("factor", [2.0**-40, 3.0, 1e9])
+def test_a_factor_on_the_scores_changes_the_scale_only(factor):
+    s, y, qid = simulated()
+    fits = []
+    for unit in (1.0, factor):
+        items = ScoredItems.build(unit * s, group_queries(qid, s.size), y)
+        with on_a_grid():
+            scale, margin = fit_maximum_likelihood(RaoKupper(), pair_outcomes(items))
+        fits.append((scale * unit, margin))
+    assert fits[0] == pytest.approx(fits[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("change", ["reversed", "ordered", "equal"])
+def test_where_no_scale_can_be_guessed_the_pairs_are_enumerated(change):
+    s, y, qid = simulated(size=20)
+    s = {"reversed": -s, "ordered": y, "equal": np.zeros(s.size)}[change]
+    items = ScoredItems.build(s, group_queries(qid, s.size), y)
+    with on_a_grid():
+        assert pair_outcomes(items).step == 0
