@@ -15,6 +15,7 @@ import threading
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,6 @@ from tqdm import tqdm
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import (
-    Calibration,
     DifferenceRisk,
     decide_queries,
 )
@@ -64,9 +64,8 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     items = ScoredItems.build(data["scores"], data["queries"], data["y"])
     model = BradleyTerry().fit_items(items)
     risk = DifferenceRisk(model, LOSS, items.largest, 1e-14)
-    calibration = Calibration(risk, ((risk, items),))
-    region = calibration.select_coverage(0.8)
-    return items, model, risk, region, calibration.coverage(region)
+    region = risk.select_coverage(items, 0.8)
+    return items, model, risk, region, risk.accepted_mass(region, items) / items.n_pairs
 
 
 def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> float:
@@ -85,19 +84,10 @@ def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> flo
 
 
 def curve_of_risk_and_coverage(items: Any, risk: Any) -> np.ndarray:
-    """Coverage and selective accuracy at 100 thresholds, exactly."""
-    thresholds = np.linspace(0.02, 1, 100) * risk.highest
-    regions = [risk.select_risk(float(t)) for t in thresholds]
-    pieces = [region.pieces() for region in regions]
-    cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-    beyond = items.count_outcomes(cuts, 1e-14).sum(axis=0)
-    points = []
-    for starts, weight, tie in pieces:
-        at = beyond[np.searchsorted(cuts, starts)]
-        counts = at - np.append(at[1:], np.zeros((1, 4), dtype=np.int64), axis=0)
-        right = np.where(tie, counts[:, 1], counts[:, 0])
-        points.append((weight @ counts.sum(axis=1), weight @ right))
-    return np.array(points)
+    """Coverage and selective risk at 100 points of the curve of all pairs."""
+    profile = risk.profile(replace(items))  # a copy: what was counted before is gone
+    at = np.searchsorted(profile.coverage, np.linspace(0.01, 1, 100) - 1e-12)
+    return np.stack([profile.coverage[at], profile.selective_risk[at]], axis=1)
 
 
 def predict_with_numpy(

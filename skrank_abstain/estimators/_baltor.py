@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from skrank_abstain._validation import check_choice, check_fraction
 from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.selection import Calibration
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.selection import PairRisk
 
 
 class BALToR(SelectiveRanker):
@@ -169,8 +170,9 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return f"the {self.coverage:g} quantile of the calibration risks"
 
-    def _select(self, calibration: Calibration) -> Any:
-        return calibration.select_coverage(
+    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
+        return risk.select_coverage(
+            items,
             self.coverage,
             quantile=self.quantile,
             boundary=self.boundary,

@@ -34,7 +34,7 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
-    Calibration,
+    PairRisk,
     PairTotals,
     RiskProfile,
     calibrate,
@@ -80,8 +80,8 @@ class SelectiveRanker(RankerWrapper):
         self.verbose = verbose
 
     @abstractmethod
-    def _select(self, calibration: Calibration) -> Any:
-        """Return the accepted region from the calibration pairs."""
+    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
+        """Return the accepted region from the calibration items."""
 
     @abstractmethod
     def _check_rule(self) -> None:
@@ -147,16 +147,19 @@ class SelectiveRanker(RankerWrapper):
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
         data = LabelledScores(scores, y, queries, items.X)
-        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
+        self.tie_model_, self._risk, self._items = calibrate(
+            candidates, self._loss, data
+        )
         self.n_queries_ = queries.n_queries
         self.n_pairs_ = queries.n_pairs
         self._set_threshold()
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        self._region = self._select(self._calibration)
+        self._region = self._select(self._risk, self._items)
         self.threshold_ = self._region.risk
-        self.coverage_ = self._calibration.coverage(self._region)
+        accepted = self._risk.accepted_mass(self._region, self._items)
+        self.coverage_ = accepted / self._items.n_pairs
 
     def _with(self, **rule: Any) -> Self:
         """Return a fitted copy with another rule."""
@@ -200,11 +203,9 @@ class SelectiveRanker(RankerWrapper):
         """
         values, queries = self._values(X, qid)
         if pairs is None:
-            return decide_queries(self._calibration.risk, self._region, values, queries)
+            return decide_queries(self._risk, self._region, values, queries)
         left, right = check_pairs(pairs, queries)
-        return decide_pairs(
-            self._calibration.risk, self._region, values, queries, left, right
-        )
+        return decide_pairs(self._risk, self._region, values, queries, left, right)
 
     def abstain(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -304,7 +305,7 @@ class SelectiveRanker(RankerWrapper):
         """
         values, queries = self._values(X, qid)
         items = ScoredItems.build(values, queries)
-        return self._calibration.risk.rank_bounds(self._region, items)
+        return self._risk.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any) -> csr_array:
         """Return the accepted orders of one query without those that follow.
@@ -328,7 +329,7 @@ class SelectiveRanker(RankerWrapper):
         """
         values, queries = self._values(X, None)
         items = ScoredItems.build(values, queries)
-        bounds = self._calibration.risk.rank_bounds(self._region, items)
+        bounds = self._risk.rank_bounds(self._region, items)
         return items.preference_graph(bounds)
 
     def score(
@@ -409,7 +410,7 @@ class SelectiveRanker(RankerWrapper):
         """
         items = self._labelled_items(X, y, qid)
         weight = check_sample_weight(sample_weight, items.rows.size)
-        return self._calibration.risk.totals(self._region, items, weight)
+        return self._risk.totals(self._region, items, weight)
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and correct predictions at each risk, whatever the threshold.
@@ -437,7 +438,7 @@ class SelectiveRanker(RankerWrapper):
         differences agree to 0.2 % are taken together.
         """
         items = self._labelled_items(X, y, qid)
-        return self._calibration.risk.profile(items)
+        return self._risk.profile(items)
 
     def _values(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -469,7 +470,7 @@ class SelectiveRanker(RankerWrapper):
             dependent.
         """
         items = self._labelled_items(X, y, qid)
-        totals = self._calibration.risk.totals(self._region, items, None)
+        totals = self._risk.totals(self._region, items, None)
         return write_report(self, totals, items.rows.size)
 
     @abstractmethod
@@ -481,5 +482,5 @@ class SelectiveRanker(RankerWrapper):
     ) -> Iterator[PairDecisions]:
         for query in range(queries.n_queries):
             yield decide_queries(
-                self._calibration.risk, self._region, values, queries, query, query + 1
+                self._risk, self._region, values, queries, query, query + 1
             )

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.selection import Calibration
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.selection import PairRisk
 
 
 class CostAbstainer(SelectiveRanker):
@@ -143,5 +144,5 @@ default="bradley_terry"
     def _rule_in_words(self) -> str:
         return "the price of one abstention"
 
-    def _select(self, calibration: Calibration) -> Any:
-        return calibration.risk.select_risk(float(self.cost))
+    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
+        return risk.select_risk(float(self.cost))

@@ -216,7 +216,9 @@ DifferenceModel, default="bradley_terry"
         )
         self.n_pairs_ = rows.size
         data = LabelledPairs(left, right, label[rows], groups[rows])
-        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
+        self.tie_model_, self._risk, self._distances = calibrate(
+            candidates, self._loss, data
+        )
         self._set_threshold()
         return self
 
@@ -237,9 +239,11 @@ DifferenceModel, default="bradley_terry"
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        self._region = self._calibration.select_coverage(self.coverage)
+        distances = self._distances
+        self._region = self._risk.select_coverage(distances, self.coverage)
         self.threshold_ = self._region.risk
-        self.coverage_ = self._calibration.coverage(self._region)
+        accepted = self._risk.accepted_mass(self._region, distances)
+        self.coverage_ = accepted / distances.n_pairs
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.

@@ -1,7 +1,6 @@
 """Selection: from conditional risk to a threshold, and from it to acceptance."""
 
 from skrank_abstain.selection._base import PairRisk, PairTotals, Region, RiskProfile
-from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._cells import CellRegion, CellRisk
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._difference import DifferenceRisk
@@ -19,7 +18,6 @@ __all__ = [
     "PairTotals",
     "RiskProfile",
     "Region",
-    "Calibration",
     "calibrate",
     "pair_risk",
     "DifferenceRisk",

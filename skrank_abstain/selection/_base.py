@@ -8,7 +8,6 @@ What is asked of them does not.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -185,8 +184,33 @@ class PairRisk(ABC):
         """Return the region of the pairs whose risk is at most ``risk``."""
 
     @abstractmethod
-    def counter(self, items: Any) -> Callable[[float], float]:
-        """Return the function that counts the pairs with at most a given risk."""
+    def select_coverage(
+        self,
+        items: Any,
+        coverage: float,
+        *,
+        quantile: str = "inverted_cdf",
+        boundary: str = "accept",
+        seed: int = 0,
+    ) -> Any:
+        """Return the region of the pairs up to the coverage quantile of the risk.
+
+        Parameters
+        ----------
+        items : ScoredItems or DistanceArray
+            The calibration pairs.
+        coverage : float
+            Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
+            riskier than any calibration pair.
+        quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+            The order statistic of rank ``ceil(coverage * n_pairs)``, or numpy's linear
+            interpolation between two.
+        boundary : {"accept", "randomize"}, default="accept"
+            Whether pairs on the threshold are all accepted, or each with the
+            probability that makes the calibration coverage exact.
+        seed : int, default=0
+            For ``boundary="randomize"``.
+        """
 
     @abstractmethod
     def accepted_mass(self, region: Any, items: Any) -> float:

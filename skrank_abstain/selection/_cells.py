@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._base import Decided, PairRisk, PairTotals, RiskProfile
+from skrank_abstain.selection._boundary import unordered_uniform
+from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.tie_models import CellModel, expected_losses
 
 
 @dataclass(frozen=True, eq=False)
 class CellRegion:
-    """The pairs of cells that are accepted.
+    """Which pairs of cells are accepted.
 
     Attributes
     ----------
     risk : float
         The threshold on the conditional risk.
-    accepted : ndarray of shape (n_cells, n_cells), bool
-        By the cells of the left and of the right item.
+    weight : ndarray of shape (n_cells, n_cells), float64
+        Probability of acceptance by the cells of the left and of the right item.
+    seed : int
+        Seed of the draws where it is neither 0 nor 1.
     """
 
     risk: float
-    accepted: BoolArray
+    weight: FloatArray
+    seed: int = 0
 
 
 class CellRisk(PairRisk):
@@ -43,6 +47,7 @@ class CellRisk(PairRisk):
     def __init__(self, model: CellModel, loss: FloatArray) -> None:
         self._model = model
         n_cells = model.table_.shape[0]
+        self._upper = np.triu_indices(n_cells)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
         losses = losses.reshape(n_cells, n_cells, 3)
         cell = np.arange(n_cells)
@@ -56,19 +61,42 @@ class CellRisk(PairRisk):
         self.highest = float(self._risk.max())
 
     def select_risk(self, risk: float) -> CellRegion:
-        return CellRegion(risk, self._risk <= risk)
+        return CellRegion(risk, (self._risk <= risk).astype(np.float64))
 
-    def counter(self, items: ScoredItems) -> Callable[[float], float]:
-        pairs = self._pairs_of_cells(items).sum(axis=1)
-        lower, higher = np.triu_indices(self._risk.shape[0])
-        risk = self._risk[lower, higher]
+    def select_coverage(
+        self,
+        items: ScoredItems,
+        coverage: float,
+        *,
+        quantile: str = "inverted_cdf",
+        boundary: str = "accept",
+        seed: int = 0,
+    ) -> CellRegion:
+        if coverage == 1:
+            return self.select_risk(self.highest)
+        risk = self._risk[self._upper]
+        pairs = self._model.count_pairs(items).sum(axis=1)
         order = np.argsort(risk, kind="stable")
-        risk, count = risk[order], np.append(0, np.cumsum(pairs[order]))
-        return lambda bound: float(count[np.searchsorted(risk, bound, side="right")])
+        risk, passed = risk[order], np.cumsum(pairs[order])
+        if quantile == "linear":
+            place = coverage * (items.n_pairs - 1)
+            ranks = [np.floor(place) + 1, np.ceil(place) + 1]
+            ends = risk[np.searchsorted(passed, ranks)]
+            return self.select_risk(float(np.quantile(ends, place - np.floor(place))))
+        rank = order_statistic_rank(coverage, items.n_pairs)
+        threshold = float(risk[np.searchsorted(passed, rank)])
+        region = self.select_risk(threshold)
+        if boundary == "accept":
+            return region
+        n_below = float(pairs[order][risk < threshold].sum())
+        n_at = float(pairs[order][risk == threshold].sum())
+        kappa = (coverage * items.n_pairs - n_below) / n_at
+        weight = np.where(self._risk == threshold, np.clip(kappa, 0, 1), region.weight)
+        return CellRegion(threshold, weight, seed)
 
     def accepted_mass(self, region: CellRegion, items: ScoredItems) -> float:
-        pairs = self._pairs_of_cells(items).sum(axis=1)
-        return float(pairs @ region.accepted[np.triu_indices(self._risk.shape[0])])
+        pairs = self._model.count_pairs(items).sum(axis=1)
+        return float((pairs * region.weight[self._upper]).sum())
 
     def decide(
         self,
@@ -81,9 +109,17 @@ class CellRisk(PairRisk):
         cells = self._model.cells(scores)
         n_cells = self._risk.shape[0]
         pair = cells[left] * n_cells + cells[right]
+        weight = region.weight.reshape(-1)[pair]
+        accepted = weight == 1
+        drawn = np.flatnonzero((weight > 0) & (weight < 1))
+        if drawn.size:
+            draw = unordered_uniform(
+                region.seed, scores[left[drawn]], scores[right[drawn]]
+            )
+            accepted[drawn] = draw < weight[drawn]
         return Decided(
             label=self._label.reshape(-1)[pair],
-            accepted=region.accepted.reshape(-1)[pair],
+            accepted=accepted,
             risk=self._risk.reshape(-1)[pair],
             proba=self._model.table_.reshape(-1, 3)[pair],
         )
@@ -91,27 +127,26 @@ class CellRisk(PairRisk):
     def totals(
         self, region: CellRegion, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
-        group = 2 * region.accepted + (self._label == 0)
+        levels, level = np.unique(region.weight, return_inverse=True)
+        group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
+        n_groups = 2 * levels.size
         cells = self._model.cells(items.scores)
-        pieces = items.weigh_cells(cells, group, 4, by_query=True, weight=weight)
-        accepted, tie = np.divmod(np.arange(4), 2)
-        return PairTotals.of_pieces(pieces, accepted.astype(np.float64), tie == 1)
+        pieces = items.weigh_cells(cells, group, n_groups, by_query=True, weight=weight)
+        tie = np.arange(n_groups) % 2 == 1
+        return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie)
 
     def profile(self, items: ScoredItems) -> RiskProfile:
-        counts = self._pairs_of_cells(items)
-        lower, higher = np.triu_indices(self._risk.shape[0])
-        tie = self._label[lower, higher] == 0
+        counts = self._model.count_pairs(items)
+        tie = self._label[self._upper] == 0
         correct = np.where(tie, counts[:, 1], counts[:, 0])
         pairs = counts.sum(axis=1)
         seen = pairs > 0
-        return RiskProfile.of(
-            self._risk[lower, higher][seen], pairs[seen], correct[seen]
-        )
+        return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], correct[seen])
 
     def rank_bounds(self, region: CellRegion, items: ScoredItems) -> IntArray:
         n_cells = self._risk.shape[0]
         # Of each higher cell, how many cells from the bottom it is accepted over.
-        over = np.tril(region.accepted & (self._label == 1))
+        over = np.tril((region.weight == 1) & (self._label == 1))
         below = over.sum(axis=1)
         semiorder = np.array_equal(over, np.arange(n_cells)[None, :] < below[:, None])
         if not semiorder or (np.diff(below) < 0).any():
@@ -133,7 +168,3 @@ class CellRisk(PairRisk):
         bounds[items.rows, 0] = 1 + n_above
         bounds[items.rows, 1] = stop - start - n_below
         return bounds
-
-    def _pairs_of_cells(self, items: ScoredItems) -> FloatArray:
-        """Count pairs by pair of cells and outcome, shape (n_cell_pairs, 4)."""
-        return self._model.count_pairs(items)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
@@ -54,26 +52,22 @@ class DifferenceRisk(PairRisk):
 
     def select_coverage(
         self,
-        distances: PairDistances,
+        items: PairDistances,
         coverage: float,
         *,
-        quantile: str,
-        boundary: str,
-        seed: int,
+        quantile: str = "inverted_cdf",
+        boundary: str = "accept",
+        seed: int = 0,
     ) -> DistanceRegion:
-        """Accept a share of the pairs that the model was fitted on, exactly."""
         return select_coverage(
             self._curve,
-            distances,
+            items,
             coverage,
             tolerance=self._tolerance,
             quantile=quantile,
             boundary=boundary,
             seed=seed,
         )
-
-    def counter(self, items: PairDistances) -> Callable[[float], float]:
-        return lambda risk: accepted_mass(self.select_risk(risk), items)
 
     def accepted_mass(self, region: DistanceRegion, items: PairDistances) -> float:
         return accepted_mass(region, items)

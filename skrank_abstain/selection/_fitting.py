@@ -1,4 +1,4 @@
-"""Fitting a tie model so that its risks on the calibration pairs can be believed."""
+"""Fitting a tie model, and the risk that follows from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.selection._base import PairRisk
-from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._cells import CellRisk
 from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.tie_models import (
@@ -19,7 +18,6 @@ from skrank_abstain.tie_models import (
     LabelledScores,
     TieModel,
     choose_tie_model,
-    cross_fit,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -29,7 +27,7 @@ def calibrate(
     candidates: Sequence[TieModel],
     loss: FloatArray,
     data: LabelledScores | LabelledPairs,
-) -> tuple[TieModel, Calibration]:
+) -> tuple[TieModel, PairRisk, Any]:
     """Fit a tie model and judge the calibration pairs by it.
 
     Parameters
@@ -46,22 +44,24 @@ def calibrate(
     -------
     model : TieModel
         Fitted on all pairs.
-    calibration : Calibration
-        Models of more than two parameters judge each pair by a fit without its query,
-        where at least two queries have pairs; other models are fitted once.
+    risk : PairRisk
+        Of the fitted model.
+    items : ScoredItems or DistanceArray
+        The calibration pairs as the model sees them. Where values are learned from
+        features, each comes from a fit without the item's query.
+
+    Notes
+    -----
+    The risks whose quantile becomes a threshold are those of the model that will
+    decide. Risks from fits without the query of the pair are less optimistic, but
+    each fold's model spreads them in its own way, and the share of new pairs below
+    their quantile is further from the target.
     """
     model = candidates[0]
-    parts: list[tuple[TieModel, Any]] = []
     if len(candidates) > 1:
-        model, parts = choose_tie_model(candidates, data)
-    elif model.cross_fitted:
-        parts = cross_fit(model, data)
+        model = choose_tie_model(candidates, data)
     items: Any = data.fit(model)
-    risk = pair_risk(model, loss, items)
-    if not model.cross_fitted or not parts:
-        return model, Calibration(risk, ((risk, items),))
-    judged = tuple((pair_risk(one, loss, part), part) for one, part in parts)
-    return model, Calibration(risk, judged)
+    return model, pair_risk(model, loss, items), items
 
 
 def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:

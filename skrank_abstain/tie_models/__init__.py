@@ -8,6 +8,7 @@ from skrank_abstain.tie_models._crossfit import (
     cross_fitted_loss,
 )
 from skrank_abstain.tie_models._data import LabelledPairs, LabelledScores
+from skrank_abstain.tie_models._graded import FeatureAwareRelevance, GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import tie_model_candidates
@@ -17,6 +18,8 @@ __all__ = [
     "BradleyTerry",
     "ThurstoneMosteller",
     "IsotonicDifference",
+    "GradedRelevance",
+    "FeatureAwareRelevance",
     "TieModel",
     "DifferenceModel",
     "CellModel",

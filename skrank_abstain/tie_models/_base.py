@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -29,10 +29,6 @@ class TieModel(BaseEstimator, ABC):
     The value of an item is its score, or what a model makes of the score, the query
     and the features (``item_values``).
     """
-
-    #: Whether thresholds must come from risks that were cross-fitted over queries,
-    #: as for any model with more than two parameters.
-    cross_fitted: ClassVar[bool] = False
 
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
         """Fit on the pairs of labelled queries.

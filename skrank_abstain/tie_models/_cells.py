@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
@@ -24,8 +22,6 @@ class CellModel(TieModel):
     table_ : ndarray of shape (n_cells, n_cells, 3), float64
         Probabilities of the labels -1, 0, +1 by the cells of left and right item.
     """
-
-    cross_fitted: ClassVar[bool] = True
 
     edges_: FloatArray
     table_: FloatArray

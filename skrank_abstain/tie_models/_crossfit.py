@@ -39,9 +39,7 @@ def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]
     return parts
 
 
-def choose_tie_model(
-    candidates: Sequence[TieModel], data: LabelledData
-) -> tuple[TieModel, list[tuple[TieModel, Any]]]:
+def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieModel:
     """Return the candidate of lowest cross-fitted log loss.
 
     Parameters
@@ -55,14 +53,11 @@ def choose_tie_model(
     model : TieModel
         The chosen candidate, unfitted. The first, where there are not two queries
         with pairs.
-    parts : list of (TieModel, ScoredItems or DistanceArray)
-        Its ``cross_fit``.
     """
     fitted = [cross_fit(model, data) for model in candidates]
     if not fitted[0]:
-        return candidates[0], []
-    best = int(np.argmin([cross_fitted_loss(parts) for parts in fitted]))
-    return candidates[best], fitted[best]
+        return candidates[0]
+    return candidates[int(np.argmin([cross_fitted_loss(parts) for parts in fitted]))]
 
 
 def cross_fitted_loss(parts: list[tuple[TieModel, Any]]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from sklearn.isotonic import IsotonicRegression
@@ -103,7 +102,7 @@ class IsotonicDifference(DifferenceModel):
     The probability that the higher-scored item is preferred is the product of two
     rising functions, so that the model decides as every model of ``|d|`` here: up to
     two cuts. One pair of each kind is added at either end, so that no probability is 0
-    or 1; if no pair is tied P(tie) = 0. The threshold comes from cross-fitted risks.
+    or 1; if no pair is tied P(tie) = 0.
     O(n_pairs log n_pairs) at most, from a summary of the pairs where these are many.
 
     Examples
@@ -117,8 +116,6 @@ class IsotonicDifference(DifferenceModel):
     >>> bool(near[1] > far[1]), bool(near[2] < far[2])
     (True, True)
     """
-
-    cross_fitted: ClassVar[bool] = True
 
     def _fit(self, items: ScoredItems) -> None:
         # Blocks need counts; the summary that serves smooth models has none.

@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.base import clone
 
 from skrank_abstain.tie_models._base import DifferenceModel, TieModel
+from skrank_abstain.tie_models._graded import FeatureAwareRelevance, GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 
@@ -15,7 +16,9 @@ _NAMED: dict[str, TieModel] = {
     "bradley_terry": BradleyTerry(),
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
+    "graded_relevance": GradedRelevance(),
     "isotonic_difference": IsotonicDifference(),
+    "feature_aware_relevance": FeatureAwareRelevance(),
 }
 
 
@@ -51,7 +54,11 @@ def tie_model_candidates(
     }
     if isinstance(tie_model, str):
         if tie_model == "auto":
-            return [clone(model) for model in named.values()]
+            return [
+                clone(model)
+                for model in named.values()
+                if not isinstance(model, FeatureAwareRelevance)
+            ]
         if tie_model not in named:
             listed = ", ".join(repr(name) for name in ["auto", *named])
             raise ValueError(

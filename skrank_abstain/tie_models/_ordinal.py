@@ -1,0 +1,256 @@
+"""Grades of items given a value each, and what that says about pairs.
+
+A proportional-odds model in which the items of a query share a random shift:
+
+    P(grade >= k | query) = expit(slope * value + spread * u - cut_k),  u ~ N(0, 1).
+
+The shift stands for what makes a query easy or hard to please and is not seen in the
+values. It is why two items of one query are tied more often than independent items
+would be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from skrank_abstain._validation import FloatArray, IntArray
+
+#: Points of the quadrature over the shift of a query.
+_N_NODES = 7
+#: The items of a query count no more than this many, since they share so much.
+_CAP = 20.0
+#: Larger queries are thinned to this many items, evenly along their values.
+_MOST_PER_QUERY = 400
+#: Of more items than this, evenly spaced queries are fitted.
+_MOST_ITEMS = 100_000
+
+
+@dataclass(frozen=True)
+class OrdinalFit:
+    """A fitted model of grades.
+
+    Attributes
+    ----------
+    slopes : ndarray of shape (n_inputs,), float64
+        Non-negative.
+    cuts : ndarray of shape (n_grades - 1,), float64
+        Ascending.
+    spread : float
+        Standard deviation of the shift of a query, on the scale of the logits.
+    """
+
+    slopes: FloatArray
+    cuts: FloatArray
+    spread: float
+
+    def value(self, inputs: FloatArray) -> FloatArray:
+        """Return the systematic part of the logits, shape (n_items,)."""
+        # No matrix product: its last bits depend on the number of threads.
+        value: FloatArray = (inputs * self.slopes).sum(axis=1)
+        return value
+
+    def grade_proba(self, value: FloatArray) -> FloatArray:
+        """Return P(grade) by node of the shift, shape (n_nodes, n, n_grades)."""
+        shift = self.spread * _nodes()[0][:, None]
+        logits = (value + shift)[:, :, None] - self.cuts
+        at_least = np.concatenate(
+            [np.ones((*logits.shape[:2], 1)), expit(logits)], axis=2
+        )
+        beyond = np.concatenate(
+            [expit(logits), np.zeros((*logits.shape[:2], 1))], axis=2
+        )
+        return np.asarray(at_least - beyond)
+
+
+def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> OrdinalFit:
+    """Fit slopes, cuts and spread by marginal maximum likelihood.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_items, n_inputs), float64
+    grades : ndarray of shape (n_items,), int64
+        From 0 without gaps, at least two of them.
+    offsets : ndarray of shape (n_queries + 1,), int64
+        Where the queries begin.
+
+    Returns
+    -------
+    fit : OrdinalFit
+
+    Notes
+    -----
+    The shift is integrated out by Gauss-Hermite quadrature [1]_. Penalties that amount
+    to a standard normal prior on the standardised slopes and on the spread keep the
+    optimum finite. A query of more than 20 items weighs as one of 20.
+
+    References
+    ----------
+    .. [1] Hedeker and Gibbons (1994). "A Random-Effects Ordinal Regression Model for
+       Multilevel Analysis". Biometrics 50(4).
+    """
+    rows = _thin(offsets)
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
+    query = np.unique(query, return_inverse=True)[1].reshape(-1)
+    # What is rare must stay among the grades.
+    _, grades = np.unique(grades[rows], return_inverse=True)
+    inputs = inputs[rows]
+    centre = inputs.mean(axis=0)
+    # Divided twice: squares of huge or tiny inputs neither overflow nor vanish.
+    unit = np.abs(inputs - centre).max(axis=0)
+    unit[unit == 0] = 1.0
+    unit = unit * ((inputs - centre) / unit).std(axis=0)
+    unit[unit == 0] = 1.0
+    likelihood = _Likelihood((inputs - centre) / unit, grades.reshape(-1), query)
+    slopes, cuts, spread = likelihood.maximise()
+    slopes = slopes / unit
+    return OrdinalFit(slopes, cuts + (slopes * centre).sum(), spread)
+
+
+def _thin(offsets: IntArray) -> IntArray:
+    """Return the rows that are fitted."""
+    sizes = np.minimum(np.diff(offsets), _MOST_PER_QUERY)
+    used = np.arange(sizes.size)
+    if sizes.sum() > _MOST_ITEMS:
+        # Evenly spaced in the running number of items.
+        passed = np.cumsum(sizes) * (_MOST_ITEMS / sizes.sum())
+        used = np.flatnonzero(np.diff(passed // sizes.max(), prepend=-1.0) > 0)
+    return np.concatenate(
+        [
+            np.linspace(offsets[q], offsets[q + 1] - 1, sizes[q]).round().astype(int)
+            for q in used
+        ]
+    )
+
+
+def _nodes() -> tuple[FloatArray, FloatArray]:
+    points, weights = hermegauss(_N_NODES)
+    return points, weights / weights.sum()
+
+
+class _Likelihood:
+    """Penalised marginal log-likelihood of standardised inputs.
+
+    Parameters are the slopes, the first cut, the logarithms of the steps between cuts,
+    and the spread.
+    """
+
+    def __init__(self, inputs: FloatArray, grades: IntArray, query: IntArray) -> None:
+        self.inputs, self.grades, self.query = inputs, grades, query
+        self.n_grades = int(grades.max()) + 1
+        sizes = np.bincount(query)
+        self.weight = np.minimum(1.0, _CAP / sizes)[query]
+        self.points, self.mass = _nodes()
+        self.slot = (
+            np.arange(_N_NODES)[:, None] * sizes.size + query[None, :]
+        ).reshape(-1)
+        self.shape = (_N_NODES, sizes.size)
+
+    def start(self) -> FloatArray:
+        """Return equal slopes, the cuts of the shares, and a middling spread."""
+        counts = np.bincount(self.grades, self.weight, self.n_grades)
+        above = np.cumsum(counts[::-1])[::-1][1:]
+        cuts = -logit((above + 0.5) / (counts.sum() + 1))
+        n_inputs = self.inputs.shape[1]
+        steps = np.log(np.maximum(np.diff(cuts), 1e-3))
+        return np.concatenate([np.full(n_inputs, 1 / n_inputs), cuts[:1], steps, [0.7]])
+
+    def unpack(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        n_inputs = self.inputs.shape[1]
+        steps = np.exp(theta[n_inputs + 1 : -1])
+        cuts = theta[n_inputs] + np.append(0.0, np.cumsum(steps))
+        return theta[:n_inputs], cuts, float(theta[-1])
+
+    def maximise(self) -> tuple[FloatArray, FloatArray, float]:
+        start = self.start()
+        n_inputs = self.inputs.shape[1]
+        bounds = [(0.0, None)] * n_inputs + [(None, None)] * (self.n_grades - 1)
+        found = minimize(
+            self,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[*bounds, (0.0, None)],
+            options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
+        )
+        return self.unpack(found.x)
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the negative log-likelihood with its penalty, and its gradient."""
+        slopes, cuts, spread = self.unpack(theta)
+        n_inputs = slopes.size
+        edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+        shift = spread * self.points[:, None]
+        logit_value = (self.inputs * slopes).sum(axis=1) + shift
+        at_least = expit(logit_value - edges[self.grades])
+        beyond = expit(logit_value - edges[self.grades + 1])
+        proba = np.maximum(at_least - beyond, 1e-300)
+        up = at_least * (1 - at_least) / proba
+        down = beyond * (1 - beyond) / proba
+        log = np.bincount(self.slot, (self.weight * np.log(proba)).reshape(-1))
+        log = log.reshape(self.shape) + np.log(self.mass)[:, None]
+        highest = log.max(axis=0)
+        relative = np.exp(log - highest)
+        total = relative.sum(axis=0)
+        posterior = (relative / total)[:, self.query] * self.weight
+        pull = posterior * (up - down)
+        gradient = np.zeros_like(theta)
+        by_item = pull.sum(axis=0)
+        gradient[:n_inputs] = (self.inputs * by_item[:, None]).sum(axis=0)
+        lower = np.bincount(
+            self.grades, (posterior * up).sum(axis=0), self.n_grades + 1
+        )
+        upper = np.bincount(
+            self.grades + 1, (posterior * down).sum(axis=0), self.n_grades + 1
+        )
+        by_cut = (upper - lower)[1 : self.n_grades]
+        tail = np.cumsum(by_cut[::-1])[::-1]
+        gradient[n_inputs] = tail[0]
+        gradient[n_inputs + 1 : -1] = np.exp(theta[n_inputs + 1 : -1]) * tail[1:]
+        gradient[-1] = (pull.sum(axis=1) * self.points).sum()
+        value = (highest + np.log(total)).sum()
+        value -= ((slopes**2).sum() + spread**2) / 2
+        gradient[:n_inputs] -= slopes
+        gradient[-1] -= spread
+        n_queries = self.shape[1]
+        return -float(value) / n_queries, -gradient / n_queries
+
+
+def pair_table(
+    fit: OrdinalFit, value: FloatArray, tied_share: FloatArray
+) -> FloatArray:
+    """Return the probabilities of the labels of pairs of one query.
+
+    Parameters
+    ----------
+    fit : OrdinalFit
+    value : ndarray of shape (n,), float64
+    tied_share : ndarray of shape (n_grades,), float64
+        How many pairs of one grade are truly tied: 1, unless grades are bins of finer
+        relevance.
+
+    Returns
+    -------
+    table : ndarray of shape (n, n, 3), float64
+        Labels -1, 0, +1 by the value of the left and of the right item. Turning a pair
+        around mirrors it to the last bit.
+
+    Notes
+    -----
+    Given the shift the items are independent; its distribution is averaged over.
+    """
+    grade = fit.grade_proba(value)
+    weighted = grade * _nodes()[1][:, None, None]
+    below = np.cumsum(grade, axis=2) - grade
+    left = np.einsum("hik,hjk->ij", weighted, below)
+    tie = np.einsum("hik,hjk->ij", weighted * tied_share, grade)
+    open_ = np.einsum("hik,hjk->ij", weighted * (1 - tied_share), grade)
+    # Rounding must not tell the two sides of a pair apart.
+    left = left + (open_ + open_.T) / 4
+    table = np.stack([left.T, (tie + tie.T) / 2, left], axis=2)
+    total = (table[:, :, 0] + table[:, :, 2]) + table[:, :, 1]
+    return np.asarray(table / total[:, :, None])
