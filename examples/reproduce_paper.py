@@ -25,7 +25,13 @@ from skrank_abstain.datasets import load_letor
 from skrank_abstain.metrics import class_acceptance, selective_accuracy_score
 from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.scorers import fit_ranker
-from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    FeatureAwareRelevance,
+    GradedRelevance,
+    IsotonicDifference,
+    ThurstoneMosteller,
+)
 
 TIE_MODELS = {
     "bt-counts": BradleyTerry(calibration="counts"),
@@ -33,6 +39,9 @@ TIE_MODELS = {
     "bt-ml": BradleyTerry(),
     "tm-ml": ThurstoneMosteller(),
     "davidson-ml": BradleyTerry(ties="davidson"),
+    "isotonic": IsotonicDifference(),
+    "graded": GradedRelevance(),
+    "features": FeatureAwareRelevance(),
 }
 RULES = ("risk", "entropy", "random")
 COVERAGES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)

@@ -31,7 +31,7 @@ def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
         "",
         f"- ranker: {describe(ranker.estimator_)}, "
         + ("used as it was given" if ranker.prefit_ else "trained here"),
-        f"- tie model: {ranker.tie_model_}, {_fitted(ranker.tie_model_)}",
+        f"- tie model: {ranker.tie_model_}{_fitted(ranker.tie_model_)}",
         f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
         + _too_few(ranker.n_queries_),
         "",
@@ -87,8 +87,9 @@ def _fitted(model: Any) -> str:
         name: value
         for name, value in vars(model).items()
         if name.endswith("_") and not name.startswith("_") and name != "n_pairs_"
+        if isinstance(value, float)
     }
-    return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
+    return "".join(f", {name} = {value:.6g}" for name, value in values.items())
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> str:

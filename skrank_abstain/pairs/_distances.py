@@ -176,6 +176,13 @@ class ScoredItems:
             ascending, rows, queries.offsets, grades.astype(np.int64, copy=False)
         )
 
+    def take(self, start: int, stop: int) -> Self:
+        """Return the queries ``start`` to ``stop`` (exclusive)."""
+        items = slice(self.offsets[start], self.offsets[stop])
+        offsets = self.offsets[start : stop + 1] - self.offsets[start]
+        grades = None if self.grades is None else self.grades[items]
+        return type(self)(self.scores[items], self.rows[items], offsets, grades)
+
     @property
     def n_queries(self) -> int:
         """Number of queries."""

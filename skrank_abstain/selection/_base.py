@@ -234,9 +234,43 @@ class PairRisk(ABC):
         """Add up what happens to the pairs of each query."""
 
     @abstractmethod
+    def at_thresholds(
+        self, items: ScoredItems, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Add up accepted pairs and their loss, by query and threshold.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance.
+        thresholds : ndarray of shape (n_thresholds,), float64
+            On the conditional risk.
+
+        Returns
+        -------
+        accepted : ndarray of shape (n_queries, n_thresholds), float64
+            Pairs with at most each risk.
+        cost : ndarray of shape (n_queries, n_thresholds), float64
+            Sum of the losses of their predictions; for the zero-one loss the errors.
+        """
+
+    @abstractmethod
     def profile(self, items: ScoredItems) -> RiskProfile:
         """Return how many pairs have which risk, and how many of them are correct."""
 
     @abstractmethod
     def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
         """Return best and worst rank of each item, in the order of the rows of X."""
+
+
+def loss_of_orders(counts: FloatArray, loss: FloatArray) -> FloatArray:
+    """Return what predicting the order costs pairs with counts (..., 4) by outcome."""
+    spent: FloatArray = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
+    return spent
+
+
+def loss_of_ties(counts: FloatArray, loss: FloatArray) -> FloatArray:
+    """Return what predicting a tie costs pairs with counts (..., 4) by outcome."""
+    untied = counts[..., 0] + counts[..., 2] + counts[..., 3]
+    spent: FloatArray = loss[1, 0] * untied
+    return spent

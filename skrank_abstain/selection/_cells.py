@@ -8,7 +8,14 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._base import Decided, PairRisk, PairTotals, RiskProfile
+from skrank_abstain.selection._base import (
+    Decided,
+    PairRisk,
+    PairTotals,
+    RiskProfile,
+    loss_of_orders,
+    loss_of_ties,
+)
 from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.tie_models import CellModel, expected_losses
@@ -46,6 +53,7 @@ class CellRisk(PairRisk):
 
     def __init__(self, model: CellModel, loss: FloatArray) -> None:
         self._model = model
+        self._loss = loss
         n_cells = model.table_.shape[0]
         self._upper = np.triu_indices(n_cells)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
@@ -134,6 +142,27 @@ class CellRisk(PairRisk):
         pieces = items.weigh_cells(cells, group, n_groups, by_query=True, weight=weight)
         tie = np.arange(n_groups) % 2 == 1
         return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie)
+
+    def at_thresholds(
+        self, items: ScoredItems, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        order = np.argsort(thresholds, kind="stable")
+        # The first threshold, in ascending order, that accepts the pairs of two cells.
+        first = np.searchsorted(thresholds[order], self._risk, side="left")
+        tie = self._label == 0
+        n_thresholds = thresholds.size
+        group = np.where(first < n_thresholds, 2 * first + tie, -1)
+        pieces = items.weigh_cells(
+            self._model.cells(items.scores), group, 2 * n_thresholds, by_query=True
+        )
+        mass = pieces.sum(axis=2)
+        spent = loss_of_orders(pieces, self._loss)
+        spent[:, 1::2] = loss_of_ties(pieces, self._loss)[:, 1::2]
+        accepted = np.empty((items.n_queries, n_thresholds))
+        cost = np.empty((items.n_queries, n_thresholds))
+        accepted[:, order] = np.cumsum(mass[:, ::2] + mass[:, 1::2], axis=1)
+        cost[:, order] = np.cumsum(spent[:, ::2] + spent[:, 1::2], axis=1)
+        return accepted, cost
 
     def profile(self, items: ScoredItems) -> RiskProfile:
         counts = self._model.count_pairs(items)

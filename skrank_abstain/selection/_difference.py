@@ -6,7 +6,14 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import PairDistances, ScoredItems
-from skrank_abstain.selection._base import Decided, PairRisk, PairTotals, RiskProfile
+from skrank_abstain.selection._base import (
+    Decided,
+    PairRisk,
+    PairTotals,
+    RiskProfile,
+    loss_of_orders,
+    loss_of_ties,
+)
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
     accepted_mass,
@@ -17,6 +24,8 @@ from skrank_abstain.tie_models import DifferenceModel
 
 #: Pairs whose probabilities are computed at a time: they stay in the cache.
 _BLOCK = 1 << 14
+#: Counts that are held at a time.
+_COUNTS = 1 << 22
 
 
 class DifferenceRisk(PairRisk):
@@ -107,6 +116,32 @@ class DifferenceRisk(PairRisk):
             beyond = items.weigh_outcomes(starts, self._tolerance, weight)
         pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
         return PairTotals.of_pieces(pieces, accepted, tie)
+
+    def at_thresholds(
+        self, items: ScoredItems, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        regions = [self.select_risk(float(risk)) for risk in thresholds]
+        pieces = [region.pieces() for region in regions]
+        cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
+        accepted = np.empty((items.n_queries, thresholds.size))
+        cost = np.empty((items.n_queries, thresholds.size))
+        # Counts of all queries at all cuts at once would be large.
+        step = max(1, _COUNTS // (4 * cuts.size))
+        for first in range(0, items.n_queries, step):
+            rows = slice(first, first + step)
+            some = items.take(first, min(first + step, items.n_queries))
+            beyond = some.count_outcomes(cuts, self._tolerance).astype(np.float64)
+            for k, (starts, weight, tie) in enumerate(pieces):
+                at = beyond[:, np.searchsorted(cuts, starts)]
+                counts = at - np.pad(at[:, 1:], ((0, 0), (0, 1), (0, 0)))
+                accepted[rows, k] = (counts.sum(axis=2) * weight).sum(axis=1)
+                spent = np.where(
+                    tie,
+                    loss_of_ties(counts, self._loss),
+                    loss_of_orders(counts, self._loss),
+                )
+                cost[rows, k] = (spent * weight).sum(axis=1)
+        return accepted, cost
 
     def profile(self, items: ScoredItems) -> RiskProfile:
         distance, counts = items.counts_by_distance()

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 import reference
@@ -314,3 +316,15 @@ def test_a_risk_that_is_constant_over_predicted_ties():
             curve, DistanceArray.of(distance), coverage, tolerance=1e-15
         )
         assert (region.weight(distance) > 0).sum() == expected
+
+
+def test_where_an_order_never_wins_only_ties_are_accepted_in_silence():
+    # A tie is the best answer up to 2 ln(nu) / scale, beyond any float.
+    model = FixedModel("davidson", np.e**2, scale=5e-309)
+    s = np.array([0.0, 1.0, 2.0, 4.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        region, distance = select(model, ZERO_ONE, s, 0.5)
+    assert region.crossing == np.inf
+    assert region.weight(distance).sum() == 3
+    assert (region.label(distance) == 0).all()
