@@ -326,5 +326,5 @@ def test_where_an_order_never_wins_only_ties_are_accepted_in_silence():
         warnings.simplefilter("error")
         region, distance = select(model, ZERO_ONE, s, 0.5)
     assert region.crossing == np.inf
-    assert region.weight(distance).sum() == 3
+    assert region.weight(distance).sum() == 4  # distances 1, 1, 2, 2 of six
     assert (region.label(distance) == 0).all()
