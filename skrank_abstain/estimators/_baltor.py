@@ -26,9 +26,12 @@ class BALToR(SelectiveRanker):
         ``decision_function`` or ``predict``. Higher scores are better.
     coverage : float, default=0.8
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
-    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel, \
-default="bradley_terry"
-        How scores become probabilities.
+    tie_model : str or TieModel, default="bradley_terry"
+        How scores become probabilities: "bradley_terry", "davidson",
+        "thurstone_mosteller", "isotonic_difference", "graded_relevance",
+        "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
+        "auto" takes the one of lowest cross-fitted log loss on the calibration
+        queries, of those that need no more than scores.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
         +1. Zero diagonal, non-negative, mirror-symmetric.

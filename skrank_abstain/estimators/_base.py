@@ -290,11 +290,18 @@ class SelectiveRanker(RankerWrapper):
             is at most k is in the top k for certain, as far as the accepted pairs
             are right.
 
+        Raises
+        ------
+        ValueError
+            If the accepted orders are no semiorder. They always are one for models of
+            the score difference, and for the zero-one loss at thresholds of at most
+            1/2 for `GradedRelevance` and `FeatureAwareRelevance`.
+
         Notes
         -----
         The best rank is one plus the number of items accepted over this one, the
         worst the size of the query minus the number of items that this one is
-        accepted over. Accepted orders form a semiorder [1]_; accepted ties say that
+        accepted over. A semiorder [1]_ is transitive; accepted ties say that
         two items are indifferent and open or close no rank. Pairs on a randomised
         boundary count as abstained. O(n log n), no pair is formed.
 

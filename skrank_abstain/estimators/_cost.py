@@ -27,9 +27,12 @@ class CostAbstainer(SelectiveRanker):
         Price of one abstention, in the units of ``loss``; non-negative. With the
         zero-one loss an error costs 1, and a price above the largest possible risk
         (at most 2/3) never abstains.
-    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or TieModel, \
-default="bradley_terry"
-        How scores become probabilities.
+    tie_model : str or TieModel, default="bradley_terry"
+        How scores become probabilities: "bradley_terry", "davidson",
+        "thurstone_mosteller", "isotonic_difference", "graded_relevance",
+        "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
+        "auto" takes the one of lowest cross-fitted log loss on the calibration
+        queries, of those that need no more than scores.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
         +1. Zero diagonal, non-negative, mirror-symmetric.

@@ -64,9 +64,10 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         decides whole rows. What is not fitted is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
-    tie_model : {"bradley_terry", "davidson", "thurstone_mosteller"} or \
-DifferenceModel, default="bradley_terry"
-        How scores become probabilities.
+    tie_model : str or DifferenceModel, default="bradley_terry"
+        How scores become probabilities: "bradley_terry", "davidson",
+        "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
+        score difference. "auto" takes the one of lowest cross-fitted log loss.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction, rows predicted, columns true, both in the order right,
         tie, left. Zero diagonal, non-negative, mirror-symmetric. With two kinds of
