@@ -1,0 +1,41 @@
+"""How far the AUC of a sample may be from the AUC of what the sample was drawn from.
+
+Intervals for one given ranker, and bounds that hold for all rankers of a class at once.
+"""
+
+from skrank_abstain.theory._auc_bounds import (
+    auc_test_set_bound,
+    auc_uniform_bound,
+    auc_uniform_bound_by_share,
+    auc_uniform_bound_freund,
+    auc_uniform_probability,
+)
+from skrank_abstain.theory._auc_intervals import AUCInterval, auc_confidence_interval
+from skrank_abstain.theory._auc_shatter import (
+    count_distinct_rank_matrices,
+    log_rank_shatter_linear,
+    log_threshold_shatter_linear,
+)
+from skrank_abstain.theory._rank_matrices import (
+    bipartite_rank_matrix,
+    count_rank_matrices,
+    forbidden_submatrix,
+    is_rank_matrix,
+)
+
+__all__ = [
+    "auc_confidence_interval",
+    "AUCInterval",
+    "auc_test_set_bound",
+    "auc_uniform_bound",
+    "auc_uniform_bound_by_share",
+    "auc_uniform_bound_freund",
+    "auc_uniform_probability",
+    "log_rank_shatter_linear",
+    "log_threshold_shatter_linear",
+    "count_distinct_rank_matrices",
+    "bipartite_rank_matrix",
+    "is_rank_matrix",
+    "forbidden_submatrix",
+    "count_rank_matrices",
+]

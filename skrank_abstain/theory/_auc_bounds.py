@@ -1,0 +1,360 @@
+"""Finite-sample bounds on the difference of the empirical and the expected AUC.
+
+m positives and n negatives are drawn independently. The empirical AUC of a ranking
+function f is the share of pairs of a positive and a negative that f orders right, ties
+one half; its expectation is the expected AUC of f, given the labels.
+
+The uniform bounds hold for all functions of a class at once, so also for the one that
+learning chose on the same sample. They need to know how many rankings the class can
+tell apart: its shatter coefficient, as a logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+from skrank_abstain._validation import (
+    check_choice,
+    check_fraction,
+    check_positive_int,
+)
+
+
+def auc_test_set_bound(
+    m: int, n: int, *, delta: float, method: str = "hoeffding"
+) -> float:
+    """Bound the deviation of the AUC of one ranker on items it has not seen.
+
+    Lower is tighter; 1 or more says nothing.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    delta : float
+        Probability that the bound fails, in (0, 1).
+    method : {"hoeffding", "mcdiarmid"}, default="hoeffding"
+        The inequality. Hoeffding's is never wider; at m = n it is narrower by the
+        square root of 2.
+
+    Returns
+    -------
+    epsilon : float
+        With probability at least 1 - delta, the empirical and the expected AUC differ
+        by less than epsilon.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or ``method`` is
+        unknown.
+
+    See Also
+    --------
+    auc_confidence_interval : Intervals that use the data, and are shorter.
+
+    Notes
+    -----
+    Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
+    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)).
+
+    References
+    ----------
+    .. [1] Hoeffding (1963). "Probability inequalities for sums of bounded random
+       variables". Journal of the American Statistical Association 58(301), section 5.
+       doi:10.1080/01621459.1963.10500830.
+    .. [2] Agarwal, Graepel, Herbrich, Har-Peled and Roth (2005). "Generalization Bounds
+       for the Area Under the ROC Curve". Journal of Machine Learning Research 6.
+
+    Examples
+    --------
+    >>> from skrank_abstain.theory import auc_test_set_bound
+    >>> round(auc_test_set_bound(500, 500, delta=0.01), 4)
+    0.0728
+    >>> round(auc_test_set_bound(500, 500, delta=0.01, method="mcdiarmid"), 4)
+    0.1029
+    """
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    log_term = math.log(2 / check_fraction(delta, "delta"))
+    check_choice(method, "method", ("hoeffding", "mcdiarmid"))
+    size = min(m, n) if method == "hoeffding" else m * n / (m + n)
+    return math.sqrt(log_term / (2 * size))
+
+
+def auc_uniform_bound(
+    m: int, n: int, log_shatter: float | Callable[[int, int], float], *, delta: float
+) -> float:
+    """Bound the deviation of the AUC for all ranking functions of a class at once.
+
+    Lower is tighter; 1 or more says nothing.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    log_shatter : float or callable
+        Logarithm of the bipartite rank-shatter coefficient of the class, or an upper
+        bound. A callable is called with the numbers of positives and negatives, and is
+        asked for twice ``m`` and twice ``n``. A number must hold for every sample, such
+        as the logarithm of the number of functions.
+    delta : float
+        Probability that the bound fails, in (0, 1).
+
+    Returns
+    -------
+    epsilon : float
+        With probability at least 1 - delta, the empirical and the expected AUC of every
+        function of the class differ by less than epsilon.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or the
+        logarithm is negative or not finite.
+
+    See Also
+    --------
+    log_rank_shatter_linear : The coefficient of linear functions.
+    auc_uniform_probability : The same, solved for delta.
+
+    Notes
+    -----
+    Corollary 1 of [1]_:
+    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)).
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
+
+    Examples
+    --------
+    Linear functions of five features; then the choice among 20 rankers.
+
+    >>> import math
+    >>> from functools import partial
+    >>> from skrank_abstain.theory import auc_uniform_bound, log_rank_shatter_linear
+    >>> linear = partial(log_rank_shatter_linear, n_features=5)
+    >>> round(auc_uniform_bound(5000, 5000, linear, delta=0.05), 3)
+    0.501
+    >>> round(auc_uniform_bound(5000, 5000, math.log(20), delta=0.05), 3)
+    0.154
+    """
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    log_term = math.log(4 / check_fraction(delta, "delta"))
+    log_term += _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
+    return math.sqrt(8 * (1 / m + 1 / n) * log_term)
+
+
+def auc_uniform_bound_by_share(
+    n_items: int,
+    positive_share: float,
+    log_shatter: float | Callable[[int, int], float],
+    *,
+    delta: float,
+) -> float:
+    """Bound the deviation of the AUC for a class, from the share of positives.
+
+    Lower is tighter; 1 or more says nothing. The same bound as that of
+    :func:`auc_uniform_bound`, for items drawn with their labels: it holds for the share
+    of positives that the sample happens to have.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items M, at least 2.
+    positive_share : float
+        Share of positives in the sample, in (0, 1).
+    log_shatter : float or callable
+        As for :func:`auc_uniform_bound`.
+    delta : float
+        Probability that the bound fails, in (0, 1).
+
+    Returns
+    -------
+    epsilon : float
+        With probability at least 1 - delta, the empirical and the expected AUC of every
+        function of the class differ by less than epsilon.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``n_items`` is less than 2, a fraction is outside (0, 1), or the logarithm is
+        negative or not finite.
+
+    Notes
+    -----
+    Theorem 3 of [1]_, with rho the share of positives:
+    sqrt(8 (ln r(2 rho M, 2 (1 - rho) M) + ln(4 / delta)) / (rho (1 - rho) M)).
+    Numbers of items are rounded up for ``log_shatter``, which does not fall with them.
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
+
+    Examples
+    --------
+    >>> import math
+    >>> from skrank_abstain.theory import auc_uniform_bound_by_share
+    >>> round(auc_uniform_bound_by_share(20_000, 0.3, math.log(3), delta=0.05), 3)
+    0.102
+    """
+    total = check_positive_int(n_items, "n_items", minimum=2)
+    share = check_fraction(positive_share, "positive_share")
+    log_term = math.log(4 / check_fraction(delta, "delta"))
+    m, n = share * total, (1 - share) * total
+    sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
+    log_term += _log_coefficient(log_shatter, "log_shatter", *sizes)
+    return math.sqrt(8 * (1 / m + 1 / n) * log_term)
+
+
+def auc_uniform_probability(
+    epsilon: float, m: int, n: int, log_shatter: float | Callable[[int, int], float]
+) -> float:
+    """Bound the probability that some function's AUC deviates by epsilon or more.
+
+    Lower is tighter; in [0, 1], where 1 says nothing.
+
+    Parameters
+    ----------
+    epsilon : float
+        Deviation, greater than 0.
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    log_shatter : float or callable
+        As for :func:`auc_uniform_bound`.
+
+    Returns
+    -------
+    probability : float
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``epsilon`` is not greater than 0, ``m`` or ``n`` is less than 1, or the
+        logarithm is negative or not finite.
+
+    Notes
+    -----
+    Theorem 2 of [1]_: 4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))), at most 1.
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
+
+    Examples
+    --------
+    >>> import math
+    >>> from skrank_abstain.theory import auc_uniform_probability
+    >>> round(auc_uniform_probability(0.2, 5000, 5000, math.log(3)), 6)
+    4.5e-05
+    """
+    number = _check_real(epsilon, "epsilon")
+    if not 0 < number < math.inf:
+        raise ValueError(f"epsilon must be greater than 0, got {epsilon!r}.")
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    log_coefficient = _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
+    exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
+    return math.exp(min(exponent, 0.0))
+
+
+def auc_uniform_bound_freund(
+    m: int, n: int, log_shatter: float | Callable[[int], float], *, delta: float
+) -> float:
+    """Bound the deviation of the AUC for a class by the older, classification bound.
+
+    Lower is tighter; 1 or more says nothing. For linear functions of one or two
+    features and similar numbers of positives and negatives, :func:`auc_uniform_bound`
+    is narrower; for more features, or one class much the larger, this one can be.
+    Neither looks at the data, so that the smaller of the two is a bound, too.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    log_shatter : float or callable
+        Logarithm of the shatter coefficient of the functions x -> sign(f(x) - f(z)) in
+        {-1, 0, +1}, f in the class and z an item. A callable is called with the number
+        of items, and is asked for twice ``m`` and for twice ``n``.
+    delta : float
+        Probability that the bound fails, in (0, 1).
+
+    Returns
+    -------
+    epsilon : float
+        With probability at least 1 - delta, the empirical and the expected AUC of every
+        function of the class differ by less than epsilon.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or a logarithm
+        is negative or not finite.
+
+    See Also
+    --------
+    log_threshold_shatter_linear : The coefficient of linear functions.
+
+    Notes
+    -----
+    Theorem 6 of [1]_, after [2]_, with A(k) = (ln s(2k) + ln(12 / delta)) / k:
+    2 sqrt(A(m)) + 2 sqrt(A(n)).
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
+    .. [2] Freund, Iyer, Schapire and Singer (2003). "An Efficient Boosting Algorithm
+       for Combining Preferences". Journal of Machine Learning Research 4.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from skrank_abstain.theory import (
+    ...     auc_uniform_bound_freund,
+    ...     log_threshold_shatter_linear,
+    ... )
+    >>> linear = partial(log_threshold_shatter_linear, n_features=1)
+    >>> round(auc_uniform_bound_freund(500, 500, linear, delta=0.01), 4)
+    0.7016
+    """
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    log_term = math.log(12 / check_fraction(delta, "delta"))
+    return sum(
+        2
+        * math.sqrt(
+            (_log_coefficient(log_shatter, "log_shatter", 2 * k) + log_term) / k
+        )
+        for k in (m, n)
+    )
+
+
+def _log_coefficient(given: Any, name: str, *sizes: int) -> float:
+    number = _check_real(given(*sizes) if callable(given) else given, name)
+    if not 0 <= number < math.inf:
+        raise ValueError(
+            f"{name} must be the finite logarithm of a count of at least 1, got "
+            f"{number!r}."
+        )
+    return number
+
+
+def _check_real(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a real number, got {value!r}.")
+    return float(value)

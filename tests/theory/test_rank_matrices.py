@@ -1,0 +1,126 @@
+"""Which matrices are rank matrices, how many there are, and what their mean is."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics import roc_auc_score
+from strategies import scores
+
+from skrank_abstain.theory import (
+    bipartite_rank_matrix,
+    count_rank_matrices,
+    forbidden_submatrix,
+    is_rank_matrix,
+)
+
+SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 4))
+MATRICES = SHAPES.flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.sampled_from([0, 0.5, 1]))
+)
+
+
+def all_matrices(m, n):
+    for entries in product((0, 0.5, 1), repeat=m * n):
+        yield np.reshape(np.array(entries, dtype=np.float64), (m, n))
+
+
+def realized(m, n):
+    """Every rank matrix of a shape: m + n scores have at most m + n levels."""
+    levels = np.array(list(product(range(m + n), repeat=m + n)))
+    positive, negative = levels[:, :m, None], levels[:, None, m:]
+    matrices = (np.sign(positive - negative) + 1) / 2
+    return {matrix.tobytes() for matrix in matrices.astype(np.float64)}
+
+
+@given(scores(min_size=1), scores(min_size=1))
+def test_mean_is_the_auc(positive, negative):
+    matrix = bipartite_rank_matrix(positive, negative)
+    y = np.repeat([1, 0], matrix.shape)
+    auc = roc_auc_score(y, np.concatenate([positive, negative]))
+    assert matrix.mean() == pytest.approx(auc, abs=1e-12)
+
+
+def test_auc_of_ties(oracles):
+    case = oracles["auc_ties"]
+    y, s = np.array(case["y"]), np.array(case["s"])
+    matrix = bipartite_rank_matrix(s[y == 1], s[y == 0])
+    # Rows .9 .8 .4 .7, columns .8 .4 .1 .7.
+    expected = [[1, 1, 1, 1], [0.5, 1, 1, 1], [0, 0.5, 1, 0], [0, 1, 1, 0.5]]
+    np.testing.assert_array_equal(matrix, expected)
+    assert matrix.mean() == pytest.approx(case["auc"], rel=1e-9)
+
+
+@given(scores(min_size=1), scores(min_size=1))
+def test_a_rank_matrix_is_one(positive, negative):
+    matrix = bipartite_rank_matrix(positive, negative)
+    assert is_rank_matrix(matrix)
+    assert forbidden_submatrix(matrix) is None
+
+
+@given(MATRICES)
+def test_realizable_where_no_submatrix_is_forbidden(matrix):
+    found = forbidden_submatrix(matrix)
+    assert is_rank_matrix(matrix) == (found is None)
+    if found is not None:
+        rows, columns = found
+        assert not is_rank_matrix(matrix[np.ix_(rows, columns)])
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 2), (3, 1), (2, 3), (3, 2)])
+def test_realizable_is_what_scores_realize(shape):
+    known = realized(*shape)
+    accepted = [m for m in all_matrices(*shape) if is_rank_matrix(m)]
+    assert {matrix.tobytes() for matrix in accepted} == known
+    assert count_rank_matrices(*shape) == len(known)
+
+
+def test_thirty_matrices_of_two_by_two_are_forbidden():
+    forbidden = [m for m in all_matrices(2, 2) if forbidden_submatrix(m)]
+    assert len(forbidden) == 30
+    assert all(forbidden_submatrix(m) == ((0, 1), (0, 1)) for m in forbidden)
+
+
+def test_counts(oracles):
+    for shape, count in oracles["psi"].items():
+        if shape != "note":
+            m, n = map(int, shape.split(","))
+            assert count_rank_matrices(m, n) == count_rank_matrices(n, m) == count
+
+
+def test_one_item_of_a_class_orders_the_others_freely():
+    # Each negative is above, level with or below the only positive.
+    assert [count_rank_matrices(1, n) for n in range(1, 60)] == [
+        3**n for n in range(1, 60)
+    ]
+
+
+@pytest.mark.parametrize("function", [is_rank_matrix, forbidden_submatrix])
+def test_matrices_are_checked(function):
+    with pytest.raises(ValueError, match=r"matrix must have entries 0, 1/2 .* got 2"):
+        function([[1, 2]])
+    with pytest.raises(ValueError, match=r"must be a non-empty 2d array, .* \(2,\)"):
+        function([1, 0])
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "message"),
+    [
+        ([], [1], r"positive_scores must be a non-empty 1d array, got shape \(0,\)"),
+        ([1], [np.nan], "negative_scores must be finite, got nan"),
+        ([1], ["a"], "negative_scores must hold numbers"),
+    ],
+)
+def test_scores_are_checked(positive, negative, message):
+    with pytest.raises(ValueError, match=message):
+        bipartite_rank_matrix(positive, negative)
+
+
+def test_sizes_are_checked():
+    with pytest.raises(ValueError, match="n must be at least 1, got 0"):
+        count_rank_matrices(1, 0)
+    with pytest.raises(TypeError, match=r"m must be an integer, got 1\.5"):
+        count_rank_matrices(1.5, 1)
