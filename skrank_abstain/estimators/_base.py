@@ -126,8 +126,8 @@ class SelectiveRanker(RankerWrapper):
         # One draw per use, so that the split does not depend on the boundary mode.
         random = check_random_state(self.random_state)
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
-        items, relevance = self._fit_estimator(items, relevance, split_seed)
-        self._calibrate(candidates, items, relevance)
+        rows = self._fit_estimator(items, relevance, split_seed)
+        self._calibrate(candidates, items.take(rows), relevance[rows])
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "

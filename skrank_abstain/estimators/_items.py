@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, validate_data
 
+from skrank_abstain._validation import IntArray
 from skrank_abstain.pairs import Queries, group_queries
 
 #: Beyond this, floats skip integers and two identifiers could become one.
@@ -36,6 +38,13 @@ class Items:
     X: Any
     queries: Queries
     has_qid: bool
+
+    def take(self, rows: IntArray) -> Items:
+        """Return some rows, in ascending order."""
+        if rows.size == self.queries.n_items:
+            return self
+        queries = group_queries(self.queries.codes[rows], rows.size)
+        return Items(_safe_indexing(self.X, rows), queries, self.has_qid)
 
 
 def take_items(

@@ -9,13 +9,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction
 from skrank_abstain.estimators._items import Items, check_columns, take_items
 from skrank_abstain.estimators._splitting import split_for_calibration
-from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import (
     describe,
     fit_ranker,
@@ -43,32 +42,22 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
     relevance_bins: int | None
     qid_col: str | int | None
 
-    def _fit_estimator(
-        self, items: Items, y: FloatArray, seed: int
-    ) -> tuple[Items, FloatArray]:
-        """Set ``estimator_``, and return what is left to calibrate on."""
+    def _fit_estimator(self, items: Items, y: FloatArray, seed: int) -> IntArray:
+        """Set ``estimator_``, and return the rows that are left to calibrate on."""
         model = resolve_model(self.estimator)
         self.prefit_ = self._is_prefit(model)
         if self.prefit_:
             self.estimator_ = model
-            return items, y
+            return np.arange(y.size)
         check_fraction(self.calibration_size, "calibration_size")
         train, calibration = split_for_calibration(
             items.queries, self.calibration_size, seed
         )
+        part = items.take(train)
         self.estimator_ = fit_ranker(
-            model,
-            _safe_indexing(items.X, train),
-            y[train],
-            group_queries(items.queries.codes[train], train.size),
-            relevance_bins=self.relevance_bins,
+            model, part.X, y[train], part.queries, relevance_bins=self.relevance_bins
         )
-        rest = Items(
-            _safe_indexing(items.X, calibration),
-            group_queries(items.queries.codes[calibration], calibration.size),
-            items.has_qid,
-        )
-        return rest, y[calibration]
+        return calibration
 
     def _is_prefit(self, model: Any) -> bool:
         if isinstance(self.prefit, bool | np.bool_):
