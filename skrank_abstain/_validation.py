@@ -268,7 +268,7 @@ def check_proba(
 
 
 def encode_qid(
-    qid: Any, n_values: int, *, unit: str = "item"
+    qid: Any, n_values: int, *, unit: str = "item", name: str = "qid"
 ) -> tuple[IntArray, NDArray[Any]]:
     """Encode query identifiers by the order in which they first appear.
 
@@ -281,6 +281,8 @@ def encode_qid(
     n_values : int
     unit : str, default="item"
         What each value belongs to, for the message.
+    name : str, default="qid"
+        The parameter that they came in, for the message.
 
     Returns
     -------
@@ -293,7 +295,7 @@ def encode_qid(
         one = _as_exact_array([qid])
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
     raw = _qid_array(qid)
-    _check_length(raw, "qid", n_values, unit)
+    _check_length(raw, name, n_values, unit)
     if raw.dtype.kind in "iufbUS":
         return _encode_sortable(raw)
     return _encode_hashable(raw)

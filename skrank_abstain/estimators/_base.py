@@ -23,7 +23,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_sample_weight,
 )
-from skrank_abstain.estimators._items import Items, take_items
+from skrank_abstain.estimators._items import check_groups, take_items
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import (
@@ -112,6 +112,9 @@ class SelectiveRanker(RankerWrapper):
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
+        return self._fit(X, y, qid, None)
+
+    def _fit(self, X: Any, y: ArrayLike, qid: Any, groups: Any) -> Self:
         self._check_rule()
         self._loss = check_loss(self.loss)
         candidates = tie_model_candidates(self.tie_model)
@@ -126,8 +129,20 @@ class SelectiveRanker(RankerWrapper):
         # One draw per use, so that the split does not depend on the boundary mode.
         random = check_random_state(self.random_state)
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
+        groups = check_groups(groups, items.queries)
         rows = self._fit_estimator(items, relevance, split_seed)
-        self._calibrate(candidates, items.take(rows), relevance[rows])
+        rest = items.take(rows)
+        data = LabelledScores(
+            score_items(self.estimator_, rest.X), relevance[rows], rest.queries, rest.X
+        )
+        if rest.queries.n_pairs == 0:
+            raise ValueError(
+                "qid must give at least one calibration query with two items, got "
+                f"{rest.queries.n_queries} queries with "
+                f"n_samples={rest.queries.n_items} items."
+            )
+        self._calibrate(candidates, data, groups[rows])
+        self._set_threshold()
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
@@ -137,22 +152,14 @@ class SelectiveRanker(RankerWrapper):
         return self
 
     def _calibrate(
-        self, candidates: list[TieModel], items: Items, y: FloatArray
+        self, candidates: list[TieModel], data: LabelledScores, groups: IntArray
     ) -> None:
-        queries = items.queries
-        scores = score_items(self.estimator_, items.X)
-        if queries.n_pairs == 0:
-            raise ValueError(
-                "qid must give at least one calibration query with two items, got "
-                f"{queries.n_queries} queries with n_samples={queries.n_items} items."
-            )
-        data = LabelledScores(scores, y, queries, items.X)
+        """Fit the tie model, and keep the pairs that the threshold comes from."""
         self.tie_model_, self._risk, self._items = calibrate(
             candidates, self._loss, data
         )
-        self.n_queries_ = queries.n_queries
-        self.n_pairs_ = queries.n_pairs
-        self._set_threshold()
+        self.n_queries_ = data.queries.n_queries
+        self.n_pairs_ = data.queries.n_pairs
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""

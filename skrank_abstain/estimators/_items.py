@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, validate_data
 
-from skrank_abstain._validation import IntArray
+from skrank_abstain._validation import IntArray, encode_qid
 from skrank_abstain.pairs import Queries, group_queries
 
 #: Beyond this, floats skip integers and two identifiers could become one.
@@ -166,3 +166,33 @@ def _check_exact(qid: NDArray[Any], qid_col: str | int) -> NDArray[Any]:
             f"to 2**53), got {largest!r}. Use strings or integers in a data frame."
         )
     return qid
+
+
+def check_groups(groups: Any, queries: Queries) -> IntArray:
+    """Return the number of each row's group; None is one group.
+
+    Parameters
+    ----------
+    groups : None or array-like of shape (n_items,)
+        Any hashable values, the same within a query.
+    queries : Queries
+
+    Returns
+    -------
+    codes : ndarray of shape (n_items,), int64
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a value is missing, or a query is in two groups.
+    """
+    codes, values = encode_qid(groups, queries.n_items, name="groups")
+    first = codes[queries.order[queries.offsets[:-1]]][queries.codes]
+    if not np.array_equal(first, codes):
+        row = int(np.flatnonzero(first != codes)[0])
+        query = queries.values[queries.codes[row]]
+        raise ValueError(
+            f"groups must be the same for all items of a query, got "
+            f"{values[first[row]]!r} and {values[codes[row]]!r} for query {query!r}."
+        )
+    return codes

@@ -53,7 +53,7 @@ class LabelledScores:
         """Divide the queries with pairs into parts of about as many items."""
         rows = np.flatnonzero(self.queries.sizes[self.queries.codes] > 1)
         split = _group_folds(self.queries.codes[rows])
-        return [(self._take(rows[a]), self._take(rows[b])) for a, b in split]
+        return [(self.take(rows[a]), self.take(rows[b])) for a, b in split]
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
@@ -67,7 +67,8 @@ class LabelledScores:
         values = model.item_values(self.scores, self.queries, self.X)
         return ScoredItems.build(values, self.queries, self.y)
 
-    def _take(self, rows: IntArray) -> LabelledScores:
+    def take(self, rows: IntArray) -> LabelledScores:
+        """Return some rows, in ascending order."""
         return LabelledScores(
             self.scores[rows],
             self.y[rows],
