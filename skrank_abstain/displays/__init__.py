@@ -1,0 +1,20 @@
+"""Plots of what a selective ranker does: made from an estimator or from arrays.
+
+Every display keeps the numbers behind the picture as attributes, and draws with
+``plot``, which can be called again on other axes. matplotlib is imported when
+something is drawn.
+"""
+
+from skrank_abstain.displays._class_fraction import ClassFractionDisplay
+from skrank_abstain.displays._coverage import CoverageDisplay
+from skrank_abstain.displays._rank_interval import RankIntervalDisplay
+from skrank_abstain.displays._reliability import PairReliabilityDisplay
+from skrank_abstain.displays._risk_coverage import RiskCoverageDisplay
+
+__all__ = [
+    "RiskCoverageDisplay",
+    "CoverageDisplay",
+    "PairReliabilityDisplay",
+    "ClassFractionDisplay",
+    "RankIntervalDisplay",
+]

@@ -1,0 +1,337 @@
+"""The ranks that the accepted pairs leave open, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_positive_int,
+    check_relevance,
+)
+from skrank_abstain.displays._arrays import check_finite
+from skrank_abstain.displays._drawing import (
+    GREY,
+    MARKERS,
+    PALETTE,
+    put_legend,
+    require_pyplot,
+    take_axes,
+)
+from skrank_abstain.displays._totals import rows_by_query
+from skrank_abstain.metrics._inside import find_ranker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: More items than this have no room for their names.
+_MOST_NAMES = 60
+
+
+class RankIntervalDisplay:
+    """Items of one query with the ranks that are left open for each, best first.
+
+    A bar reaches from the best to the worst rank that an item can have, if the
+    accepted orders are right; a marker shows its rank by score. Make one with
+    `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    intervals : ndarray of shape (n_items, 2), int64
+        Best and worst rank of each item, 1 = top.
+    scores : ndarray of shape (n_items,), float64, default=None
+        Items are drawn in the order of decreasing score, equal ones in the order of
+        the rows; by the middle of their interval without scores.
+    relevance : ndarray of shape (n_items,), float64, default=None
+        Known relevance, for the colour and the shape of the markers.
+    item_names : list of str, default=None
+        Names of the items; the numbers of their rows by default. More than 60 items
+        are drawn without.
+    name : str, default=None
+        Title.
+
+    Attributes
+    ----------
+    bars_ : matplotlib LineCollection
+        The intervals, in the order drawn.
+    markers_ : list of matplotlib PathCollection
+        Ranks by score, one collection per grade.
+    order_ : ndarray of shape (n_items,), int64
+        Rows in the order drawn, the top one first.
+    line_ : matplotlib Line2D or None
+        The end of the top k.
+    ax_ : matplotlib Axes
+        Axes with the intervals.
+    figure_ : matplotlib Figure
+        Figure containing the intervals.
+
+    Examples
+    --------
+    >>> from skrank_abstain.displays import RankIntervalDisplay
+    >>> display = RankIntervalDisplay.from_predictions(
+    ...     [[2, 3], [1, 1], [2, 3]], scores=[0.1, 2.0, 0.3], top_k=1
+    ... )
+    >>> display.order_
+    array([1, 2, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        intervals: IntArray,
+        scores: FloatArray | None = None,
+        relevance: FloatArray | None = None,
+        item_names: Sequence[str] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.intervals = intervals
+        self.scores = scores
+        self.relevance = relevance
+        self.item_names = item_names
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        item_names: Sequence[str] | None = None,
+        top_k: int | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the items of one query, as a fitted selective ranker leaves them.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted selective ranker with ``rank_intervals``, or a Pipeline or fitted
+            search that ends in one.
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            The items of one query.
+        y : array-like of shape (n_items,), default=None
+            Known relevance, higher is better.
+        item_names : list of str, default=None
+            Names of the items; the numbers of their rows by default.
+        top_k, name, ax
+            As in ``plot``.
+
+        Returns
+        -------
+        display : RankIntervalDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If there is no selective ranker inside, or it has no rank intervals.
+        ValueError
+            If a column of X holds the query and names several, or an option is out of
+            range.
+
+        Notes
+        -----
+        O(n log n), no pair is formed.
+        """
+        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = find_ranker(estimator, X)
+        if not hasattr(ranker, "rank_intervals"):
+            raise TypeError(
+                "estimator must have rank_intervals, got "
+                f"{type(ranker).__name__}; use from_predictions."
+            )
+        n_queries = rows_by_query(ranker, X, None).n_queries
+        if n_queries > 1:
+            raise ValueError(f"X must hold the items of one query, got {n_queries}.")
+        return cls.from_predictions(
+            ranker.rank_intervals(X),
+            ranker.predict(X),
+            None if y is None else check_relevance(y, _num_samples(X)),
+            item_names=item_names,
+            top_k=top_k,
+            name=name,
+            ax=ax,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        intervals: ArrayLike,
+        scores: ArrayLike | None = None,
+        relevance: ArrayLike | None = None,
+        *,
+        item_names: Sequence[str] | None = None,
+        top_k: int | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw given intervals of ranks.
+
+        Parameters
+        ----------
+        intervals : array-like of shape (n_items, 2), int
+            Best and worst rank of each item of one query, 1 = top.
+        scores : array-like of shape (n_items,), default=None
+            Higher is better; sets the order and the markers.
+        relevance : array-like of shape (n_items,), default=None
+            Known relevance, higher is better.
+        item_names : list of str, default=None
+            Names of the items; the numbers of their rows by default.
+        top_k, name, ax
+            As in ``plot``.
+
+        Returns
+        -------
+        display : RankIntervalDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If lengths differ, a rank is none, or ``top_k`` is below 1.
+        """
+        require_pyplot(f"{cls.__name__}.from_predictions")
+        ranks = _check_intervals(intervals)
+        n_items = len(ranks)
+        if item_names is not None and len(item_names) != n_items:
+            raise ValueError(
+                f"item_names must have one name per item: {n_items} items, item_names "
+                f"has {len(item_names)}."
+            )
+        display = cls(
+            intervals=ranks,
+            scores=(
+                None if scores is None else check_finite(scores, "scores", n_items)
+            ),
+            relevance=(
+                None
+                if relevance is None
+                else check_finite(relevance, "relevance", n_items)
+            ),
+            item_names=item_names,
+            name=name,
+        )
+        return display.plot(ax, top_k=top_k)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        top_k: int | None = None,
+    ) -> Self:
+        """Draw the intervals.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default, higher for more items. One query
+            per axes. The legend stands below the axes: make the figure with
+            ``layout="constrained"`` to leave room for it.
+        name : str, default=None
+            Title instead of ``self.name``.
+        top_k : int, default=None
+            Draw a line behind this rank: items whose bar crosses it may or may not be
+            in the top ``k``.
+
+        Returns
+        -------
+        self : RankIntervalDisplay
+        """
+        if top_k is not None:
+            check_positive_int(top_k, "top_k")
+        n_items = len(self.intervals)
+        size = (5.5, float(np.clip(0.2 * n_items + 1.6, 2.6, 12)))
+        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)
+        self.order_ = self._order()
+        best, worst = self.intervals[self.order_].T
+        row = np.arange(1, n_items + 1)
+        self.bars_ = self.ax_.hlines(
+            row, best - 0.3, worst + 0.3, color="#BBBBBB", linewidth=5, zorder=2
+        )
+        self.markers_ = [] if self.scores is None else self._draw_markers(row)
+        self.line_ = None
+        if top_k is not None:
+            self.line_ = self.ax_.axvline(
+                top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
+            )
+        self._draw_axes(n_items, self.name if name is None else name)
+        put_legend(self.ax_, columns=3)
+        return self
+
+    def _order(self) -> IntArray:
+        key = self.intervals.sum(axis=1) if self.scores is None else -self.scores
+        return np.argsort(key, kind="stable")
+
+    def _draw_markers(self, row: IntArray) -> list[Any]:
+        """Draw each item at its rank by score, which is its row in the picture."""
+        if self.relevance is None:
+            colour = PALETTE[0]
+            return [self.ax_.scatter(row, row, color=colour, zorder=3, label="score")]
+        relevance = self.relevance[self.order_]
+        grades = np.unique(relevance)
+        if grades.size > len(MARKERS):
+            points = self.ax_.scatter(
+                row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
+            )
+            self.figure_.colorbar(points, ax=self.ax_, label="relevance")
+            return [points]
+        return [
+            self.ax_.scatter(
+                row[relevance == grade],
+                row[relevance == grade],
+                color=PALETTE[k],
+                marker=MARKERS[k],
+                zorder=3,
+                label=f"relevance {grade:g}",
+            )
+            for k, grade in enumerate(grades)
+        ]
+
+    def _draw_axes(self, n_items: int, title: str | None) -> None:
+        names = self.item_names
+        named = [str(row) if names is None else names[row] for row in self.order_]
+        what = "row of X" if names is None else "item"
+        if n_items <= _MOST_NAMES:
+            self.ax_.set_yticks(np.arange(1, n_items + 1), named, fontsize="small")
+        else:
+            what = "item"
+            self.ax_.set_yticks([])
+        order = "score" if self.scores is not None else "middle rank"
+        marked = "" if self.scores is None else "marker: by score, "
+        self.ax_.set(
+            xlabel=f"rank (1 = top; {marked}bar: left open by accepted pairs)",
+            ylabel=f"{what}, best {order} on top",
+            xlim=(0.2, n_items + 0.8),
+            ylim=(n_items + 0.8, 0.2),
+        )
+        self.ax_.locator_params(axis="x", integer=True)
+        if title is not None:
+            self.ax_.set_title(title)
+
+
+def _check_intervals(intervals: ArrayLike) -> IntArray:
+    ranks = np.asarray(intervals)
+    if ranks.ndim != 2 or ranks.shape[1] != 2 or len(ranks) == 0:
+        raise ValueError(
+            f"intervals must be of shape (n_items, 2), got shape {ranks.shape}."
+        )
+    if ranks.dtype.kind not in "iu":
+        raise ValueError(f"intervals must hold integers, got dtype {ranks.dtype}.")
+    wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))
+    if wrong.any():
+        raise ValueError(
+            f"intervals must hold 1 <= best <= worst <= {len(ranks)}, got "
+            f"{ranks[wrong][0].tolist()} at row {int(wrong.argmax())}."
+        )
+    return ranks.astype(np.int64)

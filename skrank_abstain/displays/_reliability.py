@@ -1,0 +1,363 @@
+"""Predicted probability of each outcome against its observed frequency."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_positive_int,
+    check_proba,
+    encode_qid,
+)
+from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.displays._arrays import check_finite
+from skrank_abstain.displays._drawing import (
+    draw_reference,
+    put_legend,
+    require_pyplot,
+    style_of_line,
+    take_axes,
+)
+from skrank_abstain.displays._outcomes import outcome_styles
+from skrank_abstain.displays._totals import labelled_pairs
+from skrank_abstain.metrics._checks import check_labels
+from skrank_abstain.metrics._inside import find_ranker
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
+
+
+class PairReliabilityDisplay:
+    """Reliability diagram of pair probabilities, one curve per outcome.
+
+    Pairs are put into bins of like score difference; in each bin the mean predicted
+    probability of an outcome is held against its frequency. On the diagonal the
+    probabilities can be taken at their word, on which the risk and so the abstention
+    rest. What a tie model knows beyond the difference is averaged out within a bin.
+
+    Parameters
+    ----------
+    prob_pred : ndarray of shape (3, n_bins), float64
+        Mean predicted probability that the higher-scored item is preferred, of a tie,
+        and that the lower-scored item is preferred.
+    prob_true : ndarray of shape (3, n_bins), float64
+        Their frequencies.
+    distance : ndarray of shape (n_bins,), float64
+        Mean absolute score difference of each bin, ascending.
+    n_pairs : ndarray of shape (n_bins,), int64
+        Pairs in each bin.
+    interval : ndarray of shape (3, n_bins, 2), float64, default=None
+        Lower and upper end of a confidence interval of each frequency.
+    name : str, default=None
+        Name in the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        One curve per outcome, in the order of ``prob_pred``.
+    errorbars_ : list of matplotlib ErrorbarContainer
+        The intervals.
+    diagonal_ : matplotlib Line2D
+        Frequencies as predicted.
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+
+    See Also
+    --------
+    skrank_abstain.metrics.pairwise_log_loss : One number for the probabilities.
+
+    Examples
+    --------
+    >>> from skrank_abstain.displays import PairReliabilityDisplay
+    >>> display = PairReliabilityDisplay.from_predictions(
+    ...     [1, 0, -1, -1],
+    ...     [[0.2, 0.2, 0.6], [0.2, 0.2, 0.6], [0.8, 0.1, 0.1], [0.8, 0.1, 0.1]],
+    ...     [1.0, 1.0, -3.0, -3.0],
+    ...     n_bins=2,
+    ... )
+    >>> display.prob_pred[0]
+    array([0.6, 0.8])
+    >>> display.prob_true[0]
+    array([0.5, 1. ])
+    """
+
+    def __init__(
+        self,
+        *,
+        prob_pred: FloatArray,
+        prob_true: FloatArray,
+        distance: FloatArray,
+        n_pairs: IntArray,
+        interval: FloatArray | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.prob_pred = prob_pred
+        self.prob_true = prob_true
+        self.distance = distance
+        self.n_pairs = n_pairs
+        self.interval = interval
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        max_pairs: int = 1_000_000,
+        random_state: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the reliability of a fitted selective ranker on labelled items.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted selective ranker, or a Pipeline or fitted search that ends in
+            one. All pairs count, accepted or not.
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            Items that neither trained nor calibrated it.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+        n_bins : int, default=10
+            Bins of nearly equal numbers of pairs; fewer where differences are equal.
+        confidence : float, default=0.95
+            Of the intervals, in (0, 1). They are missing with fewer than two queries.
+        max_pairs : int, default=1_000_000
+            If there are more pairs, whole queries are drawn at random until the next
+            would go beyond; at least one.
+        random_state : int, RandomState instance or None, default=None
+            Draws the queries.
+        name : str, default=None
+            Name in the legend; none by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Returns
+        -------
+        display : PairReliabilityDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If there is no selective ranker inside.
+        ValueError
+            If no query has two items, or an option is out of range.
+
+        Notes
+        -----
+        The pairs are formed: O(n_pairs) time and memory, up to ``max_pairs``.
+        """
+        require_pyplot(f"{cls.__name__}.from_estimator")
+        check_positive_int(max_pairs, "max_pairs")
+        ranker, X = find_ranker(estimator, X)
+        decisions, label, difference = labelled_pairs(
+            ranker, X, y, qid, max_pairs=max_pairs, random_state=random_state
+        )
+        return cls.from_predictions(
+            label,
+            decisions.proba,
+            difference,
+            qid=decisions.qid,
+            n_bins=n_bins,
+            confidence=confidence,
+            name=name,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        difference: ArrayLike,
+        *,
+        qid: Any = None,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the reliability of pair probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_pairs,)
+            True labels in {-1, 0, +1}.
+        proba : array-like of shape (n_pairs, 3)
+            Probabilities of the labels -1, 0, +1.
+        difference : array-like of shape (n_pairs,)
+            Score of the left item minus score of the right one. The sign says which
+            item is the higher-scored one; where it is zero, each counts half.
+        qid : array-like of shape (n_pairs,), default=None
+            Query of each pair; without it there are no intervals.
+        n_bins : int, default=10
+            Bins of nearly equal numbers of pairs; fewer where differences are equal.
+        confidence : float, default=0.95
+            Of the intervals, in (0, 1).
+        name : str, default=None
+            Name in the legend.
+        ax, **kwargs
+            As in ``plot``.
+
+        Returns
+        -------
+        display : PairReliabilityDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If lengths differ, a label or a probability is none, a difference is not
+            finite, there are no pairs, or an option is out of range.
+
+        Notes
+        -----
+        The intervals are those of :func:`skrank_abstain.concentration.ratio_interval`,
+        with the queries as the sample. O(n_pairs log n_pairs).
+        """
+        require_pyplot(f"{cls.__name__}.from_predictions")
+        check_fraction(confidence, "confidence")
+        bins = check_positive_int(n_bins, "n_bins")
+        truth = check_labels(y_true, "y_true")
+        if truth.size == 0:
+            raise ValueError("y_true must hold at least one pair, got none.")
+        predicted = check_proba(proba, truth.size)
+        signed = check_finite(difference, "difference", truth.size, unit="pair")
+        predicted = _turn(predicted, signed)
+        observed = _turn(np.eye(3)[truth + 1], signed)
+        code = _bins(np.abs(signed), bins)
+        n_pairs = np.bincount(code)
+        interval = None
+        if qid is not None:
+            queries, _ = encode_qid(qid, truth.size, unit="pair")
+            interval = _intervals(observed, code, queries, confidence)
+        display = cls(
+            prob_pred=_means(predicted, code),
+            prob_true=_means(observed, code),
+            distance=np.bincount(code, np.abs(signed)) / n_pairs,
+            n_pairs=n_pairs,
+            interval=interval,
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the three curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default. The legend stands below the
+            axes: make the figure with ``layout="constrained"`` to leave room for it.
+            A second model on the same axes is dashed, with hollow markers.
+        name : str, default=None
+            Name in the legend instead of ``self.name``.
+        **kwargs
+            For the curves, passed to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        self : PairReliabilityDisplay
+        """
+        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 5.4))
+        label = self.name if name is None else name
+        styles = outcome_styles(self.ax_, _OUTCOMES, label)
+        self.lines_, self.errorbars_ = [], []
+        for k, style in enumerate(styles):
+            self.lines_ += self.ax_.plot(
+                self.prob_pred[k], self.prob_true[k], **style_of_line(style, kwargs)
+            )
+            if self.interval is None:
+                continue
+            error = np.abs(self.interval[k].T - self.prob_true[k])
+            self.errorbars_.append(
+                self.ax_.errorbar(
+                    self.prob_pred[k],
+                    self.prob_true[k],
+                    yerr=error,
+                    fmt="none",
+                    ecolor=self.lines_[-1].get_color(),
+                    elinewidth=1,
+                    capsize=2,
+                )
+            )
+        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted", ":")
+        self.ax_.set(
+            xlabel="predicted probability (mean of a bin of pairs)",
+            ylabel="observed frequency (share of these pairs)",
+        )
+        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        put_legend(self.ax_)
+        return self
+
+
+def _turn(columns: FloatArray, difference: FloatArray) -> FloatArray:
+    """Bring columns -1, 0, +1 into the order higher-scored, tie, lower-scored."""
+    left_first, turned = columns[:, ::-1], columns
+    sign = difference[:, None]
+    either = (left_first + turned) / 2
+    return np.where(sign > 0, left_first, np.where(sign < 0, turned, either))
+
+
+def _bins(distance: FloatArray, n_bins: int) -> IntArray:
+    """Return the bin of each pair: of nearly equal size, equal distances together."""
+    shares = np.arange(1, n_bins + 1) / n_bins
+    upper = np.unique(np.quantile(distance, shares, method="inverted_cdf"))
+    return np.searchsorted(upper, distance)
+
+
+def _means(columns: FloatArray, code: IntArray) -> FloatArray:
+    return np.array([np.bincount(code, column) for column in columns.T]) / np.bincount(
+        code
+    )
+
+
+def _intervals(
+    observed: FloatArray, code: IntArray, queries: IntArray, confidence: float
+) -> FloatArray | None:
+    """Return an interval per outcome and bin; None for a single query."""
+    n_queries, n_bins = int(queries.max()) + 1, int(code.max()) + 1
+    if n_queries < 2:
+        return None
+    cell, shape = queries * n_bins + code, (n_queries, n_bins)
+    size = n_queries * n_bins
+    pairs = np.bincount(cell, minlength=size).reshape(shape)
+    return np.array(
+        [
+            [
+                ratio_interval(part, whole, confidence=confidence)
+                for part, whole in zip(
+                    np.bincount(cell, column, size).reshape(shape).T,
+                    pairs.T,
+                    strict=True,
+                )
+            ]
+            for column in observed.T
+        ]
+    )

@@ -1,0 +1,46 @@
+"""A small fitted ranker, and axes that are closed again."""
+
+import matplotlib as mpl
+import pytest
+from sklearn.base import BaseEstimator
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+
+mpl.use("Agg")
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is the first feature, rounded so that some are equal."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, 0].round(2)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="session")
+def new():
+    return make_ranking(n_queries=30, random_state=1)
+
+
+@pytest.fixture(scope="session")
+def ranker():
+    data = make_ranking(n_queries=60, random_state=0)
+    model = FirstColumn().fit(None, None)
+    return BALToR(model, random_state=0).fit(data.data, data.target, qid=data.qid)
+
+
+@pytest.fixture(scope="session")
+def decisions(ranker, new):
+    return ranker.predict_pairs(new.data, qid=new.qid)

@@ -1,0 +1,183 @@
+"""What holds for every display."""
+
+import subprocess
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skrank_abstain import BALToR, displays
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+    RankIntervalDisplay,
+    RiskCoverageDisplay,
+)
+
+CURVES = [
+    RiskCoverageDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+    ClassFractionDisplay,
+]
+PREDICTIONS = {
+    RiskCoverageDisplay: ([1, 0], [1, 1], [0.1, 0.2]),
+    CoverageDisplay: ([1.0], [[True, True]]),
+    PairReliabilityDisplay: ([1, 0], [[0.1, 0.1, 0.8]] * 2, [1.0, 2.0]),
+    ClassFractionDisplay: ([1, 0], [0.1, 0.2]),
+    RankIntervalDisplay: ([[1, 2], [1, 2]], [2.0, 1.0]),
+}
+
+
+def draw(cls, estimator, data, **options):
+    """Draw a display of an estimator; one query where it takes only one."""
+    if cls is RankIntervalDisplay:
+        one = data.qid == 0
+        return cls.from_estimator(estimator, data.data[one], **options)
+    return cls.from_estimator(estimator, data.data, data.target, data.qid, **options)
+
+
+def drawn_lines(ax):
+    """Return the points of the curves, without references and error bars."""
+    return [line.get_xydata() for line in ax.lines if to_hex(line.get_color()) in OWN]
+
+
+OWN = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"}
+
+
+def test_every_display_is_tested_here():
+    assert {cls.__name__ for cls in PREDICTIONS} == set(displays.__all__)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_displays_say_what_they_drew_on(cls, ranker, new):
+    display = draw(cls, ranker, new)
+    assert display.ax_.figure is display.figure_
+    assert display.ax_.get_xlabel()
+    assert display.ax_.get_ylabel()
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_axes_of_the_caller_are_used(cls, ranker, new):
+    _, ax = plt.subplots()
+    assert draw(cls, ranker, new, ax=ax).ax_ is ax
+    assert cls.from_predictions(*PREDICTIONS[cls], ax=ax).ax_ is ax
+    assert len(plt.get_fignums()) == 1
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_plot_can_be_called_again(cls):
+    display = cls.from_predictions(*PREDICTIONS[cls])
+    first = display.ax_
+    assert display.plot() is display
+    assert display.ax_ is not first
+    for a, b in zip(drawn_lines(first), drawn_lines(display.ax_), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+@pytest.mark.parametrize("size", [(3, 3), (5, 4), (9, 7)])
+def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, new):
+    figure, ax = plt.subplots(figsize=size, layout="constrained")
+    options = {"top_k": 2} if cls is RankIntervalDisplay else {"name": "ours"}
+    draw(cls, ranker, new, ax=ax, **options)
+    figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    label = ax.xaxis.label.get_window_extent()
+    assert legend.y1 <= label.y0
+    assert label.y1 <= ax.get_window_extent().y0
+    assert legend.y0 >= 0
+
+
+@pytest.mark.parametrize("cls", CURVES)
+def test_models_on_one_axes_are_told_apart_without_colour(cls, ranker, new):
+    _, ax = plt.subplots()
+    models = ("one", "two", "three")
+    for name in models:
+        draw(cls, ranker, new, ax=ax, name=name)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    counts = {sum(name.startswith(model) for name in names) for model in models}
+    assert len(counts) == 1
+    assert counts.pop() >= 1
+    assert len(names) == len(set(names))
+    own = [line for line in ax.lines if line.get_label() in names]
+    styles = {(line.get_marker(), line.get_linestyle()) for line in own}
+    assert len(styles) == len(own) == len(names)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_missing_matplotlib_names_the_extra(cls, ranker, new, monkeypatch):
+    display = cls.from_predictions(*PREDICTIONS[cls])
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    message = rf"{cls.__name__}.* requires matplotlib; .* skrank-abstain\[plot\]"
+    with pytest.raises(ImportError, match=message):
+        draw(cls, ranker, new)
+    with pytest.raises(ImportError, match=message):
+        cls.from_predictions(*PREDICTIONS[cls])
+    with pytest.raises(ImportError, match=message):
+        display.plot()
+
+
+def test_importing_the_displays_imports_no_matplotlib():
+    code = "import sys, skrank_abstain.displays; print('matplotlib' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert out.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_rankers_are_found_inside_pipelines(cls, ranker, new):
+    halved = FunctionTransformer(lambda X: X / 2).fit(new.data)
+    pipeline = make_pipeline(halved, ranker)
+    doubled = make_ranking(n_queries=30, random_state=1)
+    doubled.data = new.data * 2
+    inside = draw(cls, pipeline, doubled)
+    plain = draw(cls, ranker, new)
+    for a, b in zip(drawn_lines(inside.ax_), drawn_lines(plain.ax_), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_what_is_no_ranker_is_refused(cls, new):
+    with pytest.raises(TypeError, match="estimator must be a selective ranker"):
+        draw(cls, object(), new)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_axes_must_be_axes(cls):
+    _, axes = plt.subplots(1, 2)
+    with pytest.raises(TypeError, match="ax must be one matplotlib Axes or None"):
+        cls.from_predictions(*PREDICTIONS[cls], ax=axes)
+
+
+@pytest.mark.parametrize("cls", CURVES)
+def test_a_ranker_fitted_with_queries_wants_them(cls, ranker, new):
+    with pytest.raises(ValueError, match="qid"):
+        cls.from_estimator(ranker, new.data, new.target)
+
+
+@pytest.mark.parametrize("cls", CURVES)
+def test_a_column_of_x_can_hold_the_query(cls, ranker, new):
+    X = np.column_stack([new.data, new.qid])
+    with_column = BALToR(ranker.estimator_, qid_col=10, random_state=0)
+    data = make_ranking(n_queries=60, random_state=0)
+    with_column.fit(np.column_stack([data.data, data.qid]), data.target)
+    inside = cls.from_estimator(with_column, X, new.target)
+    plain = draw(cls, ranker, new)
+    for a, b in zip(drawn_lines(inside.ax_), drawn_lines(plain.ax_), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("cls", CURVES)
+def test_further_options_reach_the_lines(cls):
+    display = cls.from_predictions(*PREDICTIONS[cls], c="black", lw=4)
+    black = [line for line in display.ax_.lines if line.get_color() == "black"]
+    assert black
+    assert all(line.get_linewidth() == 4 for line in black)

@@ -1,0 +1,129 @@
+"""Intervals of ranks of one query."""
+
+import numpy as np
+import pytest
+
+from skrank_abstain import BALToR
+from skrank_abstain.displays import RankIntervalDisplay
+
+
+@pytest.fixture
+def one(new):
+    rows = new.qid == 0
+    return new.data[rows], new.target[rows]
+
+
+def bar_ends(display):
+    return [segment[:, 0].tolist() for segment in display.bars_.get_segments()]
+
+
+def test_bars_are_the_intervals_in_the_order_of_scores(ranker, one):
+    X, y = one
+    display = RankIntervalDisplay.from_estimator(ranker, X, y)
+    scores, intervals = ranker.predict(X), ranker.rank_intervals(X)
+    assert (np.diff(scores[display.order_]) <= 0).all()
+    np.testing.assert_allclose(
+        bar_ends(display), intervals[display.order_] + np.array([-0.3, 0.3])
+    )
+    # The best one is on top.
+    low, high = display.ax_.get_ylim()
+    assert low > high
+
+
+def test_markers_tell_the_grades(ranker, one):
+    X, y = one
+    display = RankIntervalDisplay.from_estimator(ranker, X, y)
+    labels = [marker.get_label() for marker in display.markers_]
+    assert labels == [f"relevance {grade}" for grade in np.unique(y)]
+    for marker, grade in zip(display.markers_, np.unique(y), strict=True):
+        rank = marker.get_offsets()[:, 0].astype(int)
+        assert (y[display.order_[rank - 1]] == grade).all()
+        assert rank.size == np.sum(y == grade)
+
+
+def test_many_grades_get_a_colour_bar():
+    n = 8
+    display = RankIntervalDisplay.from_predictions(
+        [[1, n]] * n, np.arange(n), np.linspace(0, 1, n)
+    )
+    (marker,) = display.markers_
+    np.testing.assert_allclose(marker.get_array(), np.linspace(1, 0, n))
+    assert [ax.get_ylabel() for ax in display.figure_.axes][1] == "relevance"
+
+
+def test_without_scores_the_middle_of_the_interval_decides():
+    display = RankIntervalDisplay.from_predictions([[2, 3], [1, 3], [1, 1]])
+    assert display.order_.tolist() == [2, 1, 0]
+    assert display.markers_ == []
+    assert "middle rank" in display.ax_.get_ylabel()
+
+
+def test_line_of_the_top_k_lies_between_ranks():
+    display = RankIntervalDisplay.from_predictions([[1, 2], [1, 2], [3, 3]], top_k=2)
+    assert set(display.line_.get_xdata()) == {2.5}
+    assert display.line_.get_label() == "top 2"
+    # Certain members end before it, the others start behind it.
+    assert bar_ends(display) == [[0.7, 2.3], [0.7, 2.3], [2.7, 3.3]]
+    assert RankIntervalDisplay.from_predictions([[1, 1]]).line_ is None
+
+
+def test_names_follow_their_items():
+    display = RankIntervalDisplay.from_predictions(
+        [[2, 2], [1, 1]], scores=[0, 1], item_names=["b", "a"], name="query 7"
+    )
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b"]
+    assert display.ax_.get_title() == "query 7"
+    plain = RankIntervalDisplay.from_predictions([[2, 2], [1, 1]], scores=[0, 1])
+    assert [text.get_text() for text in plain.ax_.get_yticklabels()] == ["1", "0"]
+
+
+def test_many_items_are_drawn_without_names():
+    ax = RankIntervalDisplay.from_predictions([[1, 61]] * 61).ax_
+    assert ax.get_yticks().size == 0
+    assert "row" not in ax.get_ylabel()
+    assert len(RankIntervalDisplay.from_predictions([[1, 60]] * 60).ax_.get_yticks())
+
+
+def test_more_items_take_a_higher_figure():
+    heights = [
+        RankIntervalDisplay.from_predictions([[1, n]] * n).figure_.get_figheight()
+        for n in (1, 30, 300)
+    ]
+    assert heights[0] < heights[1] < heights[2] <= 12
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([1, 2],), {}, "intervals must be of shape"),
+        (([],), {}, "intervals must be of shape"),
+        (([[1.0, 2.0]],), {}, "intervals must hold integers, got dtype float64"),
+        (([[1, 3], [1, 2]],), {}, r"1 <= best <= worst <= 2, got \[1, 3\] at row 0"),
+        (([[0, 1]],), {}, r"got \[0, 1\]"),
+        (([[1, 1]], [1, 2]), {}, "scores must have one value per item"),
+        (([[1, 1]], [1], [1, 2]), {}, "relevance must have one value per item"),
+        (([[1, 1]],), {"item_names": []}, "item_names must have one name per item"),
+        (([[1, 1]],), {"top_k": 0}, "top_k must be at least 1, got 0"),
+    ],
+)
+def test_arrays_are_checked(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        RankIntervalDisplay.from_predictions(*arguments, **options)
+
+
+def test_several_queries_in_a_column_are_refused(ranker, new):
+    X = np.column_stack([new.data, new.qid])
+    with_column = BALToR(ranker.estimator_, qid_col=10).fit(X, new.target)
+    with pytest.raises(ValueError, match="items of one query, got 30"):
+        RankIntervalDisplay.from_estimator(with_column, X)
+    display = RankIntervalDisplay.from_estimator(with_column, X[new.qid == 3])
+    assert len(display.intervals) == np.sum(new.qid == 3)
+
+
+def test_rankers_without_intervals_are_refused(one):
+    class NoIntervals:
+        def risk_profile(self):
+            raise NotImplementedError
+
+    with pytest.raises(TypeError, match=r"must have rank_intervals.* NoIntervals"):
+        RankIntervalDisplay.from_estimator(NoIntervals(), one[0])

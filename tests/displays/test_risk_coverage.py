@@ -1,0 +1,208 @@
+"""Risk-coverage curves and their bands."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from skrank_abstain import CostAbstainer
+from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import RiskCoverageDisplay
+from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
+from skrank_abstain.pairs import pair_labels
+
+TRUTH = [1, 1, 0, -1]
+GUESS = [1, 1, 1, 1]
+RISK = [0.1, 0.2, 0.2, 0.4]
+
+
+@pytest.fixture(scope="module")
+def truth(new, decisions):
+    return pair_labels(new.target, decisions.left, decisions.right)
+
+
+def test_curve_is_that_of_the_metric():
+    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK)
+    coverage, risk, _ = risk_coverage_curve(TRUTH, GUESS, RISK)
+    np.testing.assert_array_equal(display.line_.get_xdata(), coverage)
+    np.testing.assert_array_equal(display.line_.get_ydata(), risk)
+    assert display.aurc == aurc_loss(TRUTH, GUESS, RISK)
+    assert display.line_.get_label() == f"AURC = {display.aurc:.3f}"
+
+
+def test_accuracy_is_one_minus_risk():
+    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, kind="accuracy")
+    np.testing.assert_allclose(display.line_.get_ydata(), [1, 2 / 3, 1 / 2])
+    assert "higher is better" in display.ax_.get_ylabel()
+
+
+def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
+    from_items = RiskCoverageDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid
+    )
+    from_pairs = RiskCoverageDisplay.from_predictions(
+        truth, decisions.label, decisions.risk
+    )
+    assert from_items.aurc == pytest.approx(from_pairs.aurc, rel=1e-6)
+    grid = np.linspace(0.05, 1, 50)
+    np.testing.assert_allclose(
+        np.interp(grid, from_items.coverage, from_items.selective_risk),
+        np.interp(grid, from_pairs.coverage, from_pairs.selective_risk),
+        atol=1e-3,
+    )
+    assert from_items.line_.get_label().startswith("BALToR (AURC = ")
+
+
+def test_references_bound_what_a_model_can_do():
+    display = RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, reference=True)
+    random, oracle = display.reference_
+    assert random.get_ydata().tolist() == [0.5, 0.5]
+    coverage, risk = oracle.get_data()
+    # Half of the pairs are wrong: none of them up to coverage 1/2, then 1 - 0.5 / c.
+    np.testing.assert_allclose(
+        risk, np.where(coverage > 0.5, 1 - 0.5 / coverage, 0), atol=1e-12
+    )
+
+
+def test_references_are_named_once():
+    _, ax = plt.subplots()
+    for name in "ab":
+        RiskCoverageDisplay.from_predictions(
+            TRUTH, GUESS, RISK, reference=True, name=name, ax=ax
+        )
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [name[:6] for name in names] == ["a (AUR", "b (AUR", "random", "oracle"]
+
+
+def band_by_copying(truth, guess, risk, qid, n_resamples, confidence, seed):
+    """Resample queries by copying their pairs."""
+    random = np.random.RandomState(seed)
+    grid, _, _ = risk_coverage_curve(truth, guess, risk)
+    rows = [np.flatnonzero(qid == query) for query in np.unique(qid)]
+    curves = []
+    for _ in range(n_resamples):
+        drawn = random.randint(len(rows), size=len(rows))
+        take = np.concatenate([rows[query] for query in drawn])
+        coverage, selective_risk, _ = risk_coverage_curve(
+            truth[take], guess[take], risk[take]
+        )
+        curves.append(np.interp(grid, coverage, selective_risk))
+    tail = (1 - confidence) / 2
+    return grid, *np.quantile(curves, [tail, 1 - tail], axis=0)
+
+
+def test_band_resamples_whole_queries():
+    random = np.random.default_rng(0)
+    qid = np.sort(random.integers(0, 7, size=60))
+    truth, guess = random.integers(-1, 2, size=(2, 60))
+    risk = random.integers(0, 8, size=60) / 10
+    display = RiskCoverageDisplay.from_predictions(
+        truth, guess, risk, qid=qid, n_resamples=40, confidence=0.8, random_state=3
+    )
+    np.testing.assert_allclose(
+        display.band.T,
+        band_by_copying(truth, guess, risk, qid, 40, 0.8, 3),
+        rtol=0,
+        atol=1e-12,
+    )
+    low, high = display.band[:, 1:].T
+    shown = display.band_.get_paths()[0].vertices
+    assert shown[:, 1].min() == pytest.approx(low.min())
+    assert shown[:, 1].max() == pytest.approx(high.max())
+
+
+@pytest.mark.parametrize("rule", ["coverage", "cost"])
+def test_band_of_an_estimator_lies_around_its_curve(rule, ranker, new):
+    if rule == "cost":
+        data = make_ranking(n_queries=60, random_state=0)
+        ranker = CostAbstainer(ranker.estimator_, random_state=0)
+        ranker.fit(data.data, data.target, qid=data.qid)
+    display = RiskCoverageDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid, n_resamples=200, random_state=0
+    )
+    at, low, high = display.band.T
+    assert at.size > 80
+    assert at[-1] == 1
+    curve = np.interp(at, display.coverage, display.selective_risk)
+    assert np.mean((low <= curve) & (curve <= high)) > 0.95
+
+
+def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
+    display = RiskCoverageDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid, n_resamples=2000, random_state=0
+    )
+    totals = ranker.at_coverage(1.0).evaluate(new.data, new.target, new.qid)
+    expected = ratio_interval(totals.pairs - totals.correct_all, totals.pairs)
+    width = expected[1] - expected[0]
+    np.testing.assert_allclose(display.band[-1, 1:], expected, atol=0.1 * width)
+
+
+def test_band_is_reproducible(ranker, new):
+    bands = [
+        RiskCoverageDisplay.from_estimator(
+            ranker, new.data, new.target, new.qid, n_resamples=5, random_state=seed
+        ).band
+        for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(bands[0], bands[1])
+    assert (bands[0] != bands[2]).any()
+
+
+def test_long_curves_are_thinned_but_kept():
+    random = np.random.default_rng(0)
+    risk = random.random(50_000)
+    truth = np.where(random.random(50_000) < risk, -1, 1)
+    display = RiskCoverageDisplay.from_predictions(truth, np.ones_like(truth), risk)
+    assert display.coverage.size == 50_000
+    x, y = display.line_.get_data()
+    assert x.size <= 2000
+    assert x[-1] == 1
+    at = np.searchsorted(display.coverage, x)
+    np.testing.assert_array_equal(display.selective_risk[at], y)
+    assert np.diff(x).max() < 0.001
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_resamples": 10}, ValueError, "qid must be given for a band"),
+        (
+            {"n_resamples": 10, "qid": [1, 1, 1, 1]},
+            ValueError,
+            "at least two queries.*got 1",
+        ),
+        (
+            {"n_resamples": 1, "qid": [1, 2, 1, 1]},
+            ValueError,
+            "n_resamples must be at least 2, got 1",
+        ),
+        (
+            {"n_resamples": 9, "qid": [1, 2, 1, 1], "confidence": 1},
+            ValueError,
+            r"confidence must be in \(0, 1\), got 1",
+        ),
+        ({"kind": "error"}, ValueError, "kind must be one of 'risk', 'accuracy'"),
+    ],
+)
+def test_options_are_checked(options, error, message):
+    with pytest.raises(error, match=message):
+        RiskCoverageDisplay.from_predictions(TRUTH, GUESS, RISK, **options)
+
+
+def test_no_pairs_are_refused(ranker, new):
+    with pytest.raises(ValueError, match="at least one pair"):
+        RiskCoverageDisplay.from_predictions([], [], [])
+    with pytest.raises(ValueError, match="query with two items"):
+        RiskCoverageDisplay.from_estimator(
+            ranker, new.data[:3], new.target[:3], qid=[1, 2, 3]
+        )
+
+
+def test_a_ranker_that_cannot_be_moved_has_a_curve_but_no_band(ranker, new):
+    class Fixed:
+        risk_profile = staticmethod(ranker.risk_profile)
+
+    args = (Fixed(), new.data, new.target, new.qid)
+    assert RiskCoverageDisplay.from_estimator(*args).band_ is None
+    with pytest.raises(TypeError, match=r"n_resamples must be None .* Fixed"):
+        RiskCoverageDisplay.from_estimator(*args, n_resamples=10)
