@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from skrank_abstain._validation import check_choice, check_fraction
+from skrank_abstain._validation import IntArray, check_choice, check_fraction
 from skrank_abstain.estimators._base import SelectiveRanker
+from skrank_abstain.estimators._splitting import divide_queries
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import PairRisk
+from skrank_abstain.selection import PairRisk, calibrate, select_hierarchical
+from skrank_abstain.tie_models import LabelledScores, TieModel
 
 
 class BALToR(SelectiveRanker):
@@ -41,6 +43,12 @@ class BALToR(SelectiveRanker):
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
         The quantile is an order statistic, or numpy's linear interpolation, which
         reproduces published figures.
+    coverage_guarantee : {None, "hierarchical"}, default=None
+        None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
+        hierarchical conformal quantile [2]_ on calibration queries that did not fit
+        the tie model (70 % of them): a random pair of a new query from the same source
+        is accepted with a probability of at least ``coverage``, for any number of
+        queries. With fewer than ``coverage / (1 - coverage)`` of them every pair is.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; True insists on it; False always refits a clone. Scores on
@@ -98,6 +106,8 @@ class BALToR(SelectiveRanker):
     ----------
     .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
        Learning to Rank". arXiv:2505.23437.
+    .. [2] Lee, Barber and Willett (2023). "Distribution-free inference with
+       hierarchical data". arXiv:2306.06342.
 
     Examples
     --------
@@ -123,6 +133,7 @@ class BALToR(SelectiveRanker):
         loss: Any = "zero_one",
         boundary: str = "accept",
         quantile: str = "inverted_cdf",
+        coverage_guarantee: str | None = None,
         prefit: Any = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
@@ -144,6 +155,7 @@ class BALToR(SelectiveRanker):
         self.coverage = coverage
         self.boundary = boundary
         self.quantile = quantile
+        self.coverage_guarantee = coverage_guarantee
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.
@@ -169,11 +181,37 @@ class BALToR(SelectiveRanker):
                 "boundary='randomize' must go with quantile='inverted_cdf', got "
                 "quantile='linear': an interpolated threshold has no pairs on it."
             )
+        if self.coverage_guarantee is None:
+            return
+        check_choice(
+            self.coverage_guarantee, "coverage_guarantee", ("hierarchical",)
+        )
+        if self.boundary == "randomize" or self.quantile == "linear":
+            raise ValueError(
+                "coverage_guarantee='hierarchical' must go with boundary='accept' and "
+                f"quantile='inverted_cdf', got {self.boundary!r} and "
+                f"{self.quantile!r}: it has a quantile of its own."
+            )
+
+    def _calibrate(
+        self, candidates: list[TieModel], data: LabelledScores, groups: IntArray
+    ) -> None:
+        if self.coverage_guarantee is None:
+            super()._calibrate(candidates, data, groups)
+            return
+        tuning, rest, _ = divide_queries(data, groups, 0.3, self._boundary_seed)
+        self.tie_model_, self._risk, _ = calibrate(candidates, self._loss, tuning)
+        self._items = rest.seen_by(self.tie_model_)
+        self.n_queries_ = self._items.n_queries
+        self.n_pairs_ = self._items.n_pairs
 
     def _rule_in_words(self) -> str:
-        return f"the {self.coverage:g} quantile of the calibration risks"
+        kind = "hierarchical conformal " if self.coverage_guarantee else ""
+        return f"the {self.coverage:g} {kind}quantile of the calibration risks"
 
     def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
+        if self.coverage_guarantee is not None:
+            return select_hierarchical(risk, items, self.coverage)
         return risk.select_coverage(
             items,
             self.coverage,

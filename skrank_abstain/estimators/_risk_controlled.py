@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +14,11 @@ from skrank_abstain._validation import (
     IntArray,
     check_choice,
     check_fraction,
+    check_loss,
 )
 from skrank_abstain.concentration import certify_risk, choose_start
 from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.estimators._splitting import split_for_calibration
+from skrank_abstain.estimators._splitting import divide_queries
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import PairRisk, calibrate
 from skrank_abstain.tie_models import LabelledScores, TieModel
@@ -227,33 +229,24 @@ class RiskControlledRanker(SelectiveRanker):
         check_fraction(self.delta, "delta")
         check_choice(self.method, "method", ("wsr", "hoeffding_bentkus"))
         check_fraction(self.tuning_size, "tuning_size")
-        check_fraction(self._scaled(self.max_risk), "max_risk")
-
-    def _scaled(self, max_risk: Any) -> Any:
-        """Return the bound in units of the largest loss."""
-        largest = float(getattr(self, "_loss", np.ones(1)).max())
-        return max_risk / largest if isinstance(max_risk, float) else max_risk
+        max_risk: Any = self.max_risk
+        if isinstance(max_risk, bool | np.bool_) or not isinstance(max_risk, Real):
+            raise TypeError(f"max_risk must be a number, got {max_risk!r}.")
+        largest = float(check_loss(self.loss).max())
+        if not 0 < float(max_risk) < largest:
+            raise ValueError(
+                f"max_risk must be between 0 and {largest:g}, the largest loss, both "
+                f"excluded, got {max_risk!r}."
+            )
 
     def _calibrate(
         self, candidates: list[TieModel], data: LabelledScores, groups: IntArray
     ) -> None:
-        queries = data.queries
-        with_pairs = np.flatnonzero(queries.sizes[queries.codes] > 1)
-        data, groups = data.take(with_pairs), groups[with_pairs]
-        if data.queries.n_queries < 2:
-            raise ValueError(
-                "qid must give at least two calibration queries with two items, one to "
-                "fit the tie model and one to certify, got "
-                f"{data.queries.n_queries}."
-            )
-        tuning, certification = split_for_calibration(
-            data.queries, 1 - self.tuning_size, self._boundary_seed
+        tuning, rest, rest_groups = divide_queries(
+            data, groups, self.tuning_size, self._boundary_seed
         )
-        self.tie_model_, self._risk, tuned = calibrate(
-            candidates, self._loss, data.take(tuning)
-        )
-        certifying = data.take(certification)
-        self._items = certifying.seen_by(self.tie_model_)
+        self.tie_model_, self._risk, tuned = calibrate(candidates, self._loss, tuning)
+        self._items = rest.seen_by(self.tie_model_)
         self._thresholds = thresholds_of(self._risk, tuned)
         largest = float(self._loss.max())
         self._tuned = shares_at(self._risk, tuned, self._thresholds, largest)
@@ -263,15 +256,13 @@ class RiskControlledRanker(SelectiveRanker):
             self._items.n_queries
         )
         self._measured = measured[0][order], measured[1][order]
-        firsts = certifying.queries.order[certifying.queries.offsets[:-1]]
-        self._groups = groups[certification][firsts][order]
+        self._groups = rest_groups[order]
         self.n_queries_ = self._items.n_queries
         self.n_pairs_ = self._items.n_pairs
         self.n_tuning_queries_ = tuned.n_queries
 
     def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
         max_risk = self.max_risk / float(self._loss.max())
-        check_fraction(max_risk, "max_risk / loss.max()")
         start = choose_start(*self._tuned, max_risk=max_risk)
         found = certify_risk(
             *self._measured,

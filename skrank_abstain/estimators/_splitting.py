@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from skrank_abstain._validation import IntArray
 from skrank_abstain.pairs import Queries
+from skrank_abstain.tie_models import LabelledScores
 
 
 def split_for_calibration(
@@ -53,3 +54,44 @@ def split_for_calibration(
             "Pass more queries, or a fitted ranker."
         )
     return train, calibration
+
+
+def divide_queries(
+    data: LabelledScores, groups: IntArray, tuning_size: float, random_state: Any
+) -> tuple[LabelledScores, LabelledScores, IntArray]:
+    """Divide calibration queries into those that tune and those that do nothing but.
+
+    Parameters
+    ----------
+    data : LabelledScores
+    groups : ndarray of shape (n_items,), int64
+        The same for all items of a query.
+    tuning_size : float
+        Share of the queries with pairs that fit the tie model, in (0, 1).
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    tuning, rest : LabelledScores
+        No query is in both; all have pairs.
+    rest_groups : ndarray of shape (n_queries,), int64
+        Group of each query of the rest.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two queries have pairs.
+    """
+    queries = data.queries
+    with_pairs = np.flatnonzero(queries.sizes[queries.codes] > 1)
+    data, groups = data.take(with_pairs), groups[with_pairs]
+    if data.queries.n_queries < 2:
+        raise ValueError(
+            "qid must give at least two calibration queries with two items, one to fit "
+            "the tie model and one for the guarantee, got "
+            f"{data.queries.n_queries}."
+        )
+    tuning, rest = split_for_calibration(data.queries, 1 - tuning_size, random_state)
+    remaining = data.take(rest)
+    firsts = remaining.queries.order[remaining.queries.offsets[:-1]]
+    return data.take(tuning), remaining, groups[rest][firsts]

@@ -5,6 +5,7 @@ from skrank_abstain.selection._cells import CellRegion, CellRisk
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.selection._fitting import calibrate, pair_risk
+from skrank_abstain.selection._hierarchical import select_hierarchical
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -27,6 +28,7 @@ __all__ = [
     "DistanceRegion",
     "select_coverage",
     "select_risk",
+    "select_hierarchical",
     "accepted_mass",
     "decide_queries",
     "decide_pairs",
