@@ -1,6 +1,6 @@
-"""Promised against achieved: which guarantees survive dependent pairs?
+"""Promised against achieved: guarantees for pairs that depend on each other.
 
-A ranker that is good on some queries and poor on others is calibrated again and again
+Which survive that? A ranker that is good on some queries and poor on others is calibrated again and again
 on freshly drawn queries, and each time its true selective risk, or its true coverage,
 is looked up in a large population. Methods that treat pairs as the sample fail far
 more often than they say; methods that treat queries as the sample keep their word.
@@ -39,10 +39,12 @@ class FirstColumn(BaseEstimator):
     """A trained ranker whose score is in the data already."""
 
     def fit(self, X: Any, y: Any) -> "FirstColumn":
+        """Learn nothing."""
         self.fitted_ = True
         return self
 
     def predict(self, X: Any) -> np.ndarray:
+        """Return the first column."""
         return np.asarray(X)[:, 0]
 
 
@@ -67,9 +69,7 @@ def by_pairs(
     ranker = BALToR(FirstColumn().fit(X, y), tie_model=tie_model)
     ranker.fit(X[tuning], y[tuning], qid=qid[tuning])
     decisions = ranker.predict_pairs(X[~tuning], qid=qid[~tuning])
-    wrong = decisions.label != pair_labels(
-        y[~tuning], decisions.left, decisions.right
-    )
+    wrong = decisions.label != pair_labels(y[~tuning], decisions.left, decisions.right)
     best = 0.01
     for coverage in np.arange(0.02, 1.01, 0.02):
         accepted = ranker.at_coverage(min(coverage, 1.0)).abstain(
@@ -96,9 +96,7 @@ def run(
     rng = np.random.default_rng(seed)
     X, y, qid = draw(n_queries, rng)
     model = FirstColumn().fit(X, y)
-    rankers: dict[str, Any] = {
-        "pairs, binomial": by_pairs(X, y, qid, tie_model, seed)
-    }
+    rankers: dict[str, Any] = {"pairs, binomial": by_pairs(X, y, qid, tie_model, seed)}
     for method in ("wsr", "hoeffding_bentkus"):
         ranker = RiskControlledRanker(
             model,

@@ -5,7 +5,12 @@ score -> pair probabilities -> risk -> threshold -> decisions -> report
 
 from importlib.metadata import PackageNotFoundError, version
 
-from skrank_abstain.estimators import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain.estimators import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
 from skrank_abstain.pairs import PairDecisions
 
 try:
@@ -17,6 +22,7 @@ __all__ = [
     "BALToR",
     "CostAbstainer",
     "PairwiseRankerClassifier",
+    "RiskControlledRanker",
     "PairDecisions",
     "__version__",
 ]

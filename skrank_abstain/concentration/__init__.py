@@ -1,8 +1,43 @@
-"""Intervals that respect that pairs of one query are dependent.
+"""Tests and intervals that respect that pairs of one query are dependent.
 
-The unit of sampling is the query: pairs of one query share its items.
+The unit of sampling is the query: pairs of one query share its items. Every function
+takes arrays with one entry, or one row, per query.
 """
 
-from skrank_abstain.concentration._ratio import ratio_interval
+from skrank_abstain.concentration._bootstrap import cluster_bootstrap
+from skrank_abstain.concentration._certify import (
+    certify_risk,
+    choose_start,
+    fixed_sequence,
+)
+from skrank_abstain.concentration._conformal import (
+    conformal_risk_control,
+    hierarchical_quantile,
+    hierarchical_quantile_search,
+)
+from skrank_abstain.concentration._pvalues import (
+    hoeffding_bentkus_pvalue,
+    least_queries,
+    wsr_pvalue,
+)
+from skrank_abstain.concentration._ratio import (
+    RatioDifference,
+    paired_ratio_test,
+    ratio_interval,
+)
 
-__all__ = ["ratio_interval"]
+__all__ = [
+    "certify_risk",
+    "choose_start",
+    "fixed_sequence",
+    "hoeffding_bentkus_pvalue",
+    "wsr_pvalue",
+    "least_queries",
+    "hierarchical_quantile",
+    "hierarchical_quantile_search",
+    "conformal_risk_control",
+    "ratio_interval",
+    "paired_ratio_test",
+    "RatioDifference",
+    "cluster_bootstrap",
+]

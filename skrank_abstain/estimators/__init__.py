@@ -3,5 +3,11 @@
 from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._cost import CostAbstainer
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
+from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 
-__all__ = ["BALToR", "CostAbstainer", "PairwiseRankerClassifier"]
+__all__ = [
+    "BALToR",
+    "CostAbstainer",
+    "PairwiseRankerClassifier",
+    "RiskControlledRanker",
+]

@@ -183,9 +183,7 @@ class BALToR(SelectiveRanker):
             )
         if self.coverage_guarantee is None:
             return
-        check_choice(
-            self.coverage_guarantee, "coverage_guarantee", ("hierarchical",)
-        )
+        check_choice(self.coverage_guarantee, "coverage_guarantee", ("hierarchical",))
         if self.boundary == "randomize" or self.quantile == "linear":
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with boundary='accept' and "

@@ -137,7 +137,7 @@ class RiskControlledRanker(SelectiveRanker):
     True
     """
 
-    __metadata_request__fit = {"qid": True, "groups": None}  # noqa: RUF012
+    __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     def __init__(
         self,
@@ -172,9 +172,7 @@ class RiskControlledRanker(SelectiveRanker):
         self.method = method
         self.tuning_size = tuning_size
 
-    def fit(
-        self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
         """Train the ranker unless it is fitted, tune, and certify.
 
         Parameters

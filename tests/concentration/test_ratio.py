@@ -1,10 +1,12 @@
-"""Intervals over queries."""
+"""Ratios of totals over queries: intervals and the paired test."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import paired_ratio_test, ratio_interval
 
 
 def test_equal_denominators_give_the_t_interval_of_the_mean():
@@ -33,6 +35,130 @@ def test_undefined(part, whole):
     assert np.isnan(ratio_interval(part, whole)).all()
 
 
+def counts(rng, n_queries):
+    """Return correct and accepted pairs of two rankers on shared queries."""
+    easy = rng.beta(6, 2, n_queries)
+    accepted = rng.integers(3, 40, (2, n_queries))
+    correct = rng.binomial(accepted, np.clip(easy + np.array([[0.0], [0.03]]), 0, 1))
+    return correct[0], accepted[0], correct[1], accepted[1]
+
+
+def test_equal_wholes_give_the_paired_t_test():
+    one, two = np.array([3, 5, 4, 9, 7]), np.array([4, 4, 6, 9, 8])
+    ten = np.full(5, 10)
+    expected = stats.ttest_rel(one / 10, two / 10)
+    interval = expected.confidence_interval(0.9)
+    found = paired_ratio_test(one, ten, two, ten, confidence=0.9)
+    assert found == pytest.approx(
+        (np.mean(one - two) / 10, interval.low, interval.high, expected.pvalue)
+    )
+
+
+def test_paired_test_against_a_constant_is_the_interval_of_the_ratio():
+    # The second ratio is 0 in every query: only the first one varies.
+    part, whole, *_ = counts(np.random.default_rng(0), 30)
+    found = paired_ratio_test(part, whole, 0 * part, whole)
+    assert found[1:3] == pytest.approx(ratio_interval(part, whole))
+    assert found.difference == part.sum() / whole.sum()
+
+
+@given(st.integers(0, 1000), st.integers(2, 30))
+def test_paired_test_turns_around_and_rejects_with_its_interval(seed, n_queries):
+    a, n_a, b, n_b = counts(np.random.default_rng(seed), n_queries)
+    there = paired_ratio_test(a, n_a, b, n_b)
+    back = paired_ratio_test(b, n_b, a, n_a)
+    assert back == pytest.approx(
+        (-there.difference, -there.high, -there.low, there.pvalue)
+    )
+    assert (there.pvalue < 0.05) == (not there.low <= 0 <= there.high)
+
+
+def test_paired_test_sees_what_unpaired_intervals_do_not():
+    # Queries differ by far more than the rankers do.
+    easy = np.linspace(0, 1, 40)
+    better = easy + 0.02 + 0.01 * (-1) ** np.arange(40)
+    whole = np.full(40, 100.0)
+    found = paired_ratio_test(100 * better, whole, 100 * easy, whole)
+    assert found.difference == pytest.approx(0.02)
+    assert found.pvalue < 1e-9
+    assert ratio_interval(100 * better, whole)[0] < ratio_interval(100 * easy, whole)[1]
+
+
+def test_paired_test_keeps_its_level():
+    rng = np.random.default_rng(1)
+    rejected = 0
+    for _ in range(1000):
+        easy = rng.beta(3, 1, 40)
+        wholes = rng.integers(3, 40, (2, 40))
+        parts = rng.binomial(wholes, easy)
+        rejected += (
+            paired_ratio_test(parts[0], wholes[0], parts[1], wholes[1]).pvalue < 0.1
+        )
+    # Binomial standard error 0.0095 around 0.1; the test is asymptotic.
+    assert 0.07 < rejected / 1000 < 0.14
+
+
+def test_equal_rankers():
+    part, whole = [3, 0, 4], [4, 0, 9]
+    assert paired_ratio_test(part, whole, part, whole) == (0, 0, 0, 1)
+    # Ratios of 1 / 3 that rounding tells apart at most.
+    third, tenth = np.array([1.0, 2, 3]), np.array([0.1, 0.2, 0.3])
+    assert paired_ratio_test(third, 3 * third, tenth, 3 * tenth).pvalue == 1
+
+
+def test_always_and_never_right():
+    found = paired_ratio_test([2, 3], [2, 3], [0, 0], [4, 5])
+    assert found == (1, 1, 1, 0)
+
+
+def test_paired_test_undefined():
+    assert np.isnan(paired_ratio_test([1, 1], [2, 2], [0, 0], [0, 0])).all()
+    assert np.isnan(paired_ratio_test([], [], [], [])).all()
+    found = paired_ratio_test([1], [2], [1], [4])
+    assert found.difference == 0.25
+    assert np.isnan(found[1:]).all()
+
+
 def test_confidence_is_checked():
     with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 1"):
         ratio_interval([1, 2], [2, 2], confidence=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: ratio_interval([1, 2], [1, 2, 3]),
+            ValueError,
+            "denominators must have one value per query like numerators, got 3 and 2",
+        ),
+        (
+            lambda: ratio_interval([1, np.nan], [1, 2]),
+            ValueError,
+            "numerators must be finite, got nan",
+        ),
+        (
+            lambda: ratio_interval([1, 2], [3, -2]),
+            ValueError,
+            "denominators must be non-negative, got -2.0",
+        ),
+        (
+            lambda: ratio_interval([[1]], [[2]]),
+            ValueError,
+            "numerators must have one value per query, got shape",
+        ),
+        (
+            lambda: paired_ratio_test([1], ["2"], [1], [2]),
+            TypeError,
+            "whole_a must hold real numbers",
+        ),
+        (
+            lambda: paired_ratio_test([1], [2], [1], [-2]),
+            ValueError,
+            "whole_b must be non-negative",
+        ),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error, match=message):
+        call()

@@ -1,0 +1,260 @@
+"""Thresholds whose selective risk is certified on queries used for nothing else.
+
+Thresholds come as columns, from the most conservative to the most permissive. For
+query q and a threshold, a_q is the share of its pairs that is accepted and e_q the
+share that is accepted and decided wrongly, both of all pairs of the query.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_fraction,
+    check_positive_int,
+    encode_qid,
+)
+from skrank_abstain.concentration._checks import (
+    check_numbers,
+    check_range,
+    check_shares,
+)
+from skrank_abstain.concentration._pvalues import (
+    hoeffding_bentkus_pvalue,
+    wsr_pvalue,
+)
+
+
+def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> int:
+    """Return the threshold at which `certify_risk` should start.
+
+    Parameters
+    ----------
+    accepted, errors : array-like of shape (n_queries, n_thresholds)
+        Shares a_q and e_q on queries that are not used to certify; those to which the
+        tie model was fitted will do.
+    max_risk : float
+        Bound on the selective risk, in (0, 1).
+
+    Returns
+    -------
+    start : int
+        Column with the largest mean of ``max_risk * a_q - e_q``; the most conservative
+        of several.
+
+    Raises
+    ------
+    ValueError
+        If there are no queries or no thresholds, the shares are not in [0, 1], errors
+        exceed what is accepted, or ``max_risk`` is outside (0, 1).
+
+    Notes
+    -----
+    The risk need not grow with coverage: few queries contribute to the smallest
+    thresholds, often those on which a ranker is wrongly sure of itself. A sequence
+    that starts there fails at its first step. Where it starts within the thresholds
+    that pass makes no difference to where it ends, so the start should be the
+    threshold most likely to pass. The mean is how far the tested loss lies below its
+    bound, and is largest where a further pair is wrong with probability ``max_risk``.
+    In simulations of rankers that are confidently wrong on some queries, the smallest
+    p-value, the fastest growth of capital and the largest t statistic led to no more
+    coverage than this on average, and the t statistic to much less where there were
+    many queries to tune and few to certify.
+
+    A poor start costs coverage, never validity. O(n_queries * n_thresholds).
+
+    Examples
+    --------
+    >>> from skrank_abstain.concentration import choose_start
+    >>> accepted = [[0.1, 0.5, 0.9], [0.1, 0.4, 1.0]]
+    >>> errors = [[0.1, 0.0, 0.3], [0.0, 0.0, 0.2]]
+    >>> choose_start(accepted, errors, max_risk=0.2)
+    1
+    """
+    check_fraction(max_risk, "max_risk")
+    share, wrong = check_shares(accepted, errors)
+    if not share.size:
+        raise ValueError(
+            "accepted must hold at least one query and one threshold, got shape "
+            f"{share.shape}."
+        )
+    return int(np.argmax((max_risk * share - wrong).mean(axis=0)))
+
+
+def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int | None:
+    """Return the last of the hypotheses that are rejected in their order.
+
+    Parameters
+    ----------
+    pvalues : array-like of shape (n_candidates,)
+        P-values in [0, 1], from the most conservative candidate to the most
+        permissive.
+    delta : float
+        Level of the test, in (0, 1).
+    start : int, default=0
+        Where to start, chosen without the data of the p-values.
+
+    Returns
+    -------
+    last : int or None
+        Index before the first p-value above ``delta`` from ``start`` on; None if that
+        is the one at ``start``.
+
+    Raises
+    ------
+    TypeError
+        If ``start`` is not an integer.
+    ValueError
+        If a p-value is outside [0, 1], ``delta`` outside (0, 1) or there is no
+        candidate ``start``.
+
+    Notes
+    -----
+    All candidates from ``start`` to ``last`` are certified together: the probability
+    that one of them satisfies its hypothesis is at most ``delta`` [1]_, however the
+    p-values depend on each other, since the first true hypothesis in the order must be
+    rejected for any error to happen. P-values after the first failure are not looked
+    at, small as they may be. O(n_candidates).
+
+    References
+    ----------
+    .. [1] Angelopoulos, Bates, Candes, Jordan and Lei (2021). "Learn then test:
+       calibrating predictive algorithms to achieve risk control". arXiv:2110.01052
+
+    Examples
+    --------
+    >>> from skrank_abstain.concentration import fixed_sequence
+    >>> fixed_sequence([0.4, 0.02, 0.03, 0.2, 0.01], 0.1, start=1)
+    2
+    """
+    check_fraction(delta, "delta")
+    values = check_numbers(pvalues, "pvalues")
+    if values.ndim != 1:
+        raise ValueError(
+            f"pvalues must be of shape (n_candidates,), got {values.shape}."
+        )
+    values = check_range(values, "pvalues")
+    start = _check_start(start, values.size)
+    failed = np.flatnonzero(values[start:] > delta)
+    n_rejected = int(failed[0]) if failed.size else values.size - start
+    return start + n_rejected - 1 if n_rejected else None
+
+
+def certify_risk(
+    accepted: ArrayLike,
+    errors: ArrayLike,
+    start: int,
+    *,
+    max_risk: float,
+    delta: float,
+    method: str = "wsr",
+    groups: ArrayLike | None = None,
+) -> int | None:
+    """Return the most permissive threshold whose selective risk is certified.
+
+    Parameters
+    ----------
+    accepted, errors : array-like of shape (n_queries, n_thresholds)
+        Shares a_q and e_q on queries that had no part in the ranker, its tie model,
+        the list of thresholds or ``start``. Queries without pairs have no shares and
+        are to be left out.
+    start : int
+        Threshold to start from, such as that of `choose_start` on other queries.
+    max_risk : float
+        Bound on the selective risk, in (0, 1).
+    delta : float
+        Probability with which the certificate may be wrong, in (0, 1).
+    method : {"wsr", "hoeffding_bentkus"}, default="wsr"
+        The test; `wsr_pvalue` certifies far more unless all losses are 0 or 1, and
+        depends on the order of the queries.
+    groups : array-like of shape (n_queries,), default=None
+        Group of each query; the bound is then certified in every group at once.
+
+    Returns
+    -------
+    index : int or None
+        Column of the threshold; None if not even ``start`` is certified. Then only to
+        accept nothing is safe.
+
+    Raises
+    ------
+    TypeError
+        If ``start`` is not an integer or an array is not numeric.
+    ValueError
+        If shares are not in [0, 1], errors exceed what is accepted, there is no
+        column ``start``, or a parameter is out of range.
+
+    Notes
+    -----
+    What is bounded is the query-balanced selective risk, E[e_q] / E[a_q]: each query
+    counts alike, however many pairs it has. Over the draw of the queries,
+    P(E[e_q] / E[a_q] <= max_risk at the threshold returned, or None) >= 1 - delta, for
+    any number of i.i.d. queries and any dependence of the pairs inside a query. It
+    says nothing about the risk in one query, the mean of e_q / a_q, the risk pooled
+    over pairs, or queries from elsewhere than those here.
+
+    The ratio is at most ``max_risk`` just if u_q = e_q + max_risk (1 - a_q), which is
+    in [0, 1], has a mean of at most ``max_risk``. That is tested along a
+    `fixed_sequence` of thresholds, as in learn then test [1]_; the risk need not be
+    monotone, and the number of thresholds costs nothing. A threshold that accepts no
+    pair at all is never certified. O(n_queries * n_thresholds).
+
+    With groups a threshold passes only if it passes in each of them: the largest of
+    their p-values is one for "the bound fails in some group", so that ``delta`` need
+    not be divided among them (an intersection-union test).
+
+    See Also
+    --------
+    conformal_risk_control : Bounds the mean of e_q, in expectation.
+
+    References
+    ----------
+    .. [1] Angelopoulos, Bates, Candes, Jordan and Lei (2021). "Learn then test:
+       calibrating predictive algorithms to achieve risk control". arXiv:2110.01052
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.concentration import certify_risk
+    >>> accepted = np.tile([0.2, 0.5, 0.8, 1.0], (100, 1))
+    >>> errors = accepted * [0.01, 0.02, 0.05, 0.3]
+    >>> certify_risk(accepted, errors, 1, max_risk=0.1, delta=0.1)
+    2
+    """
+    check_fraction(max_risk, "max_risk")
+    check_fraction(delta, "delta")
+    check_choice(method, "method", ("wsr", "hoeffding_bentkus"))
+    share, wrong = check_shares(accepted, errors)
+    start = _check_start(start, share.shape[1])
+    if not share.shape[0]:
+        return None
+    codes, values = encode_qid(groups, share.shape[0], unit="query", name="groups")
+    # Within [0, 1] but for rounding, since errors <= accepted <= 1.
+    losses = wrong[:, start:] + max_risk * (1 - share[:, start:])
+    pvalues = [
+        _pvalues(losses[codes == group], max_risk, delta, method)
+        for group in range(values.size)
+    ]
+    last = fixed_sequence(np.max(pvalues, axis=0), delta)
+    return None if last is None else start + last
+
+
+def _pvalues(
+    losses: FloatArray, max_risk: float, delta: float, method: str
+) -> FloatArray:
+    if method == "wsr":
+        return wsr_pvalue(losses, max_risk, level=delta)
+    return hoeffding_bentkus_pvalue(losses.mean(axis=0), losses.shape[0], max_risk)
+
+
+def _check_start(start: int, n_candidates: int) -> int:
+    start = check_positive_int(start, "start", minimum=0)
+    if start >= n_candidates:
+        raise ValueError(
+            f"start must be below the number of candidates, {n_candidates}, got "
+            f"{start}."
+        )
+    return start

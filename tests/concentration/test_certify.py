@@ -1,0 +1,327 @@
+"""Certified thresholds: the sequence, the loss that is tested, and the guarantee."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from skrank_abstain.concentration import (
+    certify_risk,
+    choose_start,
+    fixed_sequence,
+    hoeffding_bentkus_pvalue,
+    wsr_pvalue,
+)
+
+METHODS = ("wsr", "hoeffding_bentkus")
+PVALUES = arrays(np.float64, st.integers(1, 12), elements=st.floats(0, 1))
+
+
+@st.composite
+def shares(draw, max_queries=40):
+    """Draw per-query shares of accepted and of wrongly decided pairs."""
+    shape = draw(st.tuples(st.integers(1, max_queries), st.integers(1, 6)))
+    unit = arrays(np.float64, shape, elements=st.floats(0, 1, width=32))
+    accepted = np.sort(draw(unit), axis=1)
+    return accepted, accepted * draw(unit) * draw(st.sampled_from([0.0, 0.05, 1.0]))
+
+
+def population(rng, n_kinds=500, n_thresholds=12):
+    """Return shares of kinds of queries; the ranker is wrongly sure of one in twenty.
+
+    The selective risk falls and then rises: .17 at the first threshold, .12 at the
+    third, .22 at the last.
+    """
+    accepted = np.cumsum(rng.dirichlet(np.ones(n_thresholds), n_kinds), axis=1)
+    risk = np.linspace(0.01, 0.2, n_thresholds) * rng.gamma(4, 1 / 4, (n_kinds, 1))
+    errors = accepted * np.minimum(risk, 1)
+    bad = rng.random(n_kinds) < 0.05
+    accepted[bad] **= 0.2
+    errors[bad] = 0.5 * accepted[bad]
+    return accepted, errors
+
+
+@given(PVALUES, st.floats(0.01, 0.99), st.data())
+def test_sequence_stops_before_the_first_failure(pvalues, delta, data):
+    start = data.draw(st.integers(0, pvalues.size - 1))
+    last = None
+    for k in range(start, pvalues.size):
+        if pvalues[k] > delta:
+            break
+        last = k
+    assert fixed_sequence(pvalues, delta, start=start) == last
+
+
+def test_sequence_includes_a_pvalue_of_delta():
+    assert fixed_sequence([0.1, 0.1], 0.1) == 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(shares(), st.data())
+def test_certificate_is_the_test_of_each_threshold(method, table, data):
+    accepted, errors = table
+    n_queries, n_thresholds = accepted.shape
+    start = data.draw(st.integers(0, n_thresholds - 1))
+    max_risk = data.draw(st.sampled_from([0.1, 0.3, 0.7]))
+    delta = data.draw(st.sampled_from([0.05, 0.2, 0.6]))
+    expected = None
+    for k in range(start, n_thresholds):
+        loss = errors[:, k] + max_risk * (1 - accepted[:, k])
+        if method == "wsr":
+            pvalue = wsr_pvalue(loss, max_risk, level=delta)
+        else:
+            pvalue = hoeffding_bentkus_pvalue(loss.mean(), n_queries, max_risk)
+        # Blocks of columns add up in another order than single columns do.
+        if abs(float(pvalue) - delta) < 1e-12:
+            return
+        if pvalue > delta:
+            break
+        expected = k
+    found = certify_risk(
+        accepted, errors, start, max_risk=max_risk, delta=delta, method=method
+    )
+    assert found == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(shares(), st.floats(0.05, 0.5), st.floats(0.05, 0.5))
+def test_a_smaller_delta_certifies_no_more_by_the_same_pvalues(
+    method, table, one, other
+):
+    accepted, errors = table
+    loss = errors + 0.3 * (1 - accepted)
+    if method == "wsr":
+        pvalues = wsr_pvalue(loss, 0.3)
+    else:
+        pvalues = hoeffding_bentkus_pvalue(loss.mean(axis=0), loss.shape[0], 0.3)
+    strict, loose = (fixed_sequence(pvalues, d) for d in sorted((one, other)))
+    assert (-1 if strict is None else strict) <= (-1 if loose is None else loose)
+
+
+@given(shares(), st.randoms(use_true_random=False))
+def test_the_order_of_queries_does_not_matter_to_hoeffding_bentkus(table, random):
+    accepted, errors = table
+    order = list(range(accepted.shape[0]))
+    random.shuffle(order)
+    found = [
+        certify_risk(
+            accepted[rows],
+            errors[rows],
+            0,
+            max_risk=0.3123,
+            delta=0.2345,
+            method="hoeffding_bentkus",
+        )
+        for rows in (order, order[::-1])
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_errors_need_enough_queries(method):
+    # 0.9^21 > 0.1 > 0.9^22: fewer queries are no evidence.
+    for n, expected in ((20, None), (24, 2)):
+        accepted = np.ones((n, 3))
+        found = certify_risk(
+            accepted, 0 * accepted, 0, max_risk=0.1, delta=0.1, method=method
+        )
+        assert found == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_to_certify(method):
+    ones = np.ones((200, 2))
+    kwargs = {"max_risk": 0.5, "delta": 0.5, "method": method}
+    assert certify_risk(ones, ones, 0, **kwargs) is None  # nothing but errors
+    assert certify_risk(0 * ones, 0 * ones, 0, **kwargs) is None  # nothing accepted
+    assert certify_risk(ones[:0], ones[:0], 0, **kwargs) is None  # no query
+
+
+def test_one_query():
+    # One query without errors: p = 1 - max_risk, or 1 / (1 + 0.99) for the bet that
+    # keeps a hundredth.
+    one = np.ones((1, 2))
+    kwargs = {"max_risk": 0.5, "delta": 0.5}
+    assert certify_risk(one, 0 * one, 0, method="hoeffding_bentkus", **kwargs) == 1
+    assert certify_risk(one, 0 * one, 0, **kwargs) is None
+    assert certify_risk(one, 0 * one, 0, max_risk=0.5, delta=0.51) == 1
+
+
+def test_start_has_the_largest_margin():
+    accepted = np.array([[0.1, 0.5, 0.9], [0.3, 0.5, 1.0]])
+    errors = np.array([[0.1, 0.0, 0.2], [0.0, 0.1, 0.3]])
+    margins = [0.2 * 0.2 - 0.05, 0.2 * 0.5 - 0.05, 0.2 * 0.95 - 0.25]
+    assert choose_start(accepted, errors, max_risk=0.2) == np.argmax(margins) == 1
+
+
+def test_start_of_equals_is_the_conservative_one():
+    assert choose_start([[0.0, 0.0]], [[0.0, 0.0]], max_risk=0.2) == 0
+
+
+def test_a_sequence_from_the_smallest_coverage_is_lost_where_a_chosen_start_is_not():
+    rng = np.random.default_rng(1)
+    accepted, errors = population(rng)
+    # The few queries accepted first are those on which the ranker errs.
+    kwargs = {"max_risk": 0.15, "delta": 0.1}
+    tune, rest = rng.integers(500, size=60), rng.integers(500, size=600)
+    start = choose_start(accepted[tune], errors[tune], max_risk=0.15)
+    assert certify_risk(accepted[rest], errors[rest], 0, **kwargs) is None
+    assert certify_risk(accepted[rest], errors[rest], start, **kwargs) >= start
+
+
+@pytest.mark.parametrize(
+    ("method", "n_queries", "max_risk", "certified"),
+    [
+        ("wsr", 80, 0.21, 0.4),
+        ("wsr", 400, 0.15, 0.4),
+        ("hoeffding_bentkus", 1000, 0.2, 0.8),
+    ],
+)
+def test_guarantee(method, n_queries, max_risk, certified):
+    """The share of wrong certificates is at most delta, and there are certificates."""
+    rng = np.random.default_rng(1)
+    accepted, errors = population(rng)
+    risk = errors.mean(axis=0) / accepted.mean(axis=0)
+    assert risk.min() < max_risk < risk[-1]
+    n_runs, wrong, found = 400, 0, 0
+    for _ in range(n_runs):
+        tune, rest = np.split(rng.integers(500, size=n_queries), [n_queries // 4])
+        start = choose_start(accepted[tune], errors[tune], max_risk=max_risk)
+        index = certify_risk(
+            accepted[rest],
+            errors[rest],
+            start,
+            max_risk=max_risk,
+            delta=0.1,
+            method=method,
+        )
+        found += index is not None
+        wrong += index is not None and risk[index] > max_risk
+    assert wrong / n_runs <= 0.1 + 3 * np.sqrt(0.1 * 0.9 / n_runs)
+    assert found / n_runs >= certified
+
+
+def test_guarantee_just_above_the_bound():
+    """Every certificate is wrong here, so certificates must be as rare as delta."""
+    rng = np.random.default_rng(2)
+    n_runs, wrong = 1000, 0
+    for _ in range(n_runs):
+        accepted = np.ones((100, 1))
+        errors = (rng.random((100, 1)) < 0.101).astype(float)
+        wrong += certify_risk(accepted, errors, 0, max_risk=0.1, delta=0.2) is not None
+    # Not far below delta either: the test has power.
+    assert 0.05 < wrong / n_runs <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / n_runs)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_threshold_passes_only_if_it_passes_in_every_group(method):
+    rng = np.random.default_rng(3)
+    accepted, errors = population(rng)
+    rows = rng.integers(500, size=3000)
+    accepted, errors = accepted[rows], errors[rows]
+    groups = rng.choice(["a", "b"], size=3000)
+    errors[groups == "b"] *= 0.5
+    kwargs = {"max_risk": 0.2, "delta": 0.1, "method": method}
+    both = certify_risk(accepted, errors, 3, groups=groups, **kwargs)
+    alone = {
+        group: certify_risk(
+            accepted[groups == group], errors[groups == group], 3, **kwargs
+        )
+        for group in "ab"
+    }
+    # No part of delta is given away: the worse group decides by itself.
+    assert both == min(alone.values())
+    assert alone["a"] < alone["b"]
+
+
+def test_one_group_is_none():
+    rng = np.random.default_rng(4)
+    accepted, errors = population(rng)
+    kwargs = {"max_risk": 0.2, "delta": 0.1}
+    one = certify_risk(accepted, errors, 3, **kwargs)
+    named = ["site"] * accepted.shape[0]
+    assert certify_risk(accepted, errors, 3, groups=named, **kwargs) == one
+
+
+def test_bets_are_sized_for_delta():
+    errors = np.tile([0.0, 0.2, 0.1, 0.05, 0.15], 200)
+    assert float(wsr_pvalue(errors, 0.107)) > 0.01
+    assert float(wsr_pvalue(errors, 0.107, level=0.01)) < 0.01
+    errors = errors[:, np.newaxis]
+    assert certify_risk(errors**0, errors, 0, max_risk=0.107, delta=0.01) == 0
+
+
+def test_groups_keep_their_types_apart():
+    shares = np.ones((60, 1))
+    groups = [1, "1"] * 30
+    errors = np.tile([[0.0], [1.0]], (30, 1))
+    kwargs = {"max_risk": 0.6, "delta": 0.1, "method": "hoeffding_bentkus"}
+    # Half of all are wrong: allowed over all queries, not in the group "1".
+    assert certify_risk(shares, errors, 0, groups=groups, **kwargs) is None
+
+
+ONE = np.full((3, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: fixed_sequence([[0.1]], 0.1), ValueError, "pvalues must be of shape"),
+        (
+            lambda: fixed_sequence([1.1], 0.1),
+            ValueError,
+            r"pvalues must be in \[0, 1\]",
+        ),
+        (
+            lambda: fixed_sequence([0.1], 0.1, start=1),
+            ValueError,
+            "start must be below the number of candidates, 1, got 1",
+        ),
+        (lambda: fixed_sequence([0.1], 0.1, start=-1), ValueError, "start must be at"),
+        (lambda: fixed_sequence([0.1], 0.1, start=0.0), TypeError, "start must be an"),
+        (
+            lambda: choose_start(ONE[:0], ONE[:0], max_risk=0.1),
+            ValueError,
+            "accepted must hold at least one query and one threshold",
+        ),
+        (
+            lambda: choose_start(ONE, 2 * ONE, max_risk=0.1),
+            ValueError,
+            "errors must not exceed accepted .* got 1.0 of 0.5",
+        ),
+        (
+            lambda: choose_start(ONE, ONE[:2], max_risk=0.1),
+            ValueError,
+            "errors must have the shape of accepted",
+        ),
+        (
+            lambda: choose_start(ONE[0], ONE[0], max_risk=0.1),
+            ValueError,
+            "accepted must be of shape",
+        ),
+        (
+            lambda: certify_risk(ONE, ONE, 0, max_risk=1, delta=0.1),
+            ValueError,
+            r"max_risk must be in \(0, 1\), got 1",
+        ),
+        (
+            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.0),
+            ValueError,
+            "delta must be in",
+        ),
+        (
+            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.1, method="t"),
+            ValueError,
+            "method must be one of 'wsr', 'hoeffding_bentkus', got 't'",
+        ),
+        (
+            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.1, groups=["a"]),
+            ValueError,
+            "groups must have one value per query",
+        ),
+    ],
+)
+def test_messages(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
