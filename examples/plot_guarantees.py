@@ -1,6 +1,6 @@
 """Promised against achieved: guarantees for pairs that depend on each other.
 
-Which survive that? A ranker that is good on some queries and poor on others is calibrated again and again
+A ranker that is good on some queries and poor on others is calibrated again and again
 on freshly drawn queries, and each time its true selective risk, or its true coverage,
 is looked up in a large population. Methods that treat pairs as the sample fail far
 more often than they say; methods that treat queries as the sample keep their word.
