@@ -109,7 +109,8 @@ def _ends(curve: RiskCurve, cuts: Cuts, tolerance: float) -> tuple[float, float]
     and the first that is not: where the risk is flat, its rounding must not decide.
     """
     if cuts.tie:
-        reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
+        with np.errstate(over="ignore"):  # above the largest float is infinity
+            reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
         outer = max(curve.outer_cut(cuts.risk), float(reach))
         return cuts.distance, min(outer, cuts.outer)
     reach = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)

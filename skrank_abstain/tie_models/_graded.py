@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_array
@@ -165,11 +166,12 @@ class FeatureAwareRelevance(GradedRelevance):
     Notes
     -----
     For the calibration items the classifier's expectation comes from five fits that
-    have not seen their query: risks, and the threshold with them, would be too low
-    otherwise. The value of an item depends on the other items of its query, through
-    the ranks. Features must be numbers; put an encoder before the selective ranker
-    where they are not. The combination is a proportional-odds fit with non-negative
-    weights of the score and of ``logit(mean_k P(grade >= k))``.
+    have not seen their query (of a single query: the item): risks, and the threshold
+    with them, would be too low otherwise. The value of an item depends on the other
+    items of its query, through the ranks. Features must be numbers; put an encoder
+    before the selective ranker where they are not. The combination is a
+    proportional-odds fit with non-negative weights of the score and of
+    ``logit(mean_k P(grade >= k))``.
 
     Examples
     --------
@@ -235,15 +237,13 @@ class FeatureAwareRelevance(GradedRelevance):
         classifier = default_classifier() if self.classifier is None else None
         template = self.classifier if classifier is None else classifier
         unseen = np.empty(scores.size)
-        n_folds = min(_N_FOLDS, queries.n_queries)
-        self.classifier_ = clone(template).fit(design, grades)
-        if n_folds < 2:
-            unseen[:] = self._expect(self.classifier_, design)
-        else:
-            split = GroupKFold(n_folds).split(design, groups=queries.codes)
-            for rest, part in split:
-                fitted = clone(template).fit(design[rest], grades[rest])
-                unseen[part] = self._expect(fitted, design[part])
+        self.classifier_ = _learn(template, design, grades)
+        # Of a single query the items are divided.
+        groups = queries.codes if queries.n_queries > 1 else np.arange(scores.size)
+        n_folds = min(_N_FOLDS, int(groups.max()) + 1)
+        for rest, part in GroupKFold(n_folds).split(design, groups=groups):
+            fitted = _learn(template, design[rest], grades[rest])
+            unseen[part] = self._expect(fitted, design[part])
         inputs = np.stack([scores, unseen], axis=1)
         order = queries.order
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
@@ -307,6 +307,15 @@ def default_classifier() -> HistGradientBoostingClassifier:
         early_stopping=False,
         random_state=0,
     )
+
+
+def _learn(template: Any, design: FloatArray, grades: IntArray) -> Any:
+    """Fit a classifier on grades, of which a part of the queries may have one only."""
+    if np.ptp(grades) == 0:
+        return DummyClassifier().fit(design, grades)
+    # scikit-learn's boosted trees stumble over a column without a number.
+    empty = np.isnan(design).all(axis=0)
+    return clone(template).fit(np.where(empty, 0.0, design), grades)
 
 
 def merge_grades(grades: IntArray, max_grades: int) -> IntArray:
