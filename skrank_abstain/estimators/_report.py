@@ -31,7 +31,7 @@ def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
         "",
         f"- ranker: {describe(ranker.estimator_)}, "
         + ("used as it was given" if ranker.prefit_ else "trained here"),
-        f"- tie model: {ranker.tie_model_}{_fitted(ranker.tie_model_)}",
+        f"- tie model: {_one_line(ranker.tie_model_)}{_fitted(ranker.tie_model_)}",
         f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
         + _too_few(ranker.n_queries_),
         "",
@@ -80,6 +80,10 @@ def _too_few(n_queries: int) -> str:
     if n_queries > 1:
         return ""
     return " (ONE query: nothing is known about the coverage on others)"
+
+
+def _one_line(model: Any) -> str:
+    return " ".join(repr(model).split())
 
 
 def _fitted(model: Any) -> str:

@@ -63,6 +63,7 @@ class CellRisk(PairRisk):
         # no order: their label is a tie, their risk that of the best prediction.
         order = np.sign(cell[:, None] - cell[None, :])
         strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
+        strict = _monotone(strict)
         strict[cell, cell] = losses[cell, cell].min(axis=1)
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
@@ -197,3 +198,24 @@ class CellRisk(PairRisk):
         bounds[items.rows, 0] = 1 + n_above
         bounds[items.rows, 1] = stop - start - n_below
         return bounds
+
+
+def _monotone(risk: FloatArray) -> FloatArray:
+    """Undo rounding by which cells further apart have the riskier order.
+
+    Parameters
+    ----------
+    risk : ndarray of shape (n_cells, n_cells), float64
+        Symmetric.
+
+    Returns
+    -------
+    risk : ndarray of shape (n_cells, n_cells), float64
+        As it was, if more than rounding stands between it and monotony.
+    """
+    lower = np.tri(risk.shape[0], k=-1, dtype=bool)
+    falling = np.minimum.accumulate(np.where(lower, risk, np.inf), axis=0)
+    smooth = np.maximum.accumulate(falling, axis=1)
+    smooth = np.where(lower, smooth, np.where(lower.T, smooth.T, risk))
+    rounding = 16 * np.finfo(np.float64).eps * risk.max()
+    return smooth if np.abs(smooth - risk).max() <= rounding else risk

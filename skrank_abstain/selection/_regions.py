@@ -214,7 +214,8 @@ class DistanceRegion:
         first, last = self._edges(self.outer)
         if self.kappa < 1:
             first = float(np.nextafter(last, np.inf))
-        return max(first, float(np.nextafter(self.cuts()[0], np.inf)))
+        with np.errstate(over="ignore"):  # above the largest float is infinity
+            return max(first, float(np.nextafter(self.cuts()[0], np.inf)))
 
     def _inside(self, distance: FloatArray) -> BoolArray:
         inside: BoolArray = (distance <= self._edges(self.inner)[1]) | (

@@ -10,10 +10,12 @@ from numpy.typing import ArrayLike
 from scipy.special import logit
 from scipy.stats import rankdata
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
+from threadpoolctl import threadpool_limits
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -57,6 +59,7 @@ class GradedRelevance(CellModel):
         Where these logits are zero, times the slope.
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
+        Too small in queries of more than 20 items, which weigh as 20.
     edges_ : ndarray of shape (n_cells - 1,), float64
         Up to 256 cells of about equally many calibration items.
     table_ : ndarray of shape (n_cells, n_cells, 3), float64
@@ -165,11 +168,12 @@ class FeatureAwareRelevance(GradedRelevance):
     Notes
     -----
     For the calibration items the classifier's expectation comes from five fits that
-    have not seen their query: risks, and the threshold with them, would be too low
-    otherwise. The value of an item depends on the other items of its query, through
-    the ranks. Features must be numbers; put an encoder before the selective ranker
-    where they are not. The combination is a proportional-odds fit with non-negative
-    weights of the score and of ``logit(mean_k P(grade >= k))``.
+    have not seen their query (of a single query: the item): risks, and the threshold
+    with them, would be too low otherwise. The value of an item depends on the other
+    items of its query, through the ranks. Features must be numbers; put an encoder
+    before the selective ranker where they are not. The combination is a
+    proportional-odds fit with non-negative weights of the score and of
+    ``logit(mean_k P(grade >= k))``.
 
     Examples
     --------
@@ -225,6 +229,11 @@ class FeatureAwareRelevance(GradedRelevance):
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
+        classifier = self.classifier
+        if classifier is None:
+            classifier = default_classifier()
+        if not hasattr(classifier, "predict_proba"):
+            raise TypeError(f"classifier must have predict_proba, got {classifier!r}.")
         design = self._design(scores, queries, X)
         ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
         grades = merge_grades(ranks, max_grades)
@@ -232,18 +241,14 @@ class FeatureAwareRelevance(GradedRelevance):
         if self._n_grades == 1:
             self.classifier_, self.weights_ = None, np.array([1.0, 0.0])
             return scores
-        classifier = default_classifier() if self.classifier is None else None
-        template = self.classifier if classifier is None else classifier
         unseen = np.empty(scores.size)
-        n_folds = min(_N_FOLDS, queries.n_queries)
-        self.classifier_ = clone(template).fit(design, grades)
-        if n_folds < 2:
-            unseen[:] = self._expect(self.classifier_, design)
-        else:
-            split = GroupKFold(n_folds).split(design, groups=queries.codes)
-            for rest, part in split:
-                fitted = clone(template).fit(design[rest], grades[rest])
-                unseen[part] = self._expect(fitted, design[part])
+        self.classifier_ = _learn(classifier, design, grades)
+        # Of a single query the items are divided.
+        groups = queries.codes if queries.n_queries > 1 else np.arange(scores.size)
+        n_folds = min(_N_FOLDS, int(groups.max()) + 1)
+        for rest, part in GroupKFold(n_folds).split(design, groups=groups):
+            fitted = _learn(classifier, design[rest], grades[rest])
+            unseen[part] = self._expect(fitted, design[part])
         inputs = np.stack([scores, unseen], axis=1)
         order = queries.order
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
@@ -307,6 +312,17 @@ def default_classifier() -> HistGradientBoostingClassifier:
         early_stopping=False,
         random_state=0,
     )
+
+
+def _learn(template: Any, design: FloatArray, grades: IntArray) -> Any:
+    """Fit a classifier on grades, of which a part of the queries may have one only."""
+    if np.ptp(grades) == 0:
+        return DummyClassifier().fit(design, grades)
+    # scikit-learn's boosted trees stumble over a column without a number.
+    empty = np.isnan(design).all(axis=0)
+    # On busy cores OpenMP's threads wait for each other: 0.3 s can become a minute.
+    with threadpool_limits(limits=1, user_api="openmp"):
+        return clone(template).fit(np.where(empty, 0.0, design), grades)
 
 
 def merge_grades(grades: IntArray, max_grades: int) -> IntArray:

@@ -94,18 +94,19 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
        Multilevel Analysis". Biometrics 50(4).
     """
     rows = _thin(offsets)
+    # What is rare must stay among the grades.
+    kinds, first = np.unique(grades, return_index=True)
+    rows = np.union1d(rows, first[~np.isin(kinds, grades[rows])])
     query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
     query = np.unique(query, return_inverse=True)[1].reshape(-1)
-    # What is rare must stay among the grades.
-    _, grades = np.unique(grades[rows], return_inverse=True)
-    inputs = inputs[rows]
+    grades, inputs = grades[rows], inputs[rows]
     centre = inputs.mean(axis=0)
     # Divided twice: squares of huge or tiny inputs neither overflow nor vanish.
     unit = np.abs(inputs - centre).max(axis=0)
     unit[unit == 0] = 1.0
     unit = unit * ((inputs - centre) / unit).std(axis=0)
     unit[unit == 0] = 1.0
-    likelihood = _Likelihood((inputs - centre) / unit, grades.reshape(-1), query)
+    likelihood = _Likelihood((inputs - centre) / unit, grades, query)
     slopes, cuts, spread = likelihood.maximise()
     slopes = slopes / unit
     return OrdinalFit(slopes, cuts + (slopes * centre).sum(), spread)
@@ -116,9 +117,8 @@ def _thin(offsets: IntArray) -> IntArray:
     sizes = np.minimum(np.diff(offsets), _MOST_PER_QUERY)
     used = np.arange(sizes.size)
     if sizes.sum() > _MOST_ITEMS:
-        # Evenly spaced in the running number of items.
-        passed = np.cumsum(sizes) * (_MOST_ITEMS / sizes.sum())
-        used = np.flatnonzero(np.diff(passed // sizes.max(), prepend=-1.0) > 0)
+        n_used = sizes.size * _MOST_ITEMS // sizes.sum()
+        used = np.linspace(0, sizes.size - 1, n_used).round().astype(int)
     return np.concatenate(
         [
             np.linspace(offsets[q], offsets[q + 1] - 1, sizes[q]).round().astype(int)

@@ -1,0 +1,464 @@
+"""Decisions by models of cells, against every pair."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from strategies import COVERAGES, grades, losses, qids, scores
+
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
+from skrank_abstain.selection._cells import CellRegion, CellRisk
+from skrank_abstain.tie_models import CellModel, GradedRelevance, bayes_decision
+from skrank_abstain.tie_models._ordinal import OrdinalFit, pair_table
+
+ZERO_ONE = 1 - np.eye(3)
+
+
+class FixedCells(CellModel):
+    """A cell model with a given table."""
+
+    def __init__(self, edges, table):
+        self.edges = edges
+        self.table = table
+        self.edges_, self.table_, self.n_pairs_ = edges, table, 0
+
+    def _fit(self, items):
+        raise NotImplementedError
+
+
+@st.composite
+def cell_models(draw):
+    """Graded relevance with given parameters, on cells between quarters."""
+    edges = draw(st.lists(st.integers(-8, 8), unique=True, max_size=6))
+    edges = np.sort(np.array(edges, dtype=float)) / 4
+    steps = draw(st.lists(st.floats(0.25, 2), max_size=3))
+    cuts = draw(st.floats(-2, 2)) + np.append(0.0, np.cumsum(steps))
+    fit = OrdinalFit(np.ones(1), cuts, draw(st.floats(0, 1.5)))
+    values = draw(st.sampled_from([0.5, 1.5, 5.0])) * np.arange(edges.size + 1.0)
+    shares = np.full(cuts.size + 1, draw(st.sampled_from([1.0, 0.5])))
+    return FixedCells(edges, pair_table(fit, values - values.mean(), shares))
+
+
+@st.composite
+def cases(draw):
+    """Model, loss, scores, grades, queries with at least one pair."""
+    s = draw(scores(max_size=10))
+    qid = draw(qids(s.size))
+    queries = group_queries(qid, s.size)
+    assume(queries.n_pairs > 0)
+    return draw(cell_models()), draw(losses()), s, draw(grades(s.size)), queries
+
+
+def labelled(case):
+    _, _, s, y, queries = case
+    return ScoredItems.build(s, queries, y.astype(float))
+
+
+def every_pair(queries):
+    for query in range(queries.n_queries):
+        yield from itertools.combinations(queries.rows(query).tolist(), 2)
+
+
+def decide(risk, region, case):
+    _, _, s, _, queries = case
+    return decide_queries(risk, region, s, queries)
+
+
+@given(cases())
+def test_labels_risks_and_probabilities_are_those_of_the_table(case):
+    model, loss, s, _, queries = case
+    risk = CellRisk(model, loss)
+    decisions = decide(risk, risk.select_risk(np.inf), case)
+    assert list(zip(decisions.left, decisions.right, strict=True)) == list(
+        every_pair(queries)
+    )
+    assert decisions.accepted.all()
+    cell = [sum(value >= edge for edge in model.edges_) for value in s]
+    same = np.array([cell[i] == cell[j] for i, j in every_pair(queries)])
+    expected = bayes_decision(decisions.proba, loss, same)
+    for row, (i, j) in enumerate(every_pair(queries)):
+        proba = model.table_[cell[i], cell[j]]
+        assert decisions.proba[row].tolist() == proba.tolist()
+        by_definition = reference.expected_losses(proba, loss)
+        assert decisions.risk[row] == pytest.approx(min(by_definition), abs=1e-14)
+        assert decisions.risk[row] == pytest.approx(expected[1][row], abs=1e-14)
+        assert decisions.risk[row] <= risk.highest
+        order = reference.label(cell[i] - cell[j])
+        assert decisions.label[row] in (0, order)
+        if cell[i] != cell[j]:
+            chosen = by_definition[decisions.label[row] + 1]
+            assert chosen == pytest.approx(min(by_definition), abs=1e-14)
+            if proba[0] != proba[2]:
+                assert decisions.label[row] == expected[0][row]
+
+
+def test_items_of_one_cell_carry_no_order():
+    # Within the cell both orders are more probable than a tie.
+    table = np.array([[[0.45, 0.1, 0.45]]])
+    risk = CellRisk(FixedCells(np.empty(0), table), ZERO_ONE)
+    queries = group_queries(None, 2)
+    decisions = decide_queries(
+        risk, risk.select_risk(1.0), np.array([1.0, 0.0]), queries
+    )
+    assert decisions.label.tolist() == [0]
+    assert decisions.risk.tolist() == [0.1 + 0.45]
+    assert risk.highest == 0.1 + 0.45
+
+
+def test_equal_chances_follow_the_scores():
+    # Two cells that the model cannot tell apart, hardly ever tied.
+    table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
+    risk = CellRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    decisions = decide_queries(
+        risk, risk.select_risk(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
+    )
+    assert decisions.label.tolist() == [1]
+
+
+@given(cases(), COVERAGES)
+def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
+    risk = CellRisk(case[0], case[1])
+    items = labelled(case)
+    every = decide(risk, risk.select_risk(np.inf), case).risk
+    region = risk.select_coverage(items, coverage)
+    assert region.risk == reference.order_statistic(every.tolist(), coverage)
+    decisions = decide(risk, region, case)
+    np.testing.assert_array_equal(decisions.accepted, every <= region.risk)
+    assert risk.accepted_mass(region, items) == decisions.accepted.sum()
+    assert decisions.accepted.sum() >= coverage * every.size - 1e-9
+    assert (every < region.risk).sum() < coverage * every.size + 1e-9
+
+
+@given(cases(), st.floats(0.01, 0.99))
+def test_the_linear_quantile_is_that_of_numpy(case, coverage):
+    risk = CellRisk(case[0], case[1])
+    every = decide(risk, risk.select_risk(np.inf), case).risk
+    region = risk.select_coverage(labelled(case), coverage, quantile="linear")
+    assert region.risk == pytest.approx(np.quantile(every, coverage), rel=1e-9)
+    decisions = decide(risk, region, case)
+    np.testing.assert_array_equal(decisions.accepted, every <= region.risk)
+
+
+@given(cases())
+def test_full_coverage_accepts_also_what_calibration_never_saw(case):
+    risk = CellRisk(case[0], case[1])
+    region = risk.select_coverage(labelled(case), 1.0)
+    assert region.risk == risk.highest
+    assert (region.weight == 1).all()
+
+
+@given(cases(), COVERAGES)
+def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
+    model, loss, s, _, queries = case
+    risk = CellRisk(model, loss)
+    items = labelled(case)
+    plain = risk.select_coverage(items, coverage)
+    region = risk.select_coverage(items, coverage, boundary="randomize", seed=3)
+    assert region.risk == plain.risk
+    mass = risk.accepted_mass(region, items)
+    assert mass == pytest.approx(coverage * queries.n_pairs, rel=1e-12)
+    totals = risk.totals(region, items, None)
+    assert totals.coverage == pytest.approx(coverage, rel=1e-12)
+    decisions = decide(risk, region, case)
+    assert decisions.accepted[decisions.risk < region.risk].all()
+    assert not decisions.accepted[decisions.risk > region.risk].any()
+    # Turned around, and one by one, every pair has the same fate.
+    turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
+    np.testing.assert_array_equal(turned.accepted, decisions.accepted)
+
+
+def test_draws_on_the_boundary_have_the_share_that_they_should():
+    n = 400
+    model = FixedCells(np.empty(0), np.array([[[0.25, 0.5, 0.25]]]))
+    risk = CellRisk(model, ZERO_ONE)
+    s = np.random.default_rng(0).normal(size=n)
+    queries = group_queries(None, n)
+    items = ScoredItems.build(s, queries, np.zeros(n))
+    one, other = (
+        decide_queries(
+            risk,
+            risk.select_coverage(items, 0.3, boundary="randomize", seed=seed),
+            s,
+            queries,
+        )
+        for seed in (0, 1)
+    )
+    assert one.accepted.mean() == pytest.approx(0.3, abs=0.01)
+    both = (one.accepted & other.accepted).mean()
+    assert both == pytest.approx(0.3 * 0.3, abs=0.01)
+
+
+@given(cases(), st.integers(0, 10**6))
+def test_orientation_and_order_of_rows_do_not_matter(case, seed):
+    model, loss, s, _, queries = case
+    risk = CellRisk(model, loss)
+    region = risk.select_coverage(labelled(case), 0.5)
+    decisions = decide(risk, region, case)
+    turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
+    np.testing.assert_array_equal(turned.label, -decisions.label)
+    np.testing.assert_array_equal(turned.accepted, decisions.accepted)
+    np.testing.assert_array_equal(turned.risk, decisions.risk)
+    np.testing.assert_array_equal(turned.proba, decisions.proba[:, ::-1])
+    order = np.random.default_rng(seed).permutation(len(decisions))
+    some = decide_pairs(
+        risk, region, s, queries, decisions.left[order], decisions.right[order]
+    )
+    for name in ("label", "accepted", "risk", "proba"):
+        np.testing.assert_array_equal(
+            getattr(some, name), getattr(decisions, name)[order]
+        )
+
+
+def acceptance(risk, region, case, decisions):
+    """Probability that each pair is accepted."""
+    cells = case[0].cells(case[2])
+    return region.weight[cells[decisions.left], cells[decisions.right]]
+
+
+@given(cases(), COVERAGES, st.sampled_from(["accept", "randomize"]), st.booleans())
+def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighted):
+    model, loss, s, y, queries = case
+    risk = CellRisk(model, loss)
+    items = labelled(case)
+    region = risk.select_coverage(items, coverage, boundary=boundary)
+    weight = np.arange(1.0, s.size + 1) if weighted else None
+    totals = risk.totals(region, items, weight)
+    decisions = decide(risk, region, case)
+    taken = acceptance(risk, region, case, decisions)
+    names = [field.name for field in dataclasses.fields(PairTotals)]
+    expected = {name: [0.0] * queries.n_queries for name in names}
+    for i, j, label, share in zip(
+        decisions.left, decisions.right, decisions.label, taken, strict=True
+    ):
+        mass = 1.0 if weight is None else weight[i] * weight[j]
+        truth = reference.label(y[i] - y[j])
+        seen = {
+            "pairs": 1.0,
+            "accepted": share,
+            "correct": share * (label == truth),
+            "correct_all": label == truth,
+            "tied": truth == 0,
+            "accepted_tied": share * (truth == 0),
+            "answered_tie": share * (label == 0),
+            "ordered": share * (truth != 0) * (0.5 if label == 0 else label == truth),
+        }
+        for name, value in seen.items():
+            expected[name][queries.codes[i]] += mass * value
+    for name in names:
+        found = getattr(totals, name)
+        np.testing.assert_allclose(found, expected[name], atol=1e-9, err_msg=name)
+
+
+@given(cases())
+def test_the_profile_has_every_risk(case):
+    model, loss, _, y, queries = case
+    risk = CellRisk(model, loss)
+    decisions = decide(risk, risk.select_risk(np.inf), case)
+    truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
+    profile = risk.profile(labelled(case))
+    np.testing.assert_array_equal(profile.risk, np.unique(decisions.risk))
+    for level, n_pairs, n_correct in zip(
+        profile.risk, profile.n_pairs, profile.n_correct, strict=True
+    ):
+        at = decisions.risk == level
+        assert n_pairs == at.sum()
+        assert n_correct == (decisions.label == truth)[at].sum()
+
+
+# Accepted orders
+
+
+def accepted_orders(decisions):
+    """Pairs (winner, loser) that are accepted as orders."""
+    return {
+        (int(i), int(j)) if label > 0 else (int(j), int(i))
+        for i, j, label, accepted in zip(
+            decisions.left,
+            decisions.right,
+            decisions.label,
+            decisions.accepted,
+            strict=True,
+        )
+        if accepted and label
+    }
+
+
+@given(cases(), COVERAGES)
+def test_accepted_orders_have_no_cycle(case, coverage):
+    risk = CellRisk(case[0], case[1])
+    decisions = decide(risk, risk.select_coverage(labelled(case), coverage), case)
+    for winner, loser in accepted_orders(decisions):
+        # They never leave the order of the values, in which there is none.
+        assert case[2][winner] > case[2][loser]
+
+
+@given(cases(), st.floats(0.02, 0.5), st.booleans())
+def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
+    model, _, _, _, queries = case
+    risk = CellRisk(model, ZERO_ONE)
+    if exact:
+        # Thresholds are risks of pairs, where rounding would show.
+        known = risk._risk[risk._risk <= 0.5]
+        assume(known.size > 0)
+        threshold = known[int(threshold * known.size)]
+    region = risk.select_risk(threshold)
+    orders = accepted_orders(decide(risk, region, case))
+    for a, b in orders:
+        assert (b, a) not in orders
+        for c, d in orders:
+            if queries.codes[a] == queries.codes[c]:
+                assert (a, d) in orders or (c, b) in orders
+        for c in queries.rows(queries.codes[a]).tolist():
+            if (b, c) in orders:
+                rows = queries.rows(queries.codes[a]).tolist()
+                assert all((a, d) in orders or (d, c) in orders for d in rows)
+    bounds = risk.rank_bounds(region, labelled(case))
+    for row, (best, worst) in enumerate(bounds.tolist()):
+        size = queries.sizes[queries.codes[row]]
+        assert best == 1 + sum(loser == row for _, loser in orders)
+        assert worst == size - sum(winner == row for winner, _ in orders)
+
+
+@settings(max_examples=200)
+@given(cases(), st.data())
+def test_rank_bounds_are_counts_or_an_error(case, data):
+    risk = CellRisk(case[0], ZERO_ONE)
+    # Any pairs of cells may be accepted; of most choices no semiorder comes.
+    n_cells = risk._risk.shape[0]
+    bits = data.draw(st.lists(st.booleans(), min_size=n_cells**2, max_size=n_cells**2))
+    weight = np.tril(np.reshape(bits, (n_cells, n_cells)))
+    region = CellRegion(0.5, np.maximum(weight, weight.T).astype(float))
+    # Over all cells, not only those that have items: further apart, yet not ordered.
+    accepted = np.tril((region.weight == 1) & (risk._label == 1))
+    broken = any(
+        not accepted[k, m]
+        for i, j in np.argwhere(accepted)
+        for k in range(i, accepted.shape[0])
+        for m in range(j + 1)
+    )
+    if broken:
+        with pytest.raises(ValueError, match="semiorder"):
+            risk.rank_bounds(region, labelled(case))
+        return
+    bounds = risk.rank_bounds(region, labelled(case))
+    orders = accepted_orders(decide(risk, region, case))
+    sizes = case[4].sizes[case[4].codes]
+    wins = [sum(winner == row for winner, _ in orders) for row in range(sizes.size)]
+    losses_ = [sum(loser == row for _, loser in orders) for row in range(sizes.size)]
+    np.testing.assert_array_equal(bounds[:, 0], 1 + np.array(losses_))
+    np.testing.assert_array_equal(bounds[:, 1], sizes - np.array(wins))
+
+
+ORDER, TIE, SAME = [0.1, 0.2, 0.7], [0.1, 0.6, 0.3], [0.2, 0.6, 0.2]
+
+
+def three_cells(middle_low, high_low, high_middle):
+    """Three cells, from the probabilities of each higher one against each lower one."""
+    table = [
+        [SAME, middle_low[::-1], high_low[::-1]],
+        [middle_low, SAME, high_middle[::-1]],
+        [high_low, high_middle, SAME],
+    ]
+    return CellRisk(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        (ORDER, TIE, ORDER),  # neighbours are ordered, the two furthest apart are not
+        (ORDER, TIE, TIE),  # the middle one is over the low one, the high one is not
+        (TIE, TIE, ORDER),  # the high one is over the middle one, not over the low one
+    ],
+)
+def test_orders_that_are_no_semiorder_are_refused(pairs):
+    risk = three_cells(*pairs)
+    s = np.array([0.0, 1.0, 2.0])
+    items = ScoredItems.build(s, group_queries(None, 3))
+    with pytest.raises(ValueError, match=r"threshold \(0.5\).*Lower the threshold"):
+        risk.rank_bounds(risk.select_risk(0.5), items)
+    # Where nothing is accepted there is nothing to contradict.
+    nothing = risk.rank_bounds(risk.select_risk(0.1), items)
+    assert nothing.tolist() == [[1, 3]] * 3
+
+
+def test_boundary_cells_count_as_abstained_in_rank_bounds():
+    order, same = [0.1, 0.2, 0.7], [0.2, 0.6, 0.2]
+    table = np.array([[same, order[::-1]], [order, same]])
+    risk = CellRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    items = ScoredItems.build(np.array([0.0, 1.0]), group_queries(None, 2))
+    half = CellRegion(0.3, np.array([[1.0, 0.5], [0.5, 1.0]]))
+    assert risk.rank_bounds(half, items).tolist() == [[1, 2], [1, 2]]
+    whole = CellRegion(0.3, np.ones((2, 2)))
+    assert risk.rank_bounds(whole, items).tolist() == [[2, 2], [1, 1]]
+
+
+def test_one_bit_of_rounding_does_not_break_the_semiorder():
+    less = [0.1, 0.2 + 2**-53, 0.7 - 2**-53]
+    assert less[0] + less[1] > ORDER[0] + ORDER[1]
+    for pairs in ((ORDER, less, ORDER), (ORDER, ORDER, less), (less, ORDER, less)):
+        risk = three_cells(*pairs)
+        items = ScoredItems.build(np.array([0.0, 1.0, 2.0]), group_queries(None, 3))
+        for threshold in (ORDER[0] + ORDER[1], less[0] + less[1]):
+            risk.rank_bounds(risk.select_risk(threshold), items)
+    # More than rounding is left as it is.
+    table = three_cells(ORDER, [0.1, 0.21, 0.69], ORDER)
+    assert table._risk[2, 0] == pytest.approx(0.31)
+    assert table._risk[1, 0] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_never_breaks_the_semiorder(seed):
+    # Scores far out, where probabilities no longer change but for rounding.
+    rng = np.random.default_rng(seed)
+    n = 1500
+    s = rng.normal(size=n) * np.where(rng.random(n) < 0.3, 100.0, 1.0)
+    y = np.clip(np.floor(2 * s + 0.3 * rng.logistic(size=n)), 0, 5)
+    qid = np.repeat(np.arange(30), 50)
+    model = GradedRelevance().fit(s, y, qid)
+    risk = CellRisk(model, ZERO_ONE)
+    orders = np.tril(risk._label == 1) & (risk._risk <= 0.5)
+    # A lower risk for a higher item, a higher one for a nearer item.
+    inside = orders[1:] & orders[:-1]
+    assert (np.diff(risk._risk, axis=0)[inside] <= 0).all()
+    inside = orders[:, 1:] & orders[:, :-1]
+    assert (np.diff(risk._risk, axis=1)[inside] >= 0).all()
+    items = ScoredItems.build(s, group_queries(qid, n), y)
+    for threshold in np.unique(risk._risk[orders])[::97]:
+        risk.rank_bounds(risk.select_risk(threshold), items)
+
+
+@given(cases())
+def test_smoothing_changes_no_risk_by_more_than_rounding(case):
+    model, loss, *_ = case
+    proba = model.table_.reshape(-1, 3)
+    cell = np.arange(model.table_.shape[0])
+    same = np.equal.outer(cell, cell).ravel()
+    expected = bayes_decision(proba, loss, same)[1].reshape(cell.size, cell.size)
+    found = CellRisk(model, loss)._risk
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_array_equal(found, found.T)
+
+
+@given(cases(), COVERAGES)
+def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
+    model, _, s, _, _ = case
+    risk = CellRisk(model, ZERO_ONE)
+    queries = group_queries(None, s.size)
+    items = ScoredItems.build(s, queries, np.zeros(s.size))
+    region = risk.select_coverage(items, coverage)
+    assume(region.risk <= 0.5)
+    graph = items.preference_graph(risk.rank_bounds(region, items))
+    reached = graph.toarray()
+    for _ in range(s.size):
+        reached = reached | (reached.astype(int) @ reached.astype(int) > 0)
+    orders = accepted_orders(decide_queries(risk, region, s, queries))
+    assert set(map(tuple, np.argwhere(reached).tolist())) == orders
+    # No entry follows from others.
+    edges = graph.toarray()
+    through = edges.astype(int) @ reached.astype(int) > 0
+    assert not (edges & through).any()

@@ -1,0 +1,114 @@
+"""Models that are constant on cells: counting pairs, log loss, probabilities."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.tie_models import CellModel
+
+
+class FixedCells(CellModel):
+    """A cell model with a given table: P(+1) grows with the cell of the left item."""
+
+    def __init__(self, n_cells=3):
+        self.n_cells = n_cells
+
+    def _fit(self, items):
+        self.edges_ = np.arange(1.0, self.n_cells)
+        cell = np.arange(self.n_cells)
+        lead = cell[:, None] - cell[None, :]
+        win, lose = 1 / (2 + np.exp(-lead)), 1 / (2 + np.exp(lead))
+        self.table_ = np.stack([lose, 1 - (win + lose), win], axis=2)
+
+
+@st.composite
+def labelled(draw):
+    sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=4))
+    sizes[0] = max(sizes[0], 2)
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    n_cells = draw(st.integers(1, 4))
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    # Multiples of 1/2: many on an edge, many equal.
+    scores = rng.integers(-1, 2 * n_cells, qid.size) / 2
+    return n_cells, scores, rng.integers(0, 3, qid.size).astype(float), qid
+
+
+def fitted(case):
+    n_cells, scores, y, qid = case
+    model = FixedCells(n_cells).fit(scores, y, qid)
+    return model, ScoredItems.build(scores, group_queries(qid, scores.size), y)
+
+
+def pairs(qid):
+    return [
+        (i, j)
+        for i in range(len(qid))
+        for j in range(i + 1, len(qid))
+        if qid[i] == qid[j]
+    ]
+
+
+@given(labelled())
+def test_a_value_on_an_edge_belongs_to_the_cell_above(case):
+    model, _ = fitted(case)
+    for value, cell in zip(case[1], model.cells(case[1]), strict=True):
+        assert cell == sum(value >= edge for edge in model.edges_)
+
+
+@given(labelled())
+def test_pairs_are_counted_by_cells_and_outcome(case):
+    model, items = fitted(case)
+    n_cells, scores, y, qid = case
+    expected = {
+        (low, high): [0.0] * 4 for low in range(n_cells) for high in range(low, n_cells)
+    }
+    cells = model.cells(scores)
+    for i, j in pairs(qid):
+        low, high = (i, j) if cells[i] <= cells[j] else (j, i)
+        outcome = np.sign(y[high] - y[low])
+        column = {1: 0, 0: 1, -1: 2}[outcome]
+        if outcome and cells[i] == cells[j]:
+            column = 3
+        expected[cells[low], cells[high]][column] += 1
+    counts = model.count_pairs(items)
+    assert counts.tolist() == list(expected.values())
+    assert counts.sum() == items.n_pairs
+
+
+@given(labelled())
+def test_the_log_loss_is_the_mean_over_pairs(case):
+    model, items = fitted(case)
+    _, scores, y, qid = case
+    losses = [
+        -np.log(model.proba([scores[i]], [scores[j]])[0, int(np.sign(y[i] - y[j])) + 1])
+        for i, j in pairs(qid)
+    ]
+    assert model.log_loss(items) == pytest.approx(np.mean(losses), rel=1e-12)
+
+
+@given(labelled())
+def test_swapping_the_items_mirrors_the_probabilities(case):
+    model, _ = fitted(case)
+    scores = case[1]
+    one = model.proba(scores[:-1], scores[1:])
+    other = model.proba(scores[1:], scores[:-1])
+    np.testing.assert_array_equal(one, other[:, ::-1])
+
+
+def test_values_by_hand():
+    # Cells: below 1, and from 1 on. Three pairs: a tie across, a win, a tie inside.
+    model = FixedCells(2).fit([0.5, 1.0, 3.0], [1, 1, 0])
+    items = ScoredItems.build(
+        np.array([0.5, 1.0, 3.0]), group_queries(None, 3), np.array([1.0, 1.0, 0.0])
+    )
+    # (0, 0): none; (0, 1): a tie and a lower one preferred; (1, 1): an untied pair.
+    assert model.count_pairs(items).tolist() == [
+        [0, 0, 0, 0],
+        [0, 1, 1, 0],
+        [0, 0, 0, 1],
+    ]
+    win, lose = 1 / (2 + np.exp(-1)), 1 / (2 + np.exp(1))
+    loss = -(np.log(1 - win - lose) + np.log(lose) + np.log(1 / 3)) / 3
+    assert model.log_loss(items) == pytest.approx(loss, rel=1e-14)

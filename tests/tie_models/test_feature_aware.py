@@ -1,0 +1,402 @@
+"""The tie model that looks at features."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import logit
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.tie_models import (
+    FeatureAwareRelevance,
+    GradedRelevance,
+    _graded,
+)
+from skrank_abstain.tie_models._ordinal import fit_grades
+
+SMALL_TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Boosted trees of so few rows lose time to threads that wait for each other."""
+    with threadpool_limits(1):
+        yield
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is the first feature."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class Spy(ClassifierMixin, BaseEstimator):
+    """A classifier that remembers, by the first feature, what it was fitted on.
+
+    It predicts the highest grade for items that it has seen and the lowest for others.
+    """
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        self.design_ = np.array(X)
+        self.y_ = np.array(y)
+        return self
+
+    def predict_proba(self, X):
+        seen = np.isin(X[:, 0], self.design_[:, 0])
+        proba = np.zeros((len(X), self.classes_.size))
+        proba[seen, -1] = 1
+        proba[~seen, 0] = 1
+        return proba
+
+
+def queried(n_queries=30, size=8, seed=0, n_features=3):
+    """A weak score, and features that say more."""
+    rng = np.random.default_rng(seed)
+    n = n_queries * size
+    X = rng.normal(size=(n, n_features))
+    latent = X[:, 0] + 2 * X[:, 1] + rng.logistic(size=n)
+    y = np.digitize(latent, [0.5, 2.5]).astype(float)
+    return X[:, 0].copy(), y, np.repeat(np.arange(n_queries), size), X
+
+
+def values_of(model, scores, qid, X):
+    return model.item_values(scores, group_queries(qid, len(scores)), X)
+
+
+# The design
+
+
+def test_the_classifier_sees_features_ranks_score_and_mean_score():
+    X = np.array([[3.0, 7.0], [1.0, np.nan], [1.0, 9.0], [5.0, 0.0], [4.0, 0.0]])
+    scores, qid = np.array([0.5, 2.0, 1.0, -1.0, 3.0]), ["b", "b", "b", "a", "a"]
+    model = FeatureAwareRelevance(Spy())
+    model.fit(scores, [0, 1, 0, 1, 0], qid, X)
+    third, half = 1 / 3, 1 / 2
+    # Ranks are those within the query, less one half, as shares of its size.
+    expected = [
+        [3.0, 7.0, 0.5, 2.5 * third, 0.5 * third, 0.5 * third, 3.5 / 3],
+        [1.0, np.nan, 2.0, 1.0 * third, np.nan, 2.5 * third, 3.5 / 3],
+        [1.0, 9.0, 1.0, 1.0 * third, 1.5 * third, 1.5 * third, 3.5 / 3],
+        [5.0, 0.0, -1.0, 1.5 * half, 1.0 * half, 0.5 * half, 1.0],
+        [4.0, 0.0, 3.0, 0.5 * half, 1.0 * half, 1.5 * half, 1.0],
+    ]
+    np.testing.assert_allclose(model.classifier_.design_, expected, rtol=1e-14)
+    assert model.classifier_.y_.tolist() == [0, 1, 0, 1, 0]
+
+
+def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
+    scores, y, qid, X = queried()
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    design = model._design(scores, group_queries(qid, scores.size), X)
+    proba = model.classifier_.predict_proba(design)
+    # mean over k of P(grade >= k), for the grades 1 and 2
+    share = ((proba[:, 1] + proba[:, 2]) + proba[:, 2]) / 2
+    expected = logit(np.clip(share, 0.001, 0.999))
+    np.testing.assert_allclose(
+        values_of(model, scores, qid, X),
+        model.weights_[0] * scores + model.weights_[1] * expected,
+        rtol=1e-10,
+        atol=1e-10,
+    )
+    assert (model.weights_ >= 0).all()
+    assert model.weights_[1] > 0.3
+
+
+def test_values_of_other_queries_do_not_matter():
+    scores, y, qid, X = queried()
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    together = values_of(model, scores, qid, X)
+    for query in (0, 7):
+        rows = qid == query
+        alone = values_of(model, scores[rows], qid[rows], X[rows])
+        np.testing.assert_array_equal(together[rows], alone)
+    # Another item in the query moves ranks and means: the values may change.
+    pair = values_of(model, scores[:2], qid[:2], X[:2])
+    assert not np.array_equal(together[:2], pair)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_the_order_of_rows_does_not_matter(seed):
+    scores, y, qid, X = queried(n_queries=8)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    order = np.random.default_rng(seed).permutation(scores.size)
+    np.testing.assert_allclose(
+        values_of(model, scores[order], qid[order], X[order]),
+        values_of(model, scores, qid, X)[order],
+        rtol=1e-12,
+    )
+
+
+# Values from fits that have not seen the query
+
+
+@pytest.mark.parametrize("n_queries", [1, 2, 3, 5, 12])
+def test_calibration_values_come_from_fits_without_the_query(n_queries, monkeypatch):
+    scores, y, qid, X = queried(n_queries, 40 // n_queries)
+    inputs = []
+
+    def recorded(found, grades, offsets):
+        inputs.append(found)
+        return fit_grades(found, grades, offsets)
+
+    monkeypatch.setattr(_graded, "fit_grades", recorded)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    # Never seen: the expectation is the lowest there is.
+    assert inputs[0].shape == (scores.size, 2)
+    assert set(inputs[0][:, 1]) == {logit(0.001)}
+    # The classifier of new items has seen all.
+    design = model._design(scores, group_queries(qid, scores.size), X)
+    assert set(model._expect(model.classifier_, design)) == {logit(0.999)}
+    assert model._expect(model.classifier_, design + 0.5)[0] == logit(0.001)
+
+
+def test_whole_queries_are_left_out(monkeypatch):
+    scores, y, qid, X = queried(12, 5)
+    fits = []
+
+    def recorded(self, X, y):
+        # The mean score names the query.
+        fits.append(set(X[:, -1]))
+        return fit(self, X, y)
+
+    fit = Spy.fit
+    monkeypatch.setattr(Spy, "fit", recorded)
+    FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    everything, *rest = fits
+    assert len(everything) == 12
+    left_out = [everything - queries for queries in rest]
+    assert sorted(map(len, left_out)) == [2, 2, 2, 3, 3]
+    assert set.union(*left_out) == everything
+
+
+@pytest.mark.parametrize(
+    "memory",
+    [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(1)],
+    ids=["tree", "neighbour"],
+)
+@pytest.mark.parametrize(("n_queries", "size"), [(1, 200), (40, 20)])
+def test_a_classifier_that_memorises_promises_no_more_than_it_keeps(
+    memory, n_queries, size
+):
+    data = make_ranking(n_queries, size, random_state=1)
+    new = make_ranking(60, 20, random_state=99)
+    loss = {}
+    for model in ("graded_relevance", FeatureAwareRelevance(memory)):
+        ranker = BALToR(FirstColumn().fit(None, None), tie_model=model, coverage=0.6)
+        ranker.fit(data.data, data.target, qid=data.qid)
+        totals = ranker.evaluate(new.data, new.target, qid=new.qid)
+        assert totals.coverage == pytest.approx(0.6, abs=0.05)
+        decisions = ranker.predict_pairs(new.data, qid=new.qid)
+        promised = 1 - decisions.risk[decisions.accepted].mean()
+        assert promised < totals.accuracy + 0.05
+        values, queries = ranker._values(new.data, new.qid)
+        items = ScoredItems.build(values, queries, new.target.astype(float))
+        loss[str(model)] = ranker.tie_model_.log_loss(items)
+    # Better, or hardly worse, than not to look at the features at all.
+    plain, aware = loss.values()
+    assert aware < plain + 0.01
+
+
+def test_features_that_tell_more_lower_the_loss():
+    train, new = queried(150, seed=1), queried(150, seed=2)
+    scores, y, qid, X = new
+    queries = group_queries(qid, scores.size)
+    plain = GradedRelevance().fit(*train[:3])
+    aware = FeatureAwareRelevance(LogisticRegression(max_iter=1000)).fit(*train)
+    losses = [
+        plain.log_loss(ScoredItems.build(scores, queries, y)),
+        aware.log_loss(ScoredItems.build(values_of(aware, scores, qid, X), queries, y)),
+    ]
+    assert losses[1] < 0.9 * losses[0]
+
+
+def test_features_of_pure_noise_are_ignored():
+    rng = np.random.default_rng(0)
+    n = 4000
+    scores, qid = rng.normal(size=n), np.repeat(np.arange(400), 10)
+    y = (scores + rng.logistic(size=n) > 0).astype(float)
+    tree = DecisionTreeClassifier(random_state=0)
+    model = FeatureAwareRelevance(tree).fit(scores, y, qid, rng.normal(size=(n, 5)))
+    assert model.weights_[0] == pytest.approx(1, abs=0.1)
+    assert model.weights_[1] < 0.1
+
+
+# Inputs
+
+
+def test_missing_features_are_named():
+    scores, y, qid, X = queried()
+    with pytest.raises(ValueError, match="X must be given to FeatureAwareRelevance"):
+        FeatureAwareRelevance().fit(scores, y, qid)
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    with pytest.raises(ValueError, match="X must be given to FeatureAwareRelevance"):
+        values_of(model, scores, qid, None)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["x"] * 240,
+        pd.Categorical(["x", "y"] * 120),
+        pd.date_range("2020-01-01", periods=240),
+        [np.inf] * 240,
+    ],
+    ids=["strings", "categories", "dates", "infinite"],
+)
+def test_features_that_are_no_numbers_are_refused_with_advice(column):
+    scores, y, qid, X = queried()
+    frame = pd.DataFrame({"a": X[:, 0], "b": column})
+    message = "X must hold numbers .* put an encoder before .* or use GradedRelevance"
+    with pytest.raises(ValueError, match=message):
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, frame)
+
+
+def test_lengths_must_agree():
+    scores, y, qid, X = queried()
+    with pytest.raises(ValueError, match=r"inconsistent numbers.*\[239, 240\]"):
+        FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X[1:])
+
+
+def test_frames_of_any_numbers_are_as_good_as_arrays():
+    scores, y, qid, X = queried()
+    X = X.round()
+    frame = pd.DataFrame(
+        {
+            "bool": X[:, 0] > 0,
+            "nullable": pd.array(X[:, 1].astype(int), dtype="Int64"),
+            "single": X[:, 2].astype(np.float32),
+        }
+    )
+    one = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, frame)
+    other = FeatureAwareRelevance(SMALL_TREE)
+    other.fit(scores, y, qid, np.column_stack([X[:, 0] > 0, X[:, 1:]]))
+    np.testing.assert_array_equal(one.table_, other.table_)
+
+
+def test_missing_values_are_fine_for_the_default():
+    scores, y, qid, X = queried()
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    model = FeatureAwareRelevance().fit(scores, y, qid, X)
+    assert isinstance(model.classifier_, HistGradientBoostingClassifier)
+    assert model.weights_[1] > 0
+    assert np.isfinite(values_of(model, scores, qid, X)).all()
+    # A feature that nobody has, and one that only some queries have.
+    X[:, 2] = np.nan
+    X[qid > 2, 1] = np.nan
+    model = FeatureAwareRelevance().fit(scores, y, qid, X)
+    assert np.isfinite(values_of(model, scores, qid, X)).all()
+
+
+def test_a_classifier_of_ones_own_is_cloned():
+    scores, y, qid, X = queried()
+    mine = LogisticRegression(C=0.1, max_iter=1000)
+    model = FeatureAwareRelevance(mine).fit(scores, y, qid, X)
+    assert not hasattr(mine, "coef_")
+    assert model.classifier is mine
+    assert model.classifier_.C == 0.1
+    assert model.classifier_.coef_.shape == (3, 9)
+
+
+def test_it_is_an_estimator():
+    model = FeatureAwareRelevance(LogisticRegression(C=2.0), max_grades=4)
+    params = model.get_params()
+    assert params["max_grades"] == 4
+    assert params["classifier__C"] == 2.0
+    assert repr(model) == (
+        "FeatureAwareRelevance(classifier=LogisticRegression(C=2.0), max_grades=4)"
+    )
+    assert repr(FeatureAwareRelevance()) == "FeatureAwareRelevance()"
+    assert repr(clone(model)) == repr(model)
+    scores, y, qid, X = queried()
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(
+        values_of(again, scores, qid, X), values_of(model, scores, qid, X)
+    )
+
+
+@pytest.mark.parametrize("classifier", [None, SMALL_TREE])
+def test_fits_agree_to_the_last_bit(classifier):
+    scores, y, qid, X = queried(10)
+    one, other = (
+        FeatureAwareRelevance(classifier).fit(scores, y, qid, X) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.table_, other.table_)
+    np.testing.assert_array_equal(
+        values_of(one, scores, qid, X), values_of(other, scores, qid, X)
+    )
+
+
+# Little data
+
+
+def test_one_grade_needs_no_classifier():
+    scores, _, qid, X = queried(5)
+    with pytest.warns(UserWarning, match="same relevance"):
+        model = FeatureAwareRelevance().fit(scores, np.ones(40), qid, X)
+    assert model.classifier_ is None
+    assert model.weights_.tolist() == [1, 0]
+    np.testing.assert_array_equal(values_of(model, scores, qid, X), scores)
+    assert model.proba([0.0], [1.0])[0, 1] > 0.99
+
+
+@pytest.mark.parametrize("classifier", [None, LogisticRegression(), SMALL_TREE])
+@pytest.mark.parametrize(
+    ("y", "qid"),
+    [
+        ([0, 1], [0, 0]),
+        ([0, 0, 0, 1], [0, 0, 1, 1]),  # all of the rest has one grade
+        ([0, 1, 2], [0, 0, 0]),  # each grade once
+        ([0, 1, 1, 0, 2], [0, 0, 0, 0, 1]),  # a query of one item
+        ([3.5, 1.5, 2.5, 9.0], None),
+    ],
+)
+def test_very_few_items(classifier, y, qid):
+    rng = np.random.default_rng(0)
+    scores, X = rng.normal(size=len(y)), rng.normal(size=(len(y), 2))
+    model = FeatureAwareRelevance(classifier).fit(scores, y, qid, X)
+    assert np.isfinite(model.weights_).all()
+    assert (model.table_ > 0).all()
+    np.testing.assert_allclose(model.table_.sum(axis=2), 1)
+    assert np.isfinite(values_of(model, scores, qid, X)).all()
+
+
+def test_a_grade_that_is_missing_from_a_part_is_no_trouble():
+    scores, y, qid, X = queried(10)
+    y[qid > 0] = np.minimum(y[qid > 0], 1)
+    y[0] = 2
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    assert model.cut_points_.shape == (2,)
+    assert np.isfinite(model.table_).all()
+
+
+def test_real_valued_relevance_is_divided_into_grades_for_the_classifier():
+    scores, _, qid, X = queried(40)
+    rng = np.random.default_rng(0)
+    y = X[:, 0] + 2 * X[:, 1] + rng.normal(size=scores.size)
+    model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid, X)
+    assert np.bincount(model.classifier_.y_).tolist() == [80] * 4
+    aware = FeatureAwareRelevance(LogisticRegression(max_iter=1000), max_grades=4)
+    aware.fit(scores, y, qid, X)
+    values = values_of(aware, scores, qid, X)
+    assert np.corrcoef(values, X[:, 0] + 2 * X[:, 1])[0, 1] > 0.95
+    with pytest.raises(ValueError, match="max_grades must be"):
+        FeatureAwareRelevance(max_grades=1).fit(scores, y, qid, X)

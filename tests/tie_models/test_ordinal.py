@@ -1,0 +1,401 @@
+"""The proportional-odds model with a shift per query, against its definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import integrate, optimize, special
+from scipy.special import expit
+
+from skrank_abstain.tie_models import _ordinal
+from skrank_abstain.tie_models._ordinal import (
+    OrdinalFit,
+    _Likelihood,
+    _thin,
+    fit_grades,
+    pair_table,
+)
+
+# Points and masses of the standard normal, of scipy instead of numpy.
+POINTS, MASSES = special.roots_hermitenorm(7)
+MASSES = MASSES / MASSES.sum()
+
+
+def grade_probability(logit, cuts, grade):
+    """P(grade) of one item, by the definition of the model."""
+    at_least = 1.0 if grade == 0 else expit(logit - cuts[grade - 1])
+    beyond = 0.0 if grade == len(cuts) else expit(logit - cuts[grade])
+    return at_least - beyond
+
+
+def likelihood_given(u, slopes, cuts, spread, inputs, grades):
+    """Likelihood of the items of one query given its shift."""
+    product = 1.0
+    weight = min(1.0, 20 / len(grades))
+    for row, grade in zip(inputs, grades, strict=True):
+        logit = float(np.dot(row, slopes)) + spread * u
+        product *= grade_probability(logit, cuts, grade) ** weight
+    return product
+
+
+def penalised(integral, slopes, cuts, spread, inputs, grades, query):
+    """Log-likelihood with its prior; ``integral`` averages over the shift."""
+    total = -(sum(s**2 for s in slopes) + spread**2) / 2
+    for q in np.unique(query):
+        rows = query == q
+        total += np.log(
+            integral(
+                lambda u, rows=rows: likelihood_given(
+                    u, slopes, cuts, spread, inputs[rows], grades[rows]
+                )
+            )
+        )
+    return total
+
+
+def by_nodes(function):
+    return sum(m * function(u) for u, m in zip(POINTS, MASSES, strict=True))
+
+
+def by_quad(function):
+    def integrand(u):
+        return function(u) * np.exp(-u * u / 2) / np.sqrt(2 * np.pi)
+
+    return integrate.quad(integrand, -9, 9, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
+
+
+@st.composite
+def cases(draw, max_items=8):
+    """Small data and parameters: inputs, grades, queries, theta."""
+    n_inputs, n_grades = draw(st.integers(1, 2)), draw(st.integers(2, 4))
+    sizes = draw(st.lists(st.integers(1, max_items), min_size=1, max_size=3))
+    sizes[0] = max(sizes[0], n_grades)
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    query = np.repeat(np.arange(len(sizes)), sizes)
+    grades = rng.integers(0, n_grades, query.size)
+    grades[:n_grades] = np.arange(n_grades)
+    theta = np.concatenate(
+        [
+            rng.uniform(0, 2, n_inputs),
+            rng.normal(0, 1, 1),
+            rng.normal(-0.5, 1, n_grades - 2),
+            rng.uniform(0, 1.5, 1),
+        ]
+    )
+    return rng.normal(size=(query.size, n_inputs)), grades, query, theta
+
+
+@given(cases())
+def test_the_objective_is_the_marginal_likelihood_by_loops(case):
+    inputs, grades, query, theta = case
+    likelihood = _Likelihood(inputs, grades, query)
+    slopes, cuts, spread = likelihood.unpack(theta)
+    assert (np.diff(cuts) > 0).all()
+    expected = penalised(by_nodes, slopes, cuts, spread, inputs, grades, query)
+    n_queries = query.max() + 1
+    assert -likelihood(theta)[0] * n_queries == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0])
+def test_seven_points_are_enough_for_a_few_items(spread):
+    rng = np.random.default_rng(1)
+    query = np.array([0, 0, 0, 1, 1, 2])
+    grades, inputs = np.array([0, 1, 2, 0, 0, 1]), rng.normal(size=(6, 1))
+    theta = np.array([1.2, -0.3, np.log(1.1), spread])
+    expected = penalised(
+        by_quad, [1.2], [-0.3, -0.3 + 1.1], spread, inputs, grades, query
+    )
+    found = -_Likelihood(inputs, grades, query)(theta)[0] * 3
+    assert found == pytest.approx(expected, abs=2e-4)
+
+
+def test_a_large_query_weighs_as_twenty_items():
+    rng = np.random.default_rng(0)
+    inputs, grades = rng.normal(size=(60, 1)), rng.integers(0, 2, 60)
+    theta = np.array([0.8, 0.1, 0.0])
+    proba = [
+        grade_probability(0.8 * x, [0.1], k)
+        for x, k in zip(inputs[:, 0], grades, strict=True)
+    ]
+    expected = 20 / 60 * np.log(proba).sum() - 0.8**2 / 2
+    found = -_Likelihood(inputs, grades, np.zeros(60, np.int64))(theta)[0]
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@given(cases(max_items=30))
+def test_the_gradient_is_that_of_finite_differences(case):
+    inputs, grades, query, theta = case
+    likelihood = _Likelihood(inputs, grades, query)
+    _, gradient = likelihood(theta)
+    step = 1e-5
+    for place in range(theta.size):
+        shift = np.zeros_like(theta)
+        shift[place] = step
+        up, down = likelihood(theta + shift)[0], likelihood(theta - shift)[0]
+        slope = (up - down) / (2 * step)
+        assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def simulated(n_queries, size, slope, cuts, spread, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n_queries * size, 1))
+    shift = np.repeat(spread * rng.normal(size=n_queries), size)
+    latent = slope * x[:, 0] + shift + rng.logistic(size=n_queries * size)
+    grades = np.searchsorted(cuts, latent).astype(np.int64)
+    return x, grades, np.arange(0, n_queries * size + 1, size)
+
+
+@pytest.mark.parametrize("size", [12, 50])
+@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0])
+def test_recovers_the_parameters_of_simulated_queries(size, spread):
+    cuts = [-0.5, 1.0, 2.5]
+    fit = fit_grades(*simulated(1500, size, 1.3, cuts, spread))
+    assert fit.slopes == pytest.approx([1.3], rel=0.05)
+    assert fit.cuts == pytest.approx(cuts, abs=0.12)
+    if size <= 20:
+        assert fit.spread == pytest.approx(spread, abs=0.06)
+    else:
+        # A larger query weighs as one of 20 items, and these would scatter more: a
+        # part of what queries differ by is put down to that.
+        assert 0.6 * spread <= fit.spread <= spread + 0.06
+
+
+def test_two_inputs_share_the_slope_by_what_they_tell():
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(30_000, 3))
+    latent = 0.5 * inputs[:, 0] + 1.5 * inputs[:, 1] - inputs[:, 2]
+    grades = (latent + rng.logistic(size=latent.size) > 0).astype(np.int64)
+    fit = fit_grades(inputs, grades, np.arange(0, 30_001, 10))
+    # A slope is never negative: the third input is left out, and is noise then.
+    assert fit.slopes[2] == 0
+    assert fit.slopes[1] / fit.slopes[0] == pytest.approx(3, rel=0.1)
+    assert fit.value(inputs) == pytest.approx(inputs @ fit.slopes, rel=1e-12)
+
+
+def test_without_a_shift_it_is_the_ordered_logit_of_statsmodels():
+    miscmodels = pytest.importorskip("statsmodels.miscmodels.ordinal_model")
+    rng = np.random.default_rng(3)
+    n_queries, size = 100, 20
+    x = rng.normal(2, 3, n_queries * size)
+    # Noise whose quantiles are the same in each query: no query is shifted.
+    noise = [special.logit((rng.permutation(size) + 0.5) / size)] * n_queries
+    noise = np.concatenate([rng.permutation(part) for part in noise])
+    grades = np.searchsorted([-1.0, 2.0, 4.0], 0.6 * x + noise).astype(np.int64)
+    fit = fit_grades(x[:, None], grades, np.arange(0, x.size + 1, size))
+    assert fit.spread == pytest.approx(0, abs=1e-6)
+
+    model = miscmodels.OrderedModel(grades, x[:, None], distr="logit")
+
+    def loss(params):
+        # The prior is on the slope of the standardised input.
+        return -model.loglike(params) + (params[0] * x.std()) ** 2 / 2
+
+    start = np.concatenate([[0.1], [-1.0], np.zeros(2)])
+    found = optimize.minimize(loss, start, method="BFGS", options={"gtol": 1e-5})
+    cuts = model.transform_threshold_params(found.x)[1:-1]
+    assert fit.slopes[0] == pytest.approx(found.x[0], rel=1e-4)
+    assert fit.cuts == pytest.approx(cuts, abs=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e12, 1e290])
+@pytest.mark.parametrize("shift", [0.0, -7.0, 1e3])
+def test_shift_and_scale_of_the_inputs_do_not_matter(scale, shift):
+    x, grades, offsets = simulated(60, 10, 1.0, [0.0, 1.5], 0.7, seed=4)
+    plain = fit_grades(x, grades, offsets)
+    other = fit_grades((x + shift) * scale, grades, offsets)
+    tolerance = 1e-4 if shift else 1e-6
+    assert other.slopes * scale == pytest.approx(plain.slopes, rel=tolerance)
+    assert other.spread == pytest.approx(plain.spread, rel=tolerance, abs=1e-6)
+    moved = other.value((x + shift) * scale)[:, None] - other.cuts
+    expected = plain.value(x)[:, None] - plain.cuts
+    np.testing.assert_allclose(moved, expected, atol=10 * tolerance)
+
+
+def test_single_precision_inputs_hardly_change_the_fit():
+    x, grades, offsets = simulated(60, 10, 1.0, [0.0, 1.5], 0.7)
+    plain = fit_grades(x, grades, offsets)
+    rounded = fit_grades(x.astype(np.float32).astype(np.float64), grades, offsets)
+    assert rounded.slopes == pytest.approx(plain.slopes, rel=1e-4)
+    assert rounded.cuts == pytest.approx(plain.cuts, abs=1e-4)
+
+
+def test_inputs_that_tell_nothing_have_no_slope():
+    grades = np.tile([0, 0, 0, 1, 2], 400)
+    fit = fit_grades(np.full((2000, 1), 0.1), grades, np.arange(0, 2001, 5))
+    assert fit.slopes == pytest.approx([0], abs=1e-5)
+    assert fit.spread == pytest.approx(0, abs=1e-3)
+    # P(grade >= 1) = 2/5 and P(grade >= 2) = 1/5.
+    value = fit.value(np.array([[0.1]]))
+    np.testing.assert_allclose(
+        expit(value - fit.cuts), [2 / 5, 1 / 5], atol=1e-3, rtol=0
+    )
+
+
+def test_scores_against_the_grades_have_no_slope():
+    x, grades, offsets = simulated(50, 10, 2.0, [0.0], 0.0)
+    assert fit_grades(-x, grades, offsets).slopes.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("size", [2, 20, 300])
+def test_one_query(size):
+    x, grades, offsets = simulated(1, size, 1.0, [0.0], 0.0, seed=1)
+    grades[:2] = 0, 1
+    fit = fit_grades(x, grades, offsets)
+    assert np.isfinite([*fit.slopes, *fit.cuts, fit.spread]).all()
+    # One query says nothing about how queries differ: the prior keeps it small.
+    assert 0 <= fit.spread < 1
+
+
+def test_perfectly_sorted_grades_give_a_finite_slope():
+    x = np.linspace(-1, 1, 1000)[:, None]
+    fit = fit_grades(x, (x[:, 0] > 0).astype(np.int64), np.arange(0, 1001, 10))
+    assert 3 < fit.slopes[0] < 100
+    assert np.isfinite(fit.cuts).all()
+
+
+@pytest.mark.parametrize("place", [0, 500, 501, 502, 999])
+@pytest.mark.parametrize("others", [1, 2])
+def test_a_grade_that_is_seen_once_in_a_large_query_is_not_lost(place, others):
+    x = np.arange(1000.0)[:, None]
+    grades = np.arange(1000) * others // 1000
+    grades[place] = others
+    fit = fit_grades(x, grades, np.array([0, 1000]))
+    assert fit.cuts.shape == (others,)
+    proba = fit.grade_proba(fit.value(x)).mean(axis=(0, 1))
+    assert 0 < proba[others] < 0.05
+
+
+def test_a_rare_grade_of_many_queries_is_not_lost(monkeypatch):
+    monkeypatch.setattr(_ordinal, "_MOST_ITEMS", 200)
+    x, grades, offsets = simulated(200, 10, 1.0, [0.0], 0.0)
+    grades[1234] = 2
+    assert fit_grades(x, grades, offsets).cuts.shape == (2,)
+
+
+def test_small_data_are_fitted_whole():
+    np.testing.assert_array_equal(_thin(np.array([0, 3, 3, 10])), np.arange(10))
+
+
+def test_large_queries_are_thinned_evenly():
+    rows = _thin(np.array([0, 5, 1005, 1010]))
+    inside = rows[(rows >= 5) & (rows < 1005)]
+    assert inside.size == 400
+    assert inside[[0, -1]].tolist() == [5, 1004]
+    assert set(np.diff(inside)) == {2, 3}
+    assert set(rows) - set(inside) == {0, 1, 2, 3, 4, 1005, 1006, 1007, 1008, 1009}
+    np.testing.assert_array_equal(rows, _thin(np.array([0, 5, 1005, 1010])))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [[10] * 40_000, [1000] * 1000, [2] * 100_000 + [5000], [5000] + [3] * 50_000],
+)
+def test_of_many_queries_some_are_fitted_whole(sizes):
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    rows = _thin(offsets)
+    # Nearly as many items as may be, whatever the largest query is.
+    assert 80_000 < rows.size <= 101_000
+    assert (np.diff(rows) > 0).all()
+    query = np.searchsorted(offsets, rows, side="right") - 1
+    used, counts = np.unique(query, return_counts=True)
+    np.testing.assert_array_equal(counts, np.minimum(np.array(sizes)[used], 400))
+    # The first and the last query, and about equal steps between.
+    assert used[0] == 0
+    assert used[-1] == len(sizes) - 1
+    assert np.ptp(np.diff(used)) <= 1
+
+
+def test_thinning_keeps_the_fit():
+    x, grades, offsets = simulated(30_000, 8, 1.3, [0.0, 1.5], 0.6)
+    fit = fit_grades(x, grades, offsets)
+    assert fit.slopes == pytest.approx([1.3], rel=0.03)
+    assert fit.spread == pytest.approx(0.6, abs=0.05)
+    again = fit_grades(x, grades, offsets)
+    np.testing.assert_array_equal(fit.cuts, again.cuts)
+
+
+FITS = st.builds(
+    lambda steps, first, spread: OrdinalFit(
+        np.ones(1), first + np.append(0.0, np.cumsum(steps)), spread
+    ),
+    st.lists(st.floats(0.0625, 3), max_size=4),
+    st.floats(-3, 3),
+    st.floats(0, 2),
+)
+VALUES = st.lists(st.floats(-20, 20), min_size=1, max_size=6)
+
+
+def test_grade_probabilities_by_hand():
+    fit = OrdinalFit(np.array([2.0]), np.array([-1.0, 0.5]), 0.5)
+    proba = fit.grade_proba(fit.value(np.array([[0.25]])))
+    assert proba.shape == (7, 1, 3)
+    for u, (row,) in zip(POINTS, proba, strict=True):
+        first, second = expit(0.5 + 0.5 * u + 1.0), expit(0.5 + 0.5 * u - 0.5)
+        np.testing.assert_allclose(row, [1 - first, first - second, second], rtol=1e-9)
+
+
+@given(FITS, VALUES, st.data())
+def test_the_table_is_the_sum_over_shifts_and_grades(fit, values, data):
+    n_grades = fit.cuts.size + 1
+    shares = data.draw(st.lists(st.floats(0, 1), min_size=n_grades, max_size=n_grades))
+    table = pair_table(fit, np.array(values), np.array(shares))
+    for (i, a), (j, b) in itertools.product(enumerate(values), repeat=2):
+        expected = [0.0, 0.0, 0.0]
+        for u, mass in zip(POINTS, MASSES, strict=True):
+            p = [
+                [grade_probability(v + fit.spread * u, fit.cuts, k) for v in (a, b)]
+                for k in range(n_grades)
+            ]
+            for k, m in itertools.product(range(n_grades), repeat=2):
+                both = mass * p[k][0] * p[m][1]
+                if k == m:
+                    expected[1] += both * shares[k]
+                    expected[0] += both * (1 - shares[k]) / 2
+                    expected[2] += both * (1 - shares[k]) / 2
+                else:
+                    expected[2 if k > m else 0] += both
+        np.testing.assert_allclose(table[i, j], expected, atol=1e-12)
+
+
+@given(FITS, VALUES, st.sampled_from([1.0, 0.25, 0.0]))
+def test_the_table_is_a_mirror_and_stochastically_ordered(fit, values, share):
+    values = np.sort(values)
+    table = pair_table(fit, values, np.full(fit.cuts.size + 1, share))
+    np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
+    np.testing.assert_array_equal(table, table.transpose(1, 0, 2)[:, :, ::-1])
+    assert (table >= 0).all()
+    lower, _, higher = np.moveaxis(table, 2, 0)
+    below = np.tri(values.size, dtype=bool)
+    assert (higher[below] >= lower[below] - 1e-15).all()
+    # Up the values, more wins and fewer losses against anyone.
+    assert (np.diff(higher, axis=0) >= -1e-14).all()
+    assert (np.diff(lower, axis=0) <= 1e-14).all()
+    assert (np.diff(higher, axis=1) <= 1e-14).all()
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
+def test_the_table_is_the_integral_over_the_shift(spread):
+    fit = OrdinalFit(np.ones(1), np.array([0.0, 1.5]), spread)
+    values = np.array([-2.0, 0.0, 1.0, 3.0])
+    table = pair_table(fit, values, np.ones(3))
+    for i, j in itertools.combinations(range(4), 2):
+        expected = by_quad(
+            lambda u, i=i, j=j: sum(
+                grade_probability(values[i] + spread * u, fit.cuts, k)
+                * grade_probability(values[j] + spread * u, fit.cuts, k)
+                for k in range(3)
+            )
+        )
+        assert table[i, j, 1] == pytest.approx(expected, abs=3e-3 * spread**2)
+
+
+def test_a_shift_makes_items_of_a_query_tied_more_often():
+    value = np.array([-0.1, 0.0, 0.1])
+    ties = [
+        pair_table(OrdinalFit(np.ones(1), np.zeros(1), spread), value, np.ones(2))
+        for spread in (0.0, 1.0, 3.0)
+    ]
+    for less, more in itertools.pairwise(ties):
+        assert (more[:, :, 1] > less[:, :, 1]).all()
