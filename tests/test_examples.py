@@ -175,3 +175,19 @@ def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
         assert row["coverage_0.5"] == pytest.approx(0.5, abs=0.12)
     assert (tmp_path / "tie_models.png").stat().st_size > 10_000
     assert "auto chose: " in capsys.readouterr().out
+
+
+def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
+    rows = load("plot_guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
+    assert len(rows) == 5 * 2 * 5
+    by_queries = [row for row in rows if row["method"].startswith("queries")]
+    assert not any(row["failed"] for row in by_queries)
+    assert any(row["failed"] for row in rows if row["method"] == "pairs, binomial")
+    coverage = {
+        name: np.mean([r["coverage"] for r in rows if r["method"] == name])
+        for name in ("quantile", "hierarchical")
+    }
+    assert coverage["quantile"] == pytest.approx(0.7, abs=0.05)
+    assert coverage["hierarchical"] > 0.67
+    assert (tmp_path / "guarantees.png").stat().st_size > 10_000
+    assert "decides nothing" in capsys.readouterr().out
