@@ -5,6 +5,7 @@ from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     augrc_loss,
     aurc_loss,
+    excess_aurc_loss,
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
@@ -31,6 +32,7 @@ __all__ = [
     "risk_coverage_curve",
     "aurc_loss",
     "augrc_loss",
+    "excess_aurc_loss",
     "pairwise_log_loss",
     "pairwise_brier_loss",
     "selective_accuracy_scorer",

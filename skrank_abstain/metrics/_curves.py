@@ -186,6 +186,79 @@ def aurc_loss(
     return mean_over_queries(_aurc, (cost, risks), codes, "AURC")
 
 
+def excess_aurc_loss(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    risk: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    loss: Any = "zero_one",
+) -> float:
+    """Return how far the area under the risk-coverage curve is from the best order.
+
+    Lower is better; 0 if every error has a higher risk than every correct pair, NaN
+    for no pairs. Unlike `aurc_loss` it does not reward accuracy, only the order.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}.
+    y_pred : array-like of shape (n_pairs,)
+        Predicted labels in {-1, 0, +1}, of all pairs.
+    risk : array-like of shape (n_pairs,)
+        Pairs of low risk are accepted first. Only the order counts.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for ``average="query"``.
+    average : {"pooled", "query"}, default="pooled"
+        The excess of all pairs in one order, or the mean of the queries' excesses.
+    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+        Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+
+    Returns
+    -------
+    excess : float
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, labels are others than -1, 0, +1, a risk is not finite, or
+        ``qid`` is missing.
+
+    Warns
+    -----
+    sklearn.exceptions.UndefinedMetricWarning
+        If there are no pairs.
+
+    See Also
+    --------
+    aurc_loss : The area itself.
+
+    Notes
+    -----
+    The area minus that of the same pairs in the order of their costs [1]_, both as
+    means of prefix risks. The published formula for the best order,
+    r + (1 - r) ln(1 - r) at an error rate r, is its limit for many pairs.
+    O(n_pairs log n_pairs).
+
+    References
+    ----------
+    .. [1] Geifman, Uziel and El-Yaniv (2019). "Bias-Reduced Uncertainty Estimation
+       for Deep Neural Classifiers". ICLR. arXiv:1805.08206.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import excess_aurc_loss
+    >>> excess_aurc_loss([1, -1], [1, 1], [0.1, 0.4])
+    0.0
+    >>> excess_aurc_loss([1, -1], [1, 1], [0.4, 0.1])
+    0.5
+    """
+    cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
+    codes = query_codes(qid, average, risks.size)
+    return mean_over_queries(_excess_aurc, (cost, risks), codes, "excess AURC")
+
+
 def augrc_loss(
     y_true: ArrayLike,
     y_pred: ArrayLike,
@@ -300,6 +373,10 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
 def _aurc(cost: FloatArray, risk: FloatArray) -> float:
     count, total, _ = cumulate_blocks(cost, risk, np.ones(risk.size))
     return area_of_prefixes(count, total)
+
+
+def _excess_aurc(cost: FloatArray, risk: FloatArray) -> float:
+    return _aurc(cost, risk) - _aurc(cost, cost)
 
 
 def _augrc(cost: FloatArray, risk: FloatArray) -> float:

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import auc, roc_auc_score
 
-from skrank_abstain.metrics import augrc_loss, aurc_loss, risk_coverage_curve
+from skrank_abstain.metrics import (
+    augrc_loss,
+    aurc_loss,
+    excess_aurc_loss,
+    risk_coverage_curve,
+)
 
 AREAS = [aurc_loss, augrc_loss]
 COSTS = np.array([[0, 0.5, 2], [0.25, 0, 0.25], [2, 0.5, 0]])
@@ -250,3 +255,27 @@ def test_a_pooled_area_checks_its_queries_too(area):
     with pytest.raises(ValueError, match="qid must have one value per pair"):
         area([1], [1], [0.1], qid=[1, 2])
     assert area([1], [-1], [0.1], qid=["a"]) == area([1], [-1], [0.1])
+
+
+def test_excess_is_the_area_above_that_of_the_best_order():
+    pairs = from_errors(ERROR)
+    # Expected over the orders of ties, less the mean of prefix risks of 4 then 4.
+    best = np.mean([0, 0, 0, 0, 1 / 5, 2 / 6, 3 / 7, 4 / 8])
+    assert sum(ERROR) == 4
+    expected = aurc_loss(*pairs, RISK) - best
+    assert excess_aurc_loss(*pairs, RISK) == pytest.approx(expected, rel=1e-12)
+    assert excess_aurc_loss(*pairs, ERROR) == pytest.approx(0, abs=1e-15)
+    worst = excess_aurc_loss(*pairs, -np.asarray(ERROR))
+    assert worst > excess_aurc_loss(*pairs, RISK) > 0
+
+
+def test_excess_averages_over_queries_and_is_undefined_without_pairs():
+    pairs, qid = from_errors(ERROR), [0, 0, 0, 0, 1, 1, 1, 1]
+    halves = [
+        excess_aurc_loss(pairs[0][part], pairs[1][part], np.asarray(RISK)[part])
+        for part in (slice(0, 4), slice(4, 8))
+    ]
+    mean = excess_aurc_loss(*pairs, RISK, qid=qid, average="query")
+    assert mean == pytest.approx(np.mean(halves))
+    with pytest.warns(UndefinedMetricWarning, match="excess AURC"):
+        assert np.isnan(excess_aurc_loss([], [], []))
