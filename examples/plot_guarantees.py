@@ -211,7 +211,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         )
     axes[0].set_title(f"Each dot a draw; above the line: broken, {DELTA:.0%} allowed")
     axes[1].set_title("Each dot a draw; bar: mean, to be on or above the line")
-    figure.savefig(path, dpi=120)
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
 
 
