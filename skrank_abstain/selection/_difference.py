@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairDistances, ScoredItems
 from skrank_abstain.selection._base import (
     Decided,
@@ -123,6 +124,7 @@ class DifferenceRisk(PairRisk):
         regions = [self.select_risk(float(risk)) for risk in thresholds]
         pieces = [region.pieces() for region in regions]
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
+        mass, spent = self._prices(cuts, pieces)
         accepted = np.empty((items.n_queries, thresholds.size))
         cost = np.empty((items.n_queries, thresholds.size))
         # Counts of all queries at all cuts at once would be large.
@@ -131,17 +133,34 @@ class DifferenceRisk(PairRisk):
             rows = slice(first, first + step)
             some = items.take(first, min(first + step, items.n_queries))
             beyond = some.count_outcomes(cuts, self._tolerance).astype(np.float64)
-            for k, (starts, weight, tie) in enumerate(pieces):
-                at = beyond[:, np.searchsorted(cuts, starts)]
-                counts = at - np.pad(at[:, 1:], ((0, 0), (0, 1), (0, 0)))
-                accepted[rows, k] = (counts.sum(axis=2) * weight).sum(axis=1)
-                spent = np.where(
-                    tie,
-                    loss_of_ties(counts, self._loss),
-                    loss_of_orders(counts, self._loss),
-                )
-                cost[rows, k] = (spent * weight).sum(axis=1)
+            beyond = beyond.reshape(some.n_queries, -1).T
+            accepted[rows] = (mass @ beyond).T
+            cost[rows] = (spent @ beyond).T
         return accepted, cost
+
+    def _prices(
+        self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]
+    ) -> tuple[csr_array, csr_array]:
+        """Return what a pair beyond a cut, of some outcome, adds for each threshold.
+
+        Two matrices of shape (n_thresholds, 4 * n_cuts): accepted pairs, and loss. A
+        piece from one cut to the next adds at the first and takes off at the second.
+        """
+        outcomes = np.eye(4)
+        by_order = loss_of_orders(outcomes, self._loss)
+        by_tie = loss_of_ties(outcomes, self._loss)
+        mass = np.zeros((len(pieces), cuts.size, 4))
+        spent = np.zeros((len(pieces), cuts.size, 4))
+        for k, (starts, weight, tie) in enumerate(pieces):
+            at = np.searchsorted(cuts, starts)
+            worth = weight[:, None] * np.where(tie[:, None], by_tie, by_order)
+            for matrix, value in ((mass, weight[:, None]), (spent, worth)):
+                matrix[k, at] += value
+                matrix[k, at[1:]] -= value[:-1]
+        return (
+            csr_array(mass.reshape(len(pieces), -1)),
+            csr_array(spent.reshape(len(pieces), -1)),
+        )
 
     def profile(self, items: ScoredItems) -> RiskProfile:
         distance, counts = items.counts_by_distance()

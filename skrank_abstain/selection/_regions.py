@@ -177,7 +177,9 @@ class DistanceRegion:
         labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
         starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
         starts = starts[np.isfinite(starts)]
-        return starts, self.weight(starts), self.label(starts) == 0
+        weight, tie = self.weight(starts), self.label(starts) == 0
+        new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
+        return starts[new], weight[new], tie[new]
 
     def accept(self, left: FloatArray, right: FloatArray) -> BoolArray:
         """Decide pairs from the scores of their items.
