@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 from skrank_abstain._validation import IntArray, check_choice, check_fraction
@@ -100,7 +101,8 @@ class BALToR(SelectiveRanker):
 
     Scores that are equal carry no order: such a pair is predicted a tie. Differences
     within ``8 * eps * max|calibration score|`` count as equal, here and on the
-    threshold. A decision depends on the two items of the pair alone.
+    threshold. A decision depends on the two items of the pair alone,
+    except under `FeatureAwareRelevance`, which looks at the whole query.
 
     References
     ----------
@@ -183,7 +185,11 @@ class BALToR(SelectiveRanker):
             )
         if self.coverage_guarantee is None:
             return
-        check_choice(self.coverage_guarantee, "coverage_guarantee", ("hierarchical",))
+        if self.coverage_guarantee != "hierarchical":
+            raise ValueError(
+                "coverage_guarantee must be None or 'hierarchical', got "
+                f"{self.coverage_guarantee!r}."
+            )
         if self.boundary == "randomize" or self.quantile == "linear":
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with boundary='accept' and "
@@ -209,6 +215,14 @@ class BALToR(SelectiveRanker):
 
     def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
         if self.coverage_guarantee is not None:
+            least = self.coverage / (1 - self.coverage) if self.coverage < 1 else 0
+            if items.n_queries < least:
+                warnings.warn(
+                    f"Every pair is accepted: a coverage of {self.coverage:g} can only "
+                    f"be guaranteed with at least {least:.0f} queries, got "
+                    f"{items.n_queries}.",
+                    stacklevel=5,
+                )
             return select_hierarchical(risk, items, self.coverage)
         return risk.select_coverage(
             items,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +55,10 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         The chosen candidate, unfitted. The first, where there are not two queries
         with pairs.
     """
-    fitted = [cross_fit(model, data) for model in candidates]
+    with warnings.catch_warnings():
+        # What is wrong with the data the fit of the chosen model says once.
+        warnings.simplefilter("ignore", UserWarning)
+        fitted = [cross_fit(model, data) for model in candidates]
     if not fitted[0]:
         return candidates[0]
     return candidates[int(np.argmin([cross_fitted_loss(parts) for parts in fitted]))]

@@ -277,8 +277,9 @@ class FeatureAwareRelevance(GradedRelevance):
             )
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"X must hold numbers for {type(self).__name__}: put an encoder before "
-                f"the selective ranker, or use GradedRelevance. {error}"
+                f"X must be a dense array or frame of numbers for "
+                f"{type(self).__name__}{_not_numeric(X)}: put an encoder before the "
+                f"selective ranker, or use GradedRelevance. {error}"
             ) from error
         check_consistent_length(features, scores)
         with np.errstate(over="ignore"):
@@ -312,6 +313,15 @@ def default_classifier() -> HistGradientBoostingClassifier:
         early_stopping=False,
         random_state=0,
     )
+
+
+def _not_numeric(X: Any) -> str:
+    """Name the columns of a pandas frame that hold no numbers."""
+    try:
+        names = list(X.select_dtypes(exclude=["number", "bool"]).columns)
+    except (AttributeError, TypeError):
+        return ""
+    return f", which the columns {names} do not" if names else ""
 
 
 def _learn(template: Any, design: FloatArray, grades: IntArray) -> Any:

@@ -264,7 +264,9 @@ def test_missing_features_are_named():
 def test_features_that_are_no_numbers_are_refused_with_advice(column):
     scores, y, qid, X = queried()
     frame = pd.DataFrame({"a": X[:, 0], "b": column})
-    message = "X must hold numbers .* put an encoder before .* or use GradedRelevance"
+    message = (
+        "X must be .* of numbers .* put an encoder before .* or use GradedRelevance"
+    )
     with pytest.raises(ValueError, match=message):
         FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, frame)
 
