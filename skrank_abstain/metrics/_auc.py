@@ -15,6 +15,7 @@ from skrank_abstain.metrics._checks import (
     pair_weight,
     query_codes,
 )
+from skrank_abstain.metrics._intervals import MetricValue, check_interval
 
 
 def selective_auc_score(
@@ -26,7 +27,11 @@ def selective_auc_score(
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
     zero_division: float = np.nan,
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the AUC over accepted pairs of different relevance.
 
     Higher is better, in [0, 1]; ``zero_division`` where there is no such pair. The
@@ -41,7 +46,7 @@ def selective_auc_score(
     accepted : array-like of shape (n_pairs,), bool
         Whether the model decides the pair.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' values. Queries without
         an accepted pair of different relevance have none and stand aside.
@@ -50,10 +55,14 @@ def selective_auc_score(
     zero_division : float, default=np.nan
         Value where no accepted pair has different relevance; NaN warns, a number is
         returned in silence.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    auc : float
+    auc : float, or Estimate with an interval
 
     Raises
     ------
@@ -91,7 +100,12 @@ def selective_auc_score(
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size) & (truth != 0)
-    weight = pair_weight(sample_weight, truth.size) * mask
+    weight = pair_weight(sample_weight, truth.size)
     codes = query_codes(qid, average, truth.size)
-    value = (1 + truth * predicted) / 2
-    return mean_ratio(weight * value, weight, codes, "selective AUC", fallback)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    strict = weight * mask
+    ordered = strict * (1 + truth * predicted) / 2
+    value = mean_ratio(ordered, strict, codes, "selective AUC", fallback)
+    return over.ratio(value, ordered, strict, weight, average) if over else value

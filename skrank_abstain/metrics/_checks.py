@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -95,26 +94,6 @@ def mean_ratio(
     if not defined.any():
         return undefined(name, zero_division, stacklevel=4)
     return float(np.mean(parts[defined] / wholes[defined]))
-
-
-def mean_over_queries(
-    function: Callable[..., float],
-    columns: tuple[FloatArray, ...],
-    codes: IntArray | None,
-    name: str,
-) -> float:
-    """Value of ``function`` for all pairs, or the mean of its values per query."""
-    if columns[0].size == 0:
-        return undefined(name, stacklevel=4)
-    if codes is None:
-        return function(*columns)
-    order = np.argsort(codes, kind="stable")
-    starts = np.flatnonzero(np.diff(codes[order])) + 1
-    values = [
-        function(*(column[rows] for column in columns))
-        for rows in np.split(order, starts)
-    ]
-    return float(np.mean(values))
 
 
 def undefined(name: str, zero_division: float = np.nan, *, stacklevel: int) -> float:

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain.metrics._checks import check_accepted, check_labels, undefined
+from skrank_abstain.metrics._checks import (
+    check_accepted,
+    check_labels,
+    mean_ratio,
+    query_codes,
+)
+from skrank_abstain.metrics._intervals import MetricValue, check_interval
 
 
 def correctness_completeness_score(
-    y_true: ArrayLike, y_pred: ArrayLike, accepted: ArrayLike
-) -> tuple[float, float]:
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> tuple[MetricValue, MetricValue]:
     """Return how right the accepted orders are, and how many there are.
 
     Higher is better in both. Correctness is in [-1, 1]: 1 if every order given is
@@ -24,19 +40,25 @@ def correctness_completeness_score(
         Predicted labels in {-1, 0, +1}. A predicted tie gives no order.
     accepted : array-like of shape (n_pairs,), bool
         Whether the model decides the pair.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for intervals.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make confidence intervals over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the intervals, see `Estimate`.
 
     Returns
     -------
-    correctness : float
+    correctness : float, or Estimate with an interval
         ``(C - D) / (C + D)`` of ``C`` concordant and ``D`` discordant pairs; NaN
         without any.
-    completeness : float
+    completeness : float, or Estimate with an interval
         ``(C + D)`` over the number of pairs of different relevance; NaN without any.
 
     Raises
     ------
     ValueError
-        If lengths differ or labels are others than -1, 0, +1.
+        If lengths differ, labels are others than -1, 0, +1, or ``qid`` is missing.
 
     Warns
     -----
@@ -66,11 +88,19 @@ def correctness_completeness_score(
     """
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
-    agreement = (truth * predicted)[check_accepted(accepted, truth.size)]
-    given, strict = int(np.abs(agreement).sum()), int(np.abs(truth).sum())
-    correctness = _ratio(int(agreement.sum()), given, "correctness")
-    return correctness, _ratio(given, strict, "completeness")
-
-
-def _ratio(part: int, whole: int, name: str) -> float:
-    return float(part / whole) if whole else undefined(name, stacklevel=4)
+    query_codes(qid, "pooled", truth.size)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    mask = check_accepted(accepted, truth.size)
+    agreement = (truth * predicted * mask).astype(np.float64)
+    given, strict = np.abs(agreement), np.abs(truth).astype(np.float64)
+    correctness = mean_ratio(agreement, given, None, "correctness")
+    completeness = mean_ratio(given, strict, None, "completeness")
+    if over is None:
+        return correctness, completeness
+    one = np.ones(truth.size)
+    return (
+        over.ratio(correctness, agreement, given, one),
+        over.ratio(completeness, given, strict, one),
+    )

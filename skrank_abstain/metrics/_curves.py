@@ -16,6 +16,7 @@ area by 15 %. Compare numbers of one convention only.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,18 @@ from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.special import digamma
 
-from skrank_abstain._validation import FloatArray, check_loss
+from skrank_abstain._validation import FloatArray, IntArray, check_loss
 from skrank_abstain.metrics._checks import (
     check_labels,
     check_risk,
-    mean_over_queries,
     pair_weight,
     query_codes,
+)
+from skrank_abstain.metrics._intervals import (
+    MetricValue,
+    QueryFunction,
+    check_interval,
+    mean_over_queries,
 )
 
 
@@ -114,7 +120,11 @@ def aurc_loss(
     qid: Any = None,
     average: str = "pooled",
     loss: Any = "zero_one",
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     r"""Return the area under the risk-coverage curve, averaged over orders of ties.
 
     Lower is better; from 0 to the largest entry of the loss, NaN for no pairs. Low
@@ -129,15 +139,19 @@ def aurc_loss(
     risk : array-like of shape (n_pairs,)
         Pairs of low risk are accepted first. Only the order counts.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         The area of all pairs in one order, or the mean of the queries' areas.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+    interval : {None, "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    aurc : float
+    aurc : float, or Estimate with an interval
 
     Raises
     ------
@@ -183,7 +197,10 @@ def aurc_loss(
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
     codes = query_codes(qid, average, risks.size)
-    return mean_over_queries(_aurc, (cost, risks), codes, "AURC")
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
+    )
+    return mean_over_queries(_aurc, cost, risks, codes, "AURC", over)
 
 
 def excess_aurc_loss(
@@ -194,7 +211,11 @@ def excess_aurc_loss(
     qid: Any = None,
     average: str = "pooled",
     loss: Any = "zero_one",
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return how far the area under the risk-coverage curve is from the best order.
 
     Lower is better; 0 if every error has a higher risk than every correct pair, NaN
@@ -209,15 +230,19 @@ def excess_aurc_loss(
     risk : array-like of shape (n_pairs,)
         Pairs of low risk are accepted first. Only the order counts.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         The excess of all pairs in one order, or the mean of the queries' excesses.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+    interval : {None, "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    excess : float
+    excess : float, or Estimate with an interval
 
     Raises
     ------
@@ -256,7 +281,10 @@ def excess_aurc_loss(
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
     codes = query_codes(qid, average, risks.size)
-    return mean_over_queries(_excess_aurc, (cost, risks), codes, "excess AURC")
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
+    )
+    return mean_over_queries(_excess_aurc, cost, risks, codes, "excess AURC", over)
 
 
 def augrc_loss(
@@ -267,7 +295,11 @@ def augrc_loss(
     qid: Any = None,
     average: str = "pooled",
     loss: Any = "zero_one",
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     r"""Return the area under the generalised risk-coverage curve.
 
     Lower is better; from 0 to half the largest entry of the loss, NaN for no pairs.
@@ -282,15 +314,19 @@ def augrc_loss(
     risk : array-like of shape (n_pairs,)
         Pairs of low risk are accepted first. Only the order counts.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         The area of all pairs in one order, or the mean of the queries' areas.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
+    interval : {None, "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    augrc : float
+    augrc : float, or Estimate with an interval
 
     Raises
     ------
@@ -333,7 +369,10 @@ def augrc_loss(
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
     codes = query_codes(qid, average, risks.size)
-    return mean_over_queries(_augrc, (cost, risks), codes, "AUGRC")
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
+    )
+    return mean_over_queries(_augrc, cost, risks, codes, "AUGRC", over)
 
 
 def cumulate_blocks(
@@ -342,11 +381,10 @@ def cumulate_blocks(
     """Return summed weight and cost up to each distinct risk, and these risks."""
     order = np.argsort(risk, kind="stable")
     order = order[weight[order] > 0]
-    ordered = risk[order]
-    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], ordered.size > 0))
+    last = _ends(risk[order])
     count = np.cumsum(weight[order])[last]
     total = np.cumsum((weight * cost)[order])[last]
-    return count, total, ordered[last]
+    return count, total, risk[order][last]
 
 
 def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
@@ -365,24 +403,53 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
     """
     before, spent = np.append(0, count[:-1]), np.append(0, total[:-1])
     rate = (total - spent) / (count - before)
-    harmonic = digamma(count + 1) - digamma(before + 1)
+    harmonic = np.diff(digamma(np.append(0, count) + 1))
     sums = rate * (count - before) + (spent - before * rate) * harmonic
     return float(sums.sum() / count[-1])
 
 
-def _aurc(cost: FloatArray, risk: FloatArray) -> float:
-    count, total, _ = cumulate_blocks(cost, risk, np.ones(risk.size))
-    return area_of_prefixes(count, total)
+def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+    by_risk = _cumulate_queries(cost, risk, codes)
+    return lambda times: area_of_prefixes(*by_risk(times))
 
 
-def _excess_aurc(cost: FloatArray, risk: FloatArray) -> float:
-    return _aurc(cost, risk) - _aurc(cost, cost)
+def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+    area, best = _aurc(cost, risk, codes), _aurc(cost, cost, codes)
+    return lambda times: area(times) - best(times)
 
 
-def _augrc(cost: FloatArray, risk: FloatArray) -> float:
-    count, total, _ = cumulate_blocks(cost, risk, np.ones(risk.size))
-    area = trapezoid(np.append(0, total), np.append(0, count))
-    return float(area / risk.size**2)
+def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+    by_risk = _cumulate_queries(cost, risk, codes)
+
+    def area(times: FloatArray) -> float:
+        count, total = by_risk(times)
+        both = trapezoid(np.append(0, total), np.append(0, count))
+        return float(both / count[-1] ** 2)
+
+    return area
+
+
+def _cumulate_queries(
+    cost: FloatArray, risk: FloatArray, codes: IntArray
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
+    """Sort once; return what gives the blocks where queries count so many times."""
+    order = np.argsort(risk, kind="stable")
+    ordered, query, last = cost[order], codes[order], _ends(risk[order])
+
+    def blocks(times: FloatArray) -> tuple[FloatArray, FloatArray]:
+        weight = times[query]
+        count = np.cumsum(weight)[last]
+        total = np.cumsum(weight * ordered)[last]
+        some = np.diff(count, prepend=0) > 0
+        return count[some], total[some]
+
+    return blocks
+
+
+def _ends(ordered: FloatArray) -> IntArray:
+    """Return the last position of each block of equal numbers."""
+    ends = np.append(ordered[1:] != ordered[:-1], ordered.size > 0)
+    return np.flatnonzero(ends)
 
 
 def _cost_and_risk(

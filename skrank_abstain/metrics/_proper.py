@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.metrics import log_loss
 
 from skrank_abstain._validation import FloatArray, IntArray, check_proba
 from skrank_abstain.metrics._checks import (
     check_labels,
+    mean_ratio,
     pair_weight,
     query_codes,
-    undefined,
 )
+from skrank_abstain.metrics._intervals import MetricValue, check_interval
 
 
 def pairwise_log_loss(
@@ -28,7 +28,11 @@ def pairwise_log_loss(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the mean negative log probability of the true label.
 
     Lower is better, from 0 to 36.04 nats; NaN for no pairs.
@@ -40,15 +44,19 @@ def pairwise_log_loss(
     proba : array-like of shape (n_pairs, 3)
         Probabilities of the labels -1, 0, +1, in this order.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all pairs, or the mean of the queries' losses.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights. Queries of no weight stand aside.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    loss : float
+    loss : float, or Estimate with an interval
 
     Raises
     ------
@@ -64,7 +72,7 @@ def pairwise_log_loss(
     See Also
     --------
     pairwise_brier_loss : Bounded, so that no single pair dominates.
-    sklearn.metrics.log_loss : Computes it.
+    sklearn.metrics.log_loss : The same, without queries.
 
     Notes
     -----
@@ -85,11 +93,16 @@ def pairwise_log_loss(
     0.6931
     """
     truth, rows = _check_inputs(y_true, proba)
-    weight = _weight(truth.size, qid, average, sample_weight)
-    if not weight.any():
-        return undefined("pairwise log loss", stacklevel=3)
-    # By position: the second parameter has another name from scikit-learn 1.9 on.
-    return float(log_loss(truth, rows, labels=[-1, 0, 1], sample_weight=weight))
+    weight = pair_weight(sample_weight, truth.size)
+    codes = query_codes(qid, average, truth.size)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    eps = np.finfo(np.float64).eps
+    likelihood = rows[np.arange(truth.size), truth + 1]
+    costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
+    value = mean_ratio(costs, weight, codes, "pairwise log loss")
+    return over.ratio(value, costs, weight, weight, average) if over else value
 
 
 def pairwise_brier_loss(
@@ -99,7 +112,11 @@ def pairwise_brier_loss(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the mean squared error of the probabilities, summed over the labels.
 
     Lower is better, in [0, 2]; NaN for no pairs.
@@ -111,15 +128,19 @@ def pairwise_brier_loss(
     proba : array-like of shape (n_pairs, 3)
         Probabilities of the labels -1, 0, +1, in this order.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all pairs, or the mean of the queries' losses.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights. Queries of no weight stand aside.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    loss : float
+    loss : float, or Estimate with an interval
 
     Raises
     ------
@@ -153,11 +174,14 @@ def pairwise_brier_loss(
     0.1875
     """
     truth, rows = _check_inputs(y_true, proba)
-    weight = _weight(truth.size, qid, average, sample_weight)
-    if not weight.any():
-        return undefined("pairwise Brier loss", stacklevel=3)
-    squares = ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
-    return float(np.average(squares, weights=weight))
+    weight = pair_weight(sample_weight, truth.size)
+    codes = query_codes(qid, average, truth.size)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
+    value = mean_ratio(costs, weight, codes, "pairwise Brier loss")
+    return over.ratio(value, costs, weight, weight, average) if over else value
 
 
 def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:
@@ -165,15 +189,3 @@ def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatA
     truth = check_labels(y_true, "y_true")
     rows = check_proba(proba, truth.size)
     return truth, rows / rows.sum(axis=1, keepdims=True)
-
-
-def _weight(
-    n_pairs: int, qid: Any, average: str, sample_weight: ArrayLike | None
-) -> FloatArray:
-    """Return weights of which the pooled mean is the average asked for."""
-    weight = pair_weight(sample_weight, n_pairs)
-    codes = query_codes(qid, average, n_pairs)
-    if codes is None:
-        return weight
-    total = np.bincount(codes, weights=weight)[codes]
-    return np.divide(weight, total, out=np.zeros(n_pairs), where=total > 0)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray
 from skrank_abstain.metrics._checks import (
     check_accepted,
     check_labels,
@@ -22,6 +21,7 @@ from skrank_abstain.metrics._checks import (
     query_codes,
     undefined,
 )
+from skrank_abstain.metrics._intervals import Estimate, MetricValue, check_interval
 
 
 def selective_accuracy_score(
@@ -33,7 +33,11 @@ def selective_accuracy_score(
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
     zero_division: float = np.nan,
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the share of correct predictions among accepted pairs.
 
     Higher is better, in [0, 1]; ``zero_division`` where no pair is accepted.
@@ -47,7 +51,7 @@ def selective_accuracy_score(
     accepted : array-like of shape (n_pairs,), bool
         Whether the model decides the pair.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' accuracies. Queries
         without an accepted pair have none and stand aside.
@@ -55,10 +59,14 @@ def selective_accuracy_score(
         Non-negative pair weights.
     zero_division : float, default=np.nan
         Value where no pair is accepted; NaN warns, a number is returned in silence.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    accuracy : float
+    accuracy : float, or Estimate with an interval
 
     Raises
     ------
@@ -93,10 +101,15 @@ def selective_accuracy_score(
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
-    weight = pair_weight(sample_weight, truth.size) * mask
+    weight = pair_weight(sample_weight, truth.size)
     codes = query_codes(qid, average, truth.size)
-    correct = weight * (truth == predicted)
-    return mean_ratio(correct, weight, codes, "accuracy", fallback)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    decided = weight * mask
+    correct = decided * (truth == predicted)
+    value = mean_ratio(correct, decided, codes, "accuracy", fallback)
+    return over.ratio(value, correct, decided, weight, average) if over else value
 
 
 def coverage_score(
@@ -105,7 +118,11 @@ def coverage_score(
     qid: Any = None,
     average: str = "pooled",
     sample_weight: ArrayLike | None = None,
-) -> float:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the share of pairs that were accepted.
 
     In [0, 1]; NaN for no pairs.
@@ -115,15 +132,19 @@ def coverage_score(
     accepted : array-like of shape (n_pairs,), bool
         Whether the model decides the pair.
     qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"``.
+        Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all pairs, or the mean of the queries' coverages.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    coverage : float
+    coverage : float, or Estimate with an interval
 
     Notes
     -----
@@ -138,15 +159,25 @@ def coverage_score(
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
     codes = query_codes(qid, average, mask.size)
-    return mean_ratio(weight * mask, weight, codes, "coverage")
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, mask.size
+    )
+    decided = weight * mask
+    value = mean_ratio(decided, weight, codes, "coverage")
+    return over.ratio(value, decided, weight, weight, average) if over else value
 
 
 def class_acceptance(
     y_true: ArrayLike,
     accepted: ArrayLike,
     *,
+    qid: Any = None,
     sample_weight: ArrayLike | None = None,
-) -> FloatArray:
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
     """Return the share of each true label among accepted pairs.
 
     Parameters
@@ -155,13 +186,20 @@ def class_acceptance(
         True labels in {-1, 0, +1}.
     accepted : array-like of shape (n_pairs,), bool
         Whether the model decides the pair.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for intervals.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
 
     Returns
     -------
-    fraction : ndarray of shape (3,), float64
-        For the labels -1, 0, +1; sums to one, or NaN where no pair is accepted.
+    fraction : ndarray of shape (3,), float64, or Estimate of three such arrays
+        For the labels -1, 0, +1; sums to one, or NaN where no pair is accepted. Each
+        share has an interval of its own.
 
     Warns
     -----
@@ -181,9 +219,20 @@ def class_acceptance(
     """
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
-    weight = weight * check_accepted(accepted, truth.size)
-    totals = np.bincount(truth + 1, weights=weight, minlength=3)
+    decided = weight * check_accepted(accepted, truth.size)
+    query_codes(qid, "pooled", truth.size)
+    over = check_interval(
+        interval, confidence, n_resamples, random_state, qid, truth.size
+    )
+    totals = np.bincount(truth + 1, weights=decided, minlength=3)
     if totals.sum() == 0:
-        return np.full(3, undefined("class_acceptance", stacklevel=3))
-    fraction: FloatArray = totals / totals.sum()
-    return fraction
+        fraction = np.full(3, undefined("class_acceptance", stacklevel=3))
+    else:
+        fraction = totals / totals.sum()
+    if over is None:
+        return fraction
+    each = [
+        over.ratio(fraction[label + 1], decided * (truth == label), decided, weight)
+        for label in (-1, 0, 1)
+    ]
+    return Estimate(*map(np.array, zip(*each, strict=True)))
