@@ -9,6 +9,12 @@ from skrank_abstain.metrics._curves import (
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._intervals import Estimate
+from skrank_abstain.metrics._misranking import (
+    bipartite_abstention_loss,
+    bipartite_misranking_loss,
+    pairwise_abstention_loss,
+    pairwise_misranking_loss,
+)
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
     accuracy_at_coverage,
@@ -37,6 +43,10 @@ __all__ = [
     "pairwise_log_loss",
     "pairwise_brier_loss",
     "Estimate",
+    "pairwise_misranking_loss",
+    "bipartite_misranking_loss",
+    "pairwise_abstention_loss",
+    "bipartite_abstention_loss",
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",

@@ -1,6 +1,8 @@
-"""How far the AUC of a sample may be from the AUC of what the sample was drawn from.
+"""What can be known of a ranker without seeing all pairs there are.
 
-Intervals for one given ranker, and bounds that hold for all rankers of a class at once.
+How far the AUC of a sample may be from the AUC of what the sample was drawn from:
+intervals for one given ranker, and bounds that hold for all rankers of a class at once.
+And what a small surrogate loss says about misranking with abstention.
 """
 
 from skrank_abstain.theory._auc_bounds import (
@@ -15,6 +17,17 @@ from skrank_abstain.theory._auc_shatter import (
     count_distinct_rank_matrices,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
+)
+from skrank_abstain.theory._conditional_risk import (
+    LinearScorers,
+    OneHiddenLayerScorers,
+    minimal_conditional_risk,
+    minimizability_gap,
+)
+from skrank_abstain.theory._consistency import (
+    NegativeExample,
+    consistency_bound,
+    negative_example,
 )
 from skrank_abstain.theory._rank_matrices import (
     bipartite_rank_matrix,
@@ -38,4 +51,11 @@ __all__ = [
     "is_rank_matrix",
     "forbidden_submatrix",
     "count_rank_matrices",
+    "consistency_bound",
+    "LinearScorers",
+    "OneHiddenLayerScorers",
+    "minimal_conditional_risk",
+    "minimizability_gap",
+    "negative_example",
+    "NegativeExample",
 ]
