@@ -294,11 +294,11 @@ def encode_qid(
     if _is_scalar(qid):
         one = _as_exact_array([qid])
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
-    raw = _qid_array(qid)
+    raw = _qid_array(qid, name)
     _check_length(raw, name, n_values, unit)
     if raw.dtype.kind in "iufbUS":
-        return _encode_sortable(raw)
-    return _encode_hashable(raw)
+        return _encode_sortable(raw, name)
+    return _encode_hashable(raw, name)
 
 
 def _is_scalar(qid: Any) -> bool:
@@ -311,12 +311,12 @@ def _is_scalar(qid: Any) -> bool:
     return False
 
 
-def _qid_array(qid: Any) -> NDArray[Any]:
+def _qid_array(qid: Any, name: str) -> NDArray[Any]:
     unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
     if unordered or isinstance(qid, Iterator):
         raise TypeError(
-            "qid must be a list or an array, one value per row in the order of the "
-            f"rows, got a {type(qid).__name__}."
+            f"{name} must be a list or an array, one value per row in the order of "
+            f"the rows, got a {type(qid).__name__}."
         )
     raw: NDArray[Any] = (
         np.asarray(qid) if hasattr(qid, "__array__") else _as_exact_array(list(qid))
@@ -324,7 +324,7 @@ def _qid_array(qid: Any) -> NDArray[Any]:
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
     if raw.ndim != 1:
-        raise ValueError(f"qid must be a 1d array, got shape {raw.shape}.")
+        raise ValueError(f"{name} must be a 1d array, got shape {raw.shape}.")
     return raw
 
 
@@ -352,11 +352,11 @@ def _is_changed(raw: NDArray[Any], items: list[Any]) -> bool:
     return False
 
 
-def _encode_sortable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
+def _encode_sortable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
     missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
     if missing.any():
         raise ValueError(
-            f"qid must not be missing, got NaN at row {int(missing.argmax())}."
+            f"{name} must not be missing, got NaN at row {int(missing.argmax())}."
         )
     # Runs of equal values are sorted as one: rows mostly come query by query.
     start = np.flatnonzero(np.append(True, raw[1:] != raw[:-1])[: raw.size])
@@ -368,7 +368,7 @@ def _encode_sortable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
     return codes, raw[start[first[order]]]
 
 
-def _encode_hashable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
+def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
     seen: dict[Hashable, int] = {}
     codes = np.empty(raw.shape[0], dtype=np.int64)
     for row, value in enumerate(raw.tolist() if raw.dtype != object else raw):
@@ -376,12 +376,12 @@ def _encode_hashable(raw: NDArray[Any]) -> tuple[IntArray, NDArray[Any]]:
             codes[row] = seen.setdefault(value, len(seen))
         except TypeError as error:
             raise TypeError(
-                f"qid must hold hashable values, got {value!r} at row {row}."
+                f"{name} must hold hashable values, got {value!r} at row {row}."
             ) from error
     for value, code in seen.items():
         # A missing value is equal to nothing, or has no truth value (pandas.NA).
         if value is None or type(value).__name__ == "NAType" or value != value:
             row = int(np.argmax(codes == code))
-            raise ValueError(f"qid must not be missing, got {value!r} at row {row}.")
+            raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))
     return codes, values if raw.dtype == object else values.astype(raw.dtype)

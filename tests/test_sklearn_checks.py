@@ -4,19 +4,23 @@ No check of ours fails. With CatBoost inside, those that CatBoost itself fails a
 with their reason.
 """
 
+import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import _num_samples
 
-from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed data without ties, where scores happen to separate the outcomes.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:The maximum-likelihood tie model:UserWarning",
     "ignore:The scores do not agree with relevance:UserWarning",
+    "ignore:No threshold could be certified:UserWarning",
+    "ignore:All items have the same relevance:UserWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
 )
 
@@ -27,6 +31,21 @@ CATBOOST_FAILS = {
     "check_estimator_sparse_array": REFUSES_SPARSE_ARRAYS,
     "check_estimator_sparse_matrix": "CatBoost asserts that indices have 32 bits",
 }
+
+
+class RiskControlledByTwos(RiskControlledRanker):
+    """Certification takes several queries, and the checks name none: two rows each."""
+
+    def fit(self, X, y, qid=None, groups=None):
+        return super().fit(X, y, by_twos(X) if qid is None else qid, groups)
+
+    def score(self, X, y, qid=None, sample_weight=None):
+        qid = by_twos(X) if qid is None else qid
+        return super().score(X, y, qid, sample_weight)
+
+
+def by_twos(X):
+    return np.arange(_num_samples(X)) // 2
 
 
 def boosters():
@@ -72,6 +91,10 @@ def expected_failures(estimator):
         ),
         BALToR(Ridge(), tie_model=BradleyTerry(ties="davidson"), coverage=0.5),
         CostAbstainer(Ridge()),
+        RiskControlledByTwos(Ridge(), calibration_size=0.5),
+        RiskControlledByTwos(
+            Ridge(), calibration_size=0.5, tie_model="graded_relevance"
+        ),
         *(BALToR(booster, relevance_bins=4) for booster in boosters()),
     ],
     expected_failed_checks=expected_failures,

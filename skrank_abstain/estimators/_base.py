@@ -25,13 +25,9 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators._items import check_groups, take_items
 from skrank_abstain.estimators._report import write_report
+from skrank_abstain.estimators._splitting import check_groups_remain
 from skrank_abstain.estimators._wrapping import RankerWrapper
-from skrank_abstain.pairs import (
-    PairDecisions,
-    Queries,
-    ScoredItems,
-    check_pairs,
-)
+from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_pairs
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     PairRisk,
@@ -41,11 +37,7 @@ from skrank_abstain.selection import (
     decide_pairs,
     decide_queries,
 )
-from skrank_abstain.tie_models import (
-    LabelledScores,
-    TieModel,
-    tie_model_candidates,
-)
+from skrank_abstain.tie_models import LabelledScores, TieModel, tie_model_candidates
 
 
 class SelectiveRanker(RankerWrapper):
@@ -131,6 +123,7 @@ class SelectiveRanker(RankerWrapper):
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
         groups = check_groups(groups, items.queries)
         rows = self._fit_estimator(items, relevance, split_seed)
+        check_groups_remain(groups, items.queries, rows)
         rest = items.take(rows)
         data = LabelledScores(
             score_items(self.estimator_, rest.X), relevance[rows], rest.queries, rest.X
@@ -490,6 +483,13 @@ class SelectiveRanker(RankerWrapper):
     @abstractmethod
     def _rule_in_words(self) -> str:
         """Say how the threshold came about."""
+
+    def _promise_in_words(self) -> str:
+        """Say what the threshold promises."""
+        return (
+            "The threshold is an estimate. It targets the coverage or the cost; it "
+            "does not guarantee an accuracy."
+        )
 
     def _iter_decisions(
         self, values: FloatArray, queries: Queries

@@ -70,8 +70,7 @@ def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
         "these; after a change of population or of ranker, calibrate and report anew.",
         "- The ranker and its threshold must not have seen these queries. "
         "Nothing here can check that.",
-        "- The threshold is an estimate. It targets the coverage or the cost; it does "
-        "not guarantee an accuracy.",
+        f"- {ranker._promise_in_words()}",
     ]
     return "\n".join(lines) + "\n"
 

@@ -195,8 +195,8 @@ class RiskControlledRanker(SelectiveRanker):
         Raises
         ------
         ValueError
-            If a parameter or an input breaks its rule, a query is in two groups, or
-            there are too few calibration queries.
+            If a parameter or an input breaks its rule, a query is in two groups, there
+            are too few calibration queries, or a group has none left to certify on.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
 
@@ -277,7 +277,7 @@ class RiskControlledRanker(SelectiveRanker):
                 f"delta={self.delta:g} on {self.n_queries_} queries: every pair is "
                 "abstained on. Use more calibration queries, a better tie model, or a "
                 "larger max_risk or delta.",
-                stacklevel=4,
+                stacklevel=5,
             )
             return risk.select_risk(-np.inf)
         return risk.select_risk(float(self._thresholds[found]))
@@ -288,6 +288,14 @@ class RiskControlledRanker(SelectiveRanker):
         return (
             f"certified: selective risk at most {self.max_risk:g} with probability "
             f"{1 - self.delta:g}"
+        )
+
+    def _promise_in_words(self) -> str:
+        if not self.certified_:
+            return "Nothing is decided, so nothing is promised."
+        return (
+            "The bound is on the loss of decided pairs with each query counting alike; "
+            "the figures above count each pair alike and may lie on its other side."
         )
 
 

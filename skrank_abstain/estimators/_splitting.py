@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ def split_for_calibration(
     Parameters
     ----------
     queries : Queries
-    calibration_size : float
-        Share of the queries (of the items, if there is one query) to calibrate on.
+    calibration_size : float or int
+        Share of the queries (of the items, if there is one query) to calibrate on, or
+        how many.
     random_state : int, RandomState instance or None
 
     Returns
@@ -80,7 +82,7 @@ def divide_queries(
     Raises
     ------
     ValueError
-        If fewer than two queries have pairs.
+        If fewer than two queries have pairs, or a group has none in the rest.
     """
     queries = data.queries
     with_pairs = np.flatnonzero(queries.sizes[queries.codes] > 1)
@@ -91,7 +93,38 @@ def divide_queries(
             "the tie model and one for the guarantee, got "
             f"{data.queries.n_queries}."
         )
-    tuning, rest = split_for_calibration(data.queries, 1 - tuning_size, random_state)
+    n_queries = data.queries.n_queries
+    n_rest = min(math.ceil((1 - tuning_size) * n_queries), n_queries - 1)
+    tuning, rest = split_for_calibration(data.queries, n_rest, random_state)
+    check_groups_remain(groups, data.queries, rest)
     remaining = data.take(rest)
     firsts = remaining.queries.order[remaining.queries.offsets[:-1]]
     return data.take(tuning), remaining, groups[rest][firsts]
+
+
+def check_groups_remain(groups: IntArray, queries: Queries, rest: IntArray) -> None:
+    """Raise if a group that has pairs has none in the rest of the rows.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_items,), int64
+        The same for all items of a query, counted from 0.
+    queries : Queries
+    rest : ndarray of int64
+        Rows that are left.
+
+    Raises
+    ------
+    ValueError
+        If there are several groups and the queries of one all went elsewhere: nothing
+        could then be said about it.
+    """
+    with_pairs = queries.sizes[queries.codes] > 1
+    all_groups = np.unique(groups[with_pairs])
+    lost = np.setdiff1d(all_groups, groups[rest][with_pairs[rest]])
+    if groups.any() and lost.size:
+        raise ValueError(
+            "groups must leave each group a query with two items to certify the bound "
+            f"on, got {lost.size} of {all_groups.size} groups whose queries all went "
+            "to training or tuning. Pass more queries of each group."
+        )

@@ -1,0 +1,188 @@
+"""Accepted pairs and their loss at many thresholds, against decisions pair by pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+from strategies import FixedModel, items, losses, models
+
+from skrank_abstain import CostAbstainer
+from skrank_abstain.concentration import choose_start
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
+from skrank_abstain.selection import DifferenceRisk, _difference
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    FeatureAwareRelevance,
+    GradedRelevance,
+    IsotonicDifference,
+)
+
+ZERO_ONE = 1 - np.eye(3)
+LOSSES = {
+    "zero_one": ZERO_ONE,
+    # Dear swaps; a tie costs little, so that ties are predicted.
+    "dear swap": np.array([[0, 1, 5], [0.5, 0, 0.5], [5, 1, 0]], dtype=float),
+    # Dear ties: a tie is never predicted where there is an order.
+    "dear tie": np.array([[0, 0.3, 1], [4, 0, 4], [1, 0.3, 0]]),
+}
+TIE_MODELS = {
+    "bradley_terry": BradleyTerry(),
+    "davidson": BradleyTerry(ties="davidson"),
+    "isotonic": IsotonicDifference(),
+    "graded": GradedRelevance(),
+    "feature_aware": FeatureAwareRelevance(LogisticRegression(), max_grades=3),
+}
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is in the data already."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(30, n_items=(1, 9), n_features=5, random_state=4)
+
+
+def add_up(decisions, y, qid, loss):
+    """Return a function of a mask: how many of its pairs each query has, and the loss.
+
+    Queries in order of first appearance.
+    """
+    names = list(dict.fromkeys(qid))
+    query = np.array([names.index(q) for q in decisions.qid], dtype=int)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    spent = loss[decisions.label + 1, truth + 1]
+
+    def sums(mask):
+        return [
+            np.bincount(query, weights=mask * values, minlength=len(names))
+            for values in (np.ones(query.size), spent)
+        ]
+
+    return sums
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("tie_model", TIE_MODELS)
+def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
+    ranker = CostAbstainer(
+        FirstColumn().fit(None, None),
+        tie_model=TIE_MODELS[tie_model],
+        loss=LOSSES[loss],
+    ).fit(data.data, data.target, qid=data.qid)
+    pairs = ranker.predict_pairs(data.data, qid=data.qid)
+    scored = ranker._labelled_items(data.data, data.target, data.qid)
+    sums = add_up(pairs, data.target, data.qid, LOSSES[loss])
+    # Risks of pairs themselves, between them, none, all; in no order.
+    thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
+    thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), 10.0, -np.inf]
+    thresholds = np.random.default_rng(0).permutation(thresholds)
+    accepted, cost = ranker._risk.at_thresholds(scored, thresholds)
+    assert accepted.shape == cost.shape == (30, thresholds.size)
+    for k, threshold in enumerate(thresholds):
+        at = ranker._with(cost=max(threshold, 0.0)) if threshold >= 0 else None
+        mask = np.zeros(len(pairs)) if at is None else decide(at, data).accepted
+        n_pairs, spent = sums(mask)
+        np.testing.assert_array_equal(accepted[:, k], n_pairs)
+        np.testing.assert_allclose(cost[:, k], spent, rtol=1e-12, atol=1e-12)
+        # Acceptance is by risk, but for the rounding of risks on the threshold, and
+        # for isotonic probabilities with a dear swap, whose risk has several peaks.
+        clear = abs(pairs.risk - threshold) > 1e-9
+        if tie_model == "isotonic" and loss != "zero_one":
+            continue
+        np.testing.assert_array_equal(
+            (mask == 1)[clear], (pairs.risk <= threshold)[clear]
+        )
+    assert 0 < accepted.sum() < accepted.shape[1] * len(pairs)
+    assert cost.sum() > 0
+
+
+def decide(ranker, data):
+    return ranker.predict_pairs(data.data, qid=data.qid)
+
+
+@given(items(max_size=10), models(), losses(), st.lists(st.floats(0, 3), max_size=5))
+def test_difference_models_of_any_shape(data, model, loss, more):
+    queries = group_queries(data.qid, data.scores.size)
+    scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
+    risk = DifferenceRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    thresholds = np.array([*more, 0.5, risk.highest, -np.inf])
+    accepted, cost = risk.at_thresholds(scored, thresholds)
+    for k, threshold in enumerate(thresholds):
+        region = risk.select_risk(float(threshold))
+        for query in range(queries.n_queries):
+            rows = queries.rows(query)
+            i, j = np.triu_indices(rows.size, 1)
+            left, right = rows[i], rows[j]
+            difference = data.scores[left] - data.scores[right]
+            made = risk.decide(region, data.scores, left, right, difference)
+            truth = np.sign(data.y[left] - data.y[right])
+            spent = loss[made.label + 1, truth + 1]
+            assert accepted[query, k] == made.accepted.sum()
+            assert cost[query, k] == pytest.approx(
+                spent[made.accepted].sum(), rel=1e-9, abs=1e-12
+            )
+
+
+@given(items(), models(), losses())
+def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
+    queries = group_queries(data.qid, data.scores.size)
+    scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
+    risk = DifferenceRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    accepted, cost = risk.at_thresholds(scored, np.linspace(0, risk.highest, 9))
+    assert (np.diff(accepted, axis=1) >= 0).all()
+    assert (np.diff(cost, axis=1) >= -1e-9).all()
+    assert (cost <= loss.max() * accepted * (1 + 1e-12)).all()
+    np.testing.assert_array_equal(accepted[:, -1], queries.pair_counts)
+    # What certification asks of them.
+    pairs = np.maximum(queries.pair_counts, 1)[:, None]
+    choose_start(accepted / pairs, cost / (loss.max() * pairs), max_risk=0.3)
+
+
+@pytest.mark.parametrize("counts", [1, 100, 1000])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
+    queries = group_queries(data.qid, data.target.size)
+    scored = ScoredItems.build(data.data[:, 0], queries, data.target.astype(float))
+    risk = DifferenceRisk(
+        FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12
+    )
+    thresholds = np.linspace(0, risk.highest, 6)
+    whole = risk.at_thresholds(scored, thresholds)
+    taken = []
+    take = ScoredItems.take
+
+    def spy(self, start, stop):
+        taken.append((start, stop))
+        return take(self, start, stop)
+
+    monkeypatch.setattr(_difference, "_COUNTS", counts)
+    monkeypatch.setattr(ScoredItems, "take", spy)
+    chunked = risk.at_thresholds(scored, thresholds)
+    np.testing.assert_array_equal(chunked, whole)
+    # Without gaps or overlaps; single queries at the least.
+    assert len(taken) > 1
+    assert [a for a, _ in taken] == [0, *(b for _, b in taken[:-1])]
+    assert taken[-1][1] == 30
+    if counts == 1:
+        assert len(taken) == 30
+
+
+def test_queries_without_pairs_have_none():
+    scores, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    qid = np.array([0, 0, 1, 2])
+    scored = ScoredItems.build(scores, group_queries(qid, 4), y)
+    risk = DifferenceRisk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
+    accepted, cost = risk.at_thresholds(scored, np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(accepted, [[0, 1], [0, 0], [0, 0]])
+    np.testing.assert_array_equal(cost, np.zeros((3, 2)))
