@@ -213,6 +213,15 @@ class BALToR(SelectiveRanker):
         kind = "hierarchical conformal " if self.coverage_guarantee else ""
         return f"the {self.coverage:g} {kind}quantile of the calibration risks"
 
+    def _promise_in_words(self) -> str:
+        if self.coverage_guarantee is None:
+            return super()._promise_in_words()
+        return (
+            f"A random pair of a new query is decided with a probability of at least "
+            f"{self.coverage:g}, each query counting alike; the accuracy is estimated, "
+            "not guaranteed."
+        )
+
     def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
         if self.coverage_guarantee is not None:
             least = self.coverage / (1 - self.coverage) if self.coverage < 1 else 0

@@ -849,11 +849,11 @@ def test_invalid_parameters(params, error, message, model, data):
     [
         (
             {"coverage_guarantee": "x"},
-            r"coverage_guarantee must be one of 'hierarchical', got 'x'\.",
+            r"coverage_guarantee must be None or 'hierarchical', got 'x'\.",
         ),
         (
             {"coverage_guarantee": True},
-            r"coverage_guarantee must be one of 'hierarchical', got True\.",
+            r"coverage_guarantee must be None or 'hierarchical', got True\.",
         ),
         (
             {"coverage_guarantee": "hierarchical", "boundary": "randomize"},
