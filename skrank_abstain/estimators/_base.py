@@ -441,8 +441,8 @@ class SelectiveRanker(RankerWrapper):
 
         Notes
         -----
-        Up to four million pairs give every distinct risk. Of more, those whose score
-        differences agree to 0.2 % are taken together.
+        Beyond four million pairs differences that agree to 0.2 % count as one. Pairs
+        are looked at (2 ns) up to 10,000 items a query; O(n log n) for few grades.
         """
         items = self._labelled_items(X, y, qid)
         return self._risk.profile(items)

@@ -242,8 +242,9 @@ def accuracy_at_coverage(
     Takes the pairs of lowest risk of the evaluated data itself, so that rankers are
     compared at exactly the same coverage; their own thresholds play no part, and it
     cannot choose one. Where the last pairs taken are of equal risk, a random choice
-    among them is expected. O(n log n) for n items beyond four million pairs, of which
-    those of nearly the same risk then count as equal.
+    among them is expected. Beyond four million pairs those of nearly the same risk
+    count as equal, and no pair is stored; pairs are looked at one by one in queries of
+    up to 10,000 items.
 
     Examples
     --------
@@ -282,8 +283,9 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     -----
     Looks for the best point of `risk_coverage_curve` of the evaluated data itself: a
     comparison of rankers, not a promise for new queries. The ranker's own threshold
-    plays no part. O(n log n) for n items beyond four million pairs, of which those of
-    nearly the same risk then count as equal.
+    plays no part. Beyond four million pairs those of nearly the same risk count as
+    equal, and no pair is stored; pairs are looked at one by one in queries of up to
+    10,000 items.
 
     Examples
     --------
