@@ -1,8 +1,8 @@
 """Pairs of items of one query: enumeration, labels, and decisions about them."""
 
+from skrank_abstain.pairs._arrays import DistanceArray, outcomes_of
 from skrank_abstain.pairs._decisions import PairDecisions
 from skrank_abstain.pairs._distances import (
-    DistanceArray,
     PairDistances,
     ScoredItems,
 )
@@ -26,4 +26,5 @@ __all__ = [
     "pair_labels",
     "check_pairs",
     "check_output_size",
+    "outcomes_of",
 ]

@@ -16,10 +16,9 @@ from skrank_abstain._validation import (
     check_scores,
     check_vector,
 )
-from skrank_abstain.pairs import Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import Queries, ScoredItems, group_queries, outcomes_of
 from skrank_abstain.tie_models._likelihood import (
     PairOutcomes,
-    outcomes_by_distance,
 )
 
 
@@ -194,7 +193,9 @@ class DifferenceModel(TieModel):
             raise ValueError(
                 f"label must hold the labels -1, 0 and 1, got {labels[unknown][0]!r}."
             )
-        pairs = outcomes_by_distance(left - right, labels.astype(np.int64))
+        difference = left - right
+        outcome = outcomes_of(difference, labels.astype(np.int64))
+        pairs = PairOutcomes(np.abs(difference), outcome, np.ones(outcome.size))
         self._fit_outcomes(pairs)
         self.n_pairs_ = int(labels.size)
         return self

@@ -119,14 +119,6 @@ def _guess_scale(items: ScoredItems) -> float | None:
     return max(_fit(RaoKupper(), pairs, None)[0], _STEP) / unit
 
 
-def outcomes_by_distance(difference: FloatArray, label: IntArray) -> PairOutcomes:
-    """Turn every pair so that its higher-scored item comes first."""
-    outcome = np.where(difference == 0, abs(label), np.sign(difference) * label)
-    return PairOutcomes(
-        np.abs(difference), outcome.astype(np.int64), np.ones(outcome.shape[0])
-    )
-
-
 def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, float]:
     """Return the scale and the tie parameter of highest likelihood.
 

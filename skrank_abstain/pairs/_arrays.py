@@ -1,0 +1,102 @@
+"""Distances of pairs that were given one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class DistanceArray:
+    """Distances of pairs that were given one by one.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (n_pairs,), float64
+        In ascending order.
+    outcomes : ndarray of shape (n_pairs,), int64, or None
+        +1 the higher-scored item is preferred (or the scores are equal and one of
+        the two is), 0 tie, -1 the lower-scored item is preferred.
+    largest_score : float
+        The largest absolute score, which sets the rounding of the distances.
+    """
+
+    distances: FloatArray
+    outcomes: IntArray | None = None
+    largest_score: float = 0.0
+
+    @classmethod
+    def of(cls, distances: FloatArray) -> Self:
+        """Take distances in any order."""
+        return cls(np.sort(distances))
+
+    @classmethod
+    def of_pairs(cls, left: FloatArray, right: FloatArray, label: IntArray) -> Self:
+        """Take the scores of the two items of each pair, and its label."""
+        with np.errstate(over="ignore"):
+            difference = left - right
+        distance = np.abs(difference)
+        outcome = outcomes_of(difference, label)
+        order = np.argsort(distance, kind="stable")
+        largest = max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
+        return cls(distance[order], outcome[order], float(largest))
+
+    def counts_by_distance(self) -> tuple[FloatArray, FloatArray]:
+        """Return the distances, and one count of the outcome of each."""
+        if self.outcomes is None:
+            raise ValueError("outcomes need labels: build these distances with them.")
+        return self.distances, np.eye(3)[self.outcomes + 1]
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.distances.size)
+
+    @property
+    def largest(self) -> float:
+        """Largest distance."""
+        return float(self.distances[-1])
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """Count the pairs with distance at most each cut, O(log n) each."""
+        counts: IntArray = np.searchsorted(self.distances, cuts, side="right")
+        return counts
+
+    def sketch(self) -> FloatArray:
+        """Return evenly spaced order statistics."""
+        step = max(1, self.n_pairs >> 16)
+        return self.distances[step // 2 :: step]
+
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """Return how many distances are at most ``low``, and those in (low, high]."""
+        start, stop = self.count_within([low, high])
+        return int(start), self.distances[start:stop]
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """Return ``size`` distances drawn from (low, high], the same each time."""
+        return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
+
+
+def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
+    """Return labels as if the higher-scored item of each pair came first.
+
+    Parameters
+    ----------
+    difference : ndarray of shape (n_pairs,), float64
+        Score of the left item minus that of the right one.
+    label : ndarray of shape (n_pairs,), int64
+
+    Returns
+    -------
+    outcome : ndarray of shape (n_pairs,), int64
+        An untied pair of equal scores counts as +1.
+    """
+    outcome: IntArray = np.where(
+        difference == 0, abs(label), np.sign(difference) * label
+    ).astype(np.int64)
+    return outcome
