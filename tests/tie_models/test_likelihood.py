@@ -5,11 +5,16 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
+from skrank_abstain.pairs import (
+    ScoredItems,
+    enumerate_pairs,
+    group_queries,
+    outcomes_of,
+)
 from skrank_abstain.tie_models import _likelihood
 from skrank_abstain.tie_models._likelihood import (
+    PairOutcomes,
     fit_maximum_likelihood,
-    outcomes_by_distance,
     pair_outcomes,
 )
 from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
@@ -66,7 +71,12 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, link):
     left, right = enumerate_pairs(queries)
     label = np.sign(y[left] - y[right]).astype(np.int64)
     expected = fit_maximum_likelihood(
-        link, outcomes_by_distance(s[left] - s[right], label)
+        link,
+        PairOutcomes(
+            np.abs(s[left] - s[right]),
+            outcomes_of(s[left] - s[right], label),
+            np.ones(label.size),
+        ),
     )
     with on_a_grid():
         pairs = pair_outcomes(ScoredItems.build(s, queries, y))
