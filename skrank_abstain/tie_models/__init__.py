@@ -8,7 +8,8 @@ from skrank_abstain.tie_models._crossfit import (
     cross_fitted_loss,
 )
 from skrank_abstain.tie_models._data import LabelledPairs, LabelledScores
-from skrank_abstain.tie_models._graded import FeatureAwareRelevance, GradedRelevance
+from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
+from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import tie_model_candidates

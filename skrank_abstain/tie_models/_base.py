@@ -50,6 +50,9 @@ class TieModel(BaseEstimator, ABC):
         ValueError
             If lengths differ, a value is not finite, or no query has two items.
         """
+        return self._fit_labelled(scores, y, qid, None)
+
+    def _fit_labelled(self, scores: ArrayLike, y: ArrayLike, qid: Any, X: Any) -> Self:
         scores = check_scores(scores)
         relevance = check_relevance(y, scores.shape[0])
         queries = group_queries(qid, scores.shape[0])
@@ -58,7 +61,8 @@ class TieModel(BaseEstimator, ABC):
                 "qid must give at least one query with two items, got "
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
-        return self.fit_items(ScoredItems.build(scores, queries, relevance))
+        values = self.fit_values(scores, relevance, queries, X)
+        return self.fit_items(ScoredItems.build(values, queries, relevance))
 
     def fit_items(self, items: ScoredItems) -> Self:
         """Fit on items that are sorted by score already.

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import minimize
 from scipy.special import expit, logit
+from threadpoolctl import threadpool_limits
 
 from skrank_abstain._validation import FloatArray, IntArray
 
@@ -169,14 +170,16 @@ class _Likelihood:
         start = self.start()
         n_inputs = self.inputs.shape[1]
         bounds = [(0.0, None)] * n_inputs + [(None, None)] * (self.n_grades - 1)
-        found = minimize(
-            self,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[*bounds, (0.0, None)],
-            options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
-        )
+        # So few parameters: on busy cores BLAS's threads wait for each other.
+        with threadpool_limits(limits=1, user_api="blas"):
+            found = minimize(
+                self,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=[*bounds, (0.0, None)],
+                options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
+            )
         return self.unpack(found.x)
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:

@@ -7,19 +7,28 @@ from typing import Any
 from sklearn.base import clone
 
 from skrank_abstain.tie_models._base import DifferenceModel, TieModel
-from skrank_abstain.tie_models._graded import FeatureAwareRelevance, GradedRelevance
+from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
+from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 
-#: Simpler ones first.
 _NAMED: dict[str, TieModel] = {
     "bradley_terry": BradleyTerry(),
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
-    "graded_relevance": GradedRelevance(),
     "isotonic_difference": IsotonicDifference(),
+    "graded_relevance": GradedRelevance(query_context="auto"),
     "feature_aware_relevance": FeatureAwareRelevance(),
 }
+#: What "auto" chooses from, simpler ones first: all that need no more than scores.
+_AUTO: list[TieModel] = [
+    BradleyTerry(),
+    BradleyTerry(ties="davidson"),
+    ThurstoneMosteller(),
+    GradedRelevance(query_context=False),
+    GradedRelevance(query_context=True),
+    IsotonicDifference(),
+]
 
 
 def tie_model_candidates(
@@ -56,8 +65,8 @@ def tie_model_candidates(
         if tie_model == "auto":
             return [
                 clone(model)
-                for model in named.values()
-                if not isinstance(model, FeatureAwareRelevance)
+                for model in _AUTO
+                if not of_differences or isinstance(model, DifferenceModel)
             ]
         if tie_model not in named:
             listed = ", ".join(repr(name) for name in ["auto", *named])

@@ -21,7 +21,7 @@ from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
     GradedRelevance,
-    _graded,
+    _feature_aware,
 )
 from skrank_abstain.tie_models._ordinal import fit_grades
 
@@ -157,7 +157,7 @@ def test_calibration_values_come_from_fits_without_the_query(n_queries, monkeypa
         inputs.append(found)
         return fit_grades(found, grades, offsets)
 
-    monkeypatch.setattr(_graded, "fit_grades", recorded)
+    monkeypatch.setattr(_feature_aware, "fit_grades", recorded)
     model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
     # Never seen: the expectation is the lowest there is.
     assert inputs[0].shape == (scores.size, 2)
