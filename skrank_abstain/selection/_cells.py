@@ -85,7 +85,9 @@ class CellRisk(PairRisk):
             return self.select_risk(self.highest)
         risk = self._risk[self._upper]
         pairs = self._model.count_pairs(items).sum(axis=1)
-        order = np.argsort(risk, kind="stable")
+        # Where risks are equal, orders of items far apart come first and ties last.
+        nearness = self._nearness(items)
+        order = np.lexsort((nearness[self._upper], risk))
         risk, passed = risk[order], np.cumsum(pairs[order])
         if quantile == "linear":
             place = coverage * (items.n_pairs - 1)
@@ -93,15 +95,42 @@ class CellRisk(PairRisk):
             ends = risk[np.searchsorted(passed, ranks)]
             return self.select_risk(float(np.quantile(ends, place - np.floor(place))))
         rank = order_statistic_rank(coverage, items.n_pairs)
-        threshold = float(risk[np.searchsorted(passed, rank)])
-        region = self.select_risk(threshold)
-        if boundary == "accept":
-            return region
-        n_below = float(pairs[order][risk < threshold].sum())
-        n_at = float(pairs[order][risk == threshold].sum())
-        kappa = (coverage * items.n_pairs - n_below) / n_at
-        weight = np.where(self._risk == threshold, np.clip(kappa, 0, 1), region.weight)
-        return CellRegion(threshold, weight, seed)
+        last = np.searchsorted(passed, rank)
+        threshold, limit = float(risk[last]), nearness[self._upper][order][last]
+        at = (self._risk == threshold) & (nearness == limit)
+        weight = (self._risk < threshold) | (
+            (self._risk == threshold) & (nearness < limit)
+        )
+        share = 1.0
+        if boundary == "randomize":
+            n_below = float(pairs[weight[self._upper]].sum())
+            n_at = float(pairs[at[self._upper]].sum())
+            share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
+        return CellRegion(threshold, np.where(at, share, weight), seed)
+
+    def _nearness(self, items: ScoredItems) -> FloatArray:
+        """Return an order of the pairs of cells of equal risk, the surest first.
+
+        Parameters
+        ----------
+        items : ScoredItems
+
+        Returns
+        -------
+        nearness : ndarray of shape (n_cells, n_cells), float64
+            Minus the distance of the cells' means where an order is predicted, the
+            distance where a tie is.
+        """
+        n_cells = self._risk.shape[0]
+        cells = self._model.cells(items.scores)
+        counts = np.bincount(cells, minlength=n_cells)
+        share = items.scores / np.maximum(counts, 1)[cells]  # sums cannot overflow
+        seen = np.flatnonzero(counts)
+        means = np.bincount(cells, share, n_cells)[seen]
+        # A cell without items has no pairs either; it only has to keep the order.
+        centre = np.interp(np.arange(n_cells), seen, means) / 2
+        distance = np.abs(centre[:, None] - centre[None, :])
+        return np.where(self._label == 0, distance, -distance)
 
     def accepted_mass(self, region: CellRegion, items: ScoredItems) -> float:
         pairs = self._model.count_pairs(items).sum(axis=1)

@@ -128,10 +128,50 @@ def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
     region = risk.select_coverage(items, coverage)
     assert region.risk == reference.order_statistic(every.tolist(), coverage)
     decisions = decide(risk, region, case)
-    np.testing.assert_array_equal(decisions.accepted, every <= region.risk)
+    assert decisions.accepted[every < region.risk].all()
+    assert not decisions.accepted[every > region.risk].any()
     assert risk.accepted_mass(region, items) == decisions.accepted.sum()
     assert decisions.accepted.sum() >= coverage * every.size - 1e-9
     assert (every < region.risk).sum() < coverage * every.size + 1e-9
+
+
+@given(cases(), COVERAGES)
+def test_pairs_of_equal_risk_are_taken_by_distance(case, coverage):
+    assume(coverage < 1)
+    model, loss, s, _, _ = case
+    risk = CellRisk(model, loss)
+    region = risk.select_coverage(labelled(case), coverage)
+    decisions = decide(risk, region, case)
+    cells = model.cells(s)
+    means = {cell: np.mean(s[cells == cell]) for cell in set(cells.tolist())}
+    distance = np.array(
+        [
+            abs(means[cells[i]] - means[cells[j]])
+            for i, j in zip(decisions.left, decisions.right, strict=True)
+        ]
+    )
+    # Sure orders first: far apart; then ties, close together first.
+    key = np.where(decisions.label == 0, distance, -distance)
+    at = decisions.risk == region.risk
+    slack = 1e-9 * (1 + np.abs(s).max())
+    last = key[at & decisions.accepted].max()
+    assert decisions.accepted[at & (key < last - slack)].all()
+    # It overshoots by the pairs of one distance at most.
+    without = decisions.accepted & ~(at & (key >= last - slack))
+    assert without.sum() < coverage * decisions.risk.size + 1e-9
+
+
+def test_equal_risks_do_not_make_the_coverage_jump():
+    # Everything is tied, and equally sure: 1, 2, 3 ... cells apart.
+    table = np.tile([0.0, 1.0, 0.0], (20, 20, 1))
+    risk = CellRisk(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
+    s = np.arange(20.0)
+    items = ScoredItems.build(s, group_queries(None, 20), np.zeros(20))
+    region = risk.select_coverage(items, 0.1)
+    assert risk.accepted_mass(region, items) == 19  # of 190 pairs
+    decisions = decide_queries(risk, region, s, group_queries(None, 20))
+    apart = np.abs(s[decisions.left] - s[decisions.right])
+    np.testing.assert_array_equal(decisions.accepted, apart == 1)
 
 
 @given(cases(), st.floats(0.01, 0.99))
