@@ -1,4 +1,4 @@
-"""Metrics of decisions about pairs, on plain arrays, and scorers of rankers."""
+"""Metrics of pair decisions and of label rankings, on arrays; scorers of rankers."""
 
 from skrank_abstain.metrics._auc import selective_auc_score
 from skrank_abstain.metrics._correctness import correctness_completeness_score
@@ -14,6 +14,23 @@ from skrank_abstain.metrics._misranking import (
     bipartite_misranking_loss,
     pairwise_abstention_loss,
     pairwise_misranking_loss,
+)
+from skrank_abstain.metrics._multilabel_binary import (
+    multilabel_auc_loss,
+    multilabel_auc_score,
+    multilabel_average_precision_loss,
+    multilabel_average_precision_score,
+    multilabel_reciprocal_rank_loss,
+    multilabel_reciprocal_rank_score,
+)
+from skrank_abstain.metrics._multilabel_checks import label_ranks
+from skrank_abstain.metrics._multilabel_graded import (
+    multilabel_dcg_loss,
+    multilabel_dcg_score,
+    multilabel_pairwise_loss,
+    multilabel_precision_loss,
+    multilabel_precision_score,
+    multilabel_sum_loss,
 )
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
@@ -47,6 +64,19 @@ __all__ = [
     "bipartite_misranking_loss",
     "pairwise_abstention_loss",
     "bipartite_abstention_loss",
+    "label_ranks",
+    "multilabel_sum_loss",
+    "multilabel_precision_loss",
+    "multilabel_precision_score",
+    "multilabel_pairwise_loss",
+    "multilabel_dcg_loss",
+    "multilabel_dcg_score",
+    "multilabel_average_precision_loss",
+    "multilabel_average_precision_score",
+    "multilabel_auc_loss",
+    "multilabel_auc_score",
+    "multilabel_reciprocal_rank_loss",
+    "multilabel_reciprocal_rank_score",
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",

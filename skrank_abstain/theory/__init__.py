@@ -2,7 +2,8 @@
 
 How far the AUC of a sample may be from the AUC of what the sample was drawn from:
 intervals for one given ranker, and bounds that hold for all rankers of a class at once.
-And what a small surrogate loss says about misranking with abstention.
+And what a small surrogate loss says about misranking with abstention, and which losses
+of label rankings can be learned by learning another one.
 """
 
 from skrank_abstain.theory._auc_bounds import (
@@ -28,6 +29,16 @@ from skrank_abstain.theory._consistency import (
     NegativeExample,
     consistency_bound,
     negative_example,
+)
+from skrank_abstain.theory._multilabel_families import (
+    FamilyMembership,
+    loss_family_membership,
+)
+from skrank_abstain.theory._multilabel_learners import (
+    OnlineExpertRun,
+    RelabellingResult,
+    agnostic_relabelling_learner,
+    online_expert_run,
 )
 from skrank_abstain.theory._rank_matrices import (
     bipartite_rank_matrix,
@@ -58,4 +69,10 @@ __all__ = [
     "minimizability_gap",
     "negative_example",
     "NegativeExample",
+    "loss_family_membership",
+    "FamilyMembership",
+    "agnostic_relabelling_learner",
+    "RelabellingResult",
+    "online_expert_run",
+    "OnlineExpertRun",
 ]

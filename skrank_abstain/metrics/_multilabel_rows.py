@@ -1,0 +1,204 @@
+"""Losses of one ranking of labels per row, from the relevance in ranked order.
+
+Pure functions ``RankedLabels -> (n_samples,)``. Where scores are equal, a label takes
+each position of its group with the same probability, and what is returned is the
+expected value; with groups of one label, that is the value itself.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import FloatArray, IntArray
+
+
+class RankedLabels(NamedTuple):
+    """Relevance in the order of the scores, and the groups of equal scores.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_samples, n_labels), float64
+        Relevance of the label at each position, best score first.
+    start, stop : ndarray of shape (n_samples or 1, n_labels), int64
+        First position of the group that a position belongs to, and the one after
+        its last.
+    """
+
+    y: FloatArray
+    start: IntArray
+    stop: IntArray
+
+    @property
+    def size(self) -> IntArray:
+        """Number of labels in the group of each position."""
+        sizes: IntArray = self.stop - self.start
+        return sizes
+
+
+def order_labels(scores: FloatArray) -> IntArray:
+    """Return the labels of each row, best score first, then smaller index."""
+    order: IntArray = np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
+    return order
+
+
+def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLabels:
+    """Order relevance by scores; equal scores form groups if ``average``."""
+    order = order_labels(scores)
+    ranked = np.take_along_axis(y, order, axis=1)
+    position = np.arange(y.shape[1], dtype=np.int64)[np.newaxis]
+    if not average:
+        return RankedLabels(ranked, position, position + 1)
+    ordered = np.take_along_axis(scores, order, axis=1)
+    new = np.ones(y.shape, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    start = np.maximum.accumulate(np.where(new, position, 0), axis=1)
+    last = np.ones(y.shape, dtype=bool)
+    last[:, :-1] = new[:, 1:]
+    after = np.where(last, position + 1, y.shape[1])[:, ::-1]
+    stop = np.minimum.accumulate(after, axis=1)[:, ::-1]
+    return RankedLabels(ranked, start, stop)
+
+
+def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
+    """Sum of min(rank, p + 1) y, less the smallest such sum."""
+    cost = np.minimum(np.arange(1.0, ranked.y.shape[1] + 1), p + 1)
+    return _non_negative(_weighted(ranked, cost, ranked.y) - _ideal(cost, ranked.y))
+
+
+def precision_loss(ranked: RankedLabels, p: int) -> FloatArray:
+    """Sum of the p largest y, less the sum over the top p."""
+    top = _top(ranked, p)
+    return _non_negative(_ideal(top, ranked.y) - _weighted(ranked, top, ranked.y))
+
+
+def precision_score(ranked: RankedLabels, p: int) -> FloatArray:
+    """Mean relevance of the top p."""
+    scores: FloatArray = _weighted(ranked, _top(ranked, p), ranked.y) / p
+    return scores
+
+
+def dcg_score(ranked: RankedLabels, p: int) -> FloatArray:
+    """Sum of (2**y - 1) / log2(1 + rank) over the top p."""
+    return _weighted(ranked, _discount(ranked, p), _gain(ranked))
+
+
+def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
+    """Largest DCG at p that any ranking has, less that of this one."""
+    discount = _discount(ranked, p)
+    best = _ideal(discount, _gain(ranked))
+    return _non_negative(best - _weighted(ranked, discount, _gain(ranked)))
+
+
+def pairwise_loss(ranked: RankedLabels) -> FloatArray:
+    """Count the pairs of labels where the less relevant one is ranked better."""
+    level = _levels(ranked.y)
+    loss = np.zeros(ranked.y.shape[0])
+    for grade in range(1, int(level.max(initial=0)) + 1):
+        loss += _misordered(ranked, level < grade, level == grade)
+    return loss
+
+
+def auc_loss(ranked: RankedLabels) -> FloatArray:
+    """Share of misordered pairs of a relevant and an irrelevant label, or 0."""
+    relevant = ranked.y > 0
+    n_relevant = relevant.sum(axis=1)
+    pairs = n_relevant * (ranked.y.shape[1] - n_relevant)
+    loss: FloatArray = _misordered(ranked, ~relevant, relevant) / np.maximum(pairs, 1)
+    return loss
+
+
+def average_precision_loss(ranked: RankedLabels) -> FloatArray:
+    """One less the mean precision at the ranks of the relevant labels, or 0."""
+    total = ranked.y.sum(axis=1)
+    count = _padded_cumsum(ranked.y)
+    before = np.take_along_axis(count, ranked.start, axis=1)
+    tied = np.take_along_axis(count, ranked.stop, axis=1) - before
+    position = np.arange(ranked.y.shape[1])
+    # Given a relevant label here, the other tied ones are spread evenly over the rest.
+    others = (position - ranked.start) * (tied - 1) / np.maximum(ranked.size - 1, 1)
+    precision = (before + 1 + others) / (position + 1)
+    mean = (tied / ranked.size * precision).sum(axis=1) / np.maximum(total, 1)
+    return np.where(total > 0, _non_negative(1 - mean), 0.0)
+
+
+def reciprocal_rank_loss(ranked: RankedLabels) -> FloatArray:
+    """One less the reciprocal rank of the first relevant label, or 0."""
+    count = _padded_cumsum(ranked.y)
+    tied = np.take_along_axis(count, ranked.stop, axis=1)
+    tied -= np.take_along_axis(count, ranked.start, axis=1)
+    rank = np.arange(1, ranked.y.shape[1] + 1)
+    # Probability that no relevant label is among the first k positions: the labels of
+    # a group are drawn without replacement.
+    none = np.cumprod(1 - tied / (ranked.stop - rank + 1), axis=1)
+    first = -np.diff(none, axis=1, prepend=1.0)
+    reciprocal = (first / rank).sum(axis=1)
+    return np.where(ranked.y.any(axis=1), _non_negative(1 - reciprocal), 0.0)
+
+
+def _top(ranked: RankedLabels, p: int) -> FloatArray:
+    return (np.arange(ranked.y.shape[1]) < p).astype(np.float64)
+
+
+def _discount(ranked: RankedLabels, p: int) -> FloatArray:
+    discount: FloatArray = _top(ranked, p) / np.log2(np.arange(ranked.y.shape[1]) + 2)
+    return discount
+
+
+def _gain(ranked: RankedLabels) -> FloatArray:
+    gain: FloatArray = np.exp2(ranked.y) - 1
+    return gain
+
+
+def _weighted(
+    ranked: RankedLabels, weights: FloatArray, gains: FloatArray
+) -> FloatArray:
+    """Sum of gains, each times the mean weight of the positions of its group."""
+    total = np.append(0.0, np.cumsum(weights))
+    mean = (total[ranked.stop] - total[ranked.start]) / ranked.size
+    # The weight itself where there is no tie, so that the best ranking loses 0 exactly.
+    exact = np.where(ranked.size == 1, weights, mean)
+    result: FloatArray = (gains * exact).sum(axis=1)
+    return result
+
+
+def _ideal(weights: FloatArray, gains: FloatArray) -> FloatArray:
+    """Sum of gains times weights in the order of decreasing gains."""
+    result: FloatArray = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
+    return result
+
+
+def _misordered(
+    ranked: RankedLabels, worse: NDArray[np.bool_], better: NDArray[np.bool_]
+) -> FloatArray:
+    """Pairs of a worse label above a better one; equal scores are half a pair."""
+    count = _padded_cumsum(worse)
+    above = np.take_along_axis(count, ranked.start, axis=1)
+    until = np.take_along_axis(count, ranked.stop, axis=1)
+    # With groups of one label, above + until counts each worse label above twice.
+    pairs: FloatArray = (better * (above + until)).sum(axis=1) / 2
+    return pairs
+
+
+def _levels(y: FloatArray) -> IntArray:
+    """Return the place of each value among the distinct ones of its row, from 0."""
+    order = np.argsort(y, axis=1, kind="stable")
+    steps = np.diff(np.take_along_axis(y, order, axis=1), axis=1) > 0
+    level = np.zeros(y.shape, dtype=np.int64)
+    np.put_along_axis(level, order, _padded_cumsum(steps), axis=1)
+    return level
+
+
+def _padded_cumsum(values: NDArray[np.bool_] | FloatArray) -> IntArray:
+    """Cumulative counts along rows, starting with 0: one column more."""
+    count = np.zeros((values.shape[0], values.shape[1] + 1), dtype=np.int64)
+    np.cumsum(values, axis=1, out=count[:, 1:], dtype=np.int64)
+    return count
+
+
+def _non_negative(loss: FloatArray) -> FloatArray:
+    """Return losses that rounding has not made negative."""
+    clipped: FloatArray = np.maximum(loss, 0.0)
+    return clipped
