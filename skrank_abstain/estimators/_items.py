@@ -190,9 +190,10 @@ def check_groups(groups: Any, queries: Queries) -> IntArray:
     first = codes[queries.order[queries.offsets[:-1]]][queries.codes]
     if not np.array_equal(first, codes):
         row = int(np.flatnonzero(first != codes)[0])
-        query = queries.values[queries.codes[row]]
+        query = queries.values.item(int(queries.codes[row]))
+        one, other = (values.item(int(group[row])) for group in (first, codes))
         raise ValueError(
-            f"groups must be the same for all items of a query, got "
-            f"{values[first[row]]!r} and {values[codes[row]]!r} for query {query!r}."
+            f"groups must be the same for all items of a query, got {one!r} and "
+            f"{other!r} for query {query!r}."
         )
     return codes

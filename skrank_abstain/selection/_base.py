@@ -104,6 +104,12 @@ class PairTotals:
             ordered=ordered @ accepted,
         )
 
+    def __repr__(self) -> str:
+        return (
+            f"PairTotals(n_queries={self.pairs.size}, pairs={self.pairs.sum():g}, "
+            f"accepted={self.accepted.sum():g}, correct={self.correct.sum():g}, ...)"
+        )
+
     @property
     def coverage(self) -> float:
         """Share of pairs accepted; NaN for no pairs."""

@@ -121,3 +121,14 @@ def test_a_missing_qid_is_refused(ranker, data):
     for method in (ranker.evaluate, ranker.risk_profile):
         with pytest.raises(ValueError, match="qid= must be given"):
             method(X, y)
+
+
+def test_totals_say_what_they_hold(data):
+    X, y, qid = data
+    ranker = BALToR(FirstColumn().fit(None, None), coverage=1.0).fit(X, y, qid=qid)
+    totals = ranker.evaluate(X, y, qid=qid)
+    n_pairs, n_correct = totals.pairs.sum(), totals.correct.sum()
+    assert repr(totals) == (
+        f"PairTotals(n_queries=50, pairs={n_pairs:g}, accepted={n_pairs:g}, "
+        f"correct={n_correct:g}, ...)"
+    )
