@@ -1,12 +1,16 @@
 """Estimators: thin scikit-learn shells around the numeric core."""
 
 from skrank_abstain.estimators._baltor import BALToR
+from skrank_abstain.estimators._constrained_linear import ConstrainedLinearRanker
+from skrank_abstain.estimators._constrained_mlp import ConstrainedMLPRanker
 from skrank_abstain.estimators._cost import CostAbstainer
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 
 __all__ = [
     "BALToR",
+    "ConstrainedLinearRanker",
+    "ConstrainedMLPRanker",
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
