@@ -7,6 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from skrank_abstain.estimators import (
     BALToR,
+    ConstrainedLinearRanker,
+    ConstrainedMLPRanker,
     CostAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
@@ -23,6 +25,8 @@ __all__ = [
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
+    "ConstrainedLinearRanker",
+    "ConstrainedMLPRanker",
     "PairDecisions",
     "__version__",
 ]
