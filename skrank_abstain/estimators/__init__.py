@@ -4,10 +4,20 @@ from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._cost import CostAbstainer
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
+from skrank_abstain.estimators.multilabel import (
+    LinearMultilabelRanker,
+    OnlineMultilabelRanker,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+)
 
 __all__ = [
     "BALToR",
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
+    "LinearMultilabelRanker",
+    "ThresholdDecompositionRanker",
+    "OnlineMultilabelRanker",
+    "SelectiveMultilabelRanker",
 ]
