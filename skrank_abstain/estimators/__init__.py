@@ -6,6 +6,12 @@ from skrank_abstain.estimators._constrained_mlp import ConstrainedMLPRanker
 from skrank_abstain.estimators._cost import CostAbstainer
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
+from skrank_abstain.estimators.multilabel import (
+    LinearMultilabelRanker,
+    OnlineMultilabelRanker,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+)
 
 __all__ = [
     "BALToR",
@@ -14,4 +20,8 @@ __all__ = [
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
+    "LinearMultilabelRanker",
+    "ThresholdDecompositionRanker",
+    "OnlineMultilabelRanker",
+    "SelectiveMultilabelRanker",
 ]

@@ -1,0 +1,131 @@
+"""Binary problems that a ranking of labels is taken apart into, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import rankdata
+
+from skrank_abstain._validation import FloatArray, IntArray
+
+#: More grades than this are refused: each costs a classifier per label.
+MAX_GRADES = 31
+
+
+@dataclass(frozen=True)
+class BinaryProblems:
+    """A family of binary problems per label, one for each threshold.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,)
+        Ranks or grades.
+    vote_weights : ndarray of shape (n_thresholds,), float64
+        What a probability of one counts as a vote.
+    sample_weight : ndarray of shape (n_samples,), float64, or None
+        None: all samples weigh the same.
+    """
+
+    relevance: FloatArray
+    thresholds: IntArray | FloatArray
+    vote_weights: FloatArray
+    sample_weight: FloatArray | None
+    ties: str
+
+    def targets(self) -> Iterator[FloatArray]:
+        """Yield the targets of each threshold, shape (n_samples, n_labels)."""
+        for threshold in self.thresholds:
+            if self.ties == "grade":
+                yield (self.relevance >= threshold).astype(np.float64)
+            else:
+                yield top_targets(self.relevance, int(threshold), self.ties)
+
+
+def top_targets(relevance: FloatArray, j: int, ties: str) -> FloatArray:
+    """Return whether each label is among the ``j`` most relevant of its sample.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_samples, n_labels), float64
+    j : int
+    ties : {"share", "index"}
+        Labels of equal relevance share the places that they compete for: the target is
+        the probability of getting one when ties are broken at random. Or those of
+        smaller index get them.
+
+    Returns
+    -------
+    target : ndarray of shape (n_samples, n_labels), float64
+        In [0, 1]; rows sum to ``min(j, n_labels)``.
+    """
+    if ties == "index":
+        first = rankdata(-relevance, method="ordinal", axis=1)
+        hard: FloatArray = (first <= j).astype(np.float64)
+        return hard
+    best = rankdata(-relevance, method="min", axis=1)
+    worst = rankdata(-relevance, method="max", axis=1)
+    shared: FloatArray = np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
+    return shared
+
+
+def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryProblems:
+    """Return the problems "is among the ``j`` most relevant", for each j in ``ranks``.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_samples, n_labels), float64
+    ranks : ndarray of shape (n_thresholds,), int64
+    ties : {"share", "index"}
+
+    Returns
+    -------
+    problems : BinaryProblems
+        Where ties are shared, samples are weighted so that the most and the least
+        relevant label of each are as far apart in votes as in relevance.
+    """
+    weight = None
+    if ties == "share":
+        votes = sum(top_targets(relevance, int(j), ties) for j in ranks)
+        spread = np.ptp(np.asarray(votes), axis=1)
+        distance = np.ptp(relevance, axis=1)
+        weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
+        weight = _scaled(weight)
+    return BinaryProblems(relevance, ranks, np.ones(ranks.size), weight, ties)
+
+
+def _scaled(weight: FloatArray) -> FloatArray | None:
+    """Return weights of mean one, or None where they are equal or all zero."""
+    if not weight.any() or np.ptp(weight) <= 1e-9 * weight.max():
+        return None
+    scaled: FloatArray = weight / weight.mean()
+    return scaled
+
+
+def grade_problems(relevance: FloatArray) -> BinaryProblems:
+    """Return the problems "is at least of this grade", for each but the lowest grade.
+
+    Parameters
+    ----------
+    relevance : ndarray of shape (n_samples, n_labels), float64
+
+    Returns
+    -------
+    problems : BinaryProblems
+        Votes weigh the gaps between grades and so add up to the relevance beyond the
+        lowest grade.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 31 grades.
+    """
+    grades = np.unique(relevance)
+    if grades.size > MAX_GRADES:
+        raise ValueError(
+            f"y must have at most {MAX_GRADES} different values with "
+            f"thresholds='grade', got {grades.size}. Round it, or use "
+            "thresholds='rank'."
+        )
+    return BinaryProblems(relevance, grades[1:], np.diff(grades), None, "grade")
