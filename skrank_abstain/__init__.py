@@ -12,6 +12,7 @@ from skrank_abstain.estimators import (
     CostAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
+    SelectiveMultilabelRanker,
 )
 from skrank_abstain.pairs import PairDecisions
 
@@ -27,6 +28,7 @@ __all__ = [
     "RiskControlledRanker",
     "ConstrainedLinearRanker",
     "ConstrainedMLPRanker",
+    "SelectiveMultilabelRanker",
     "PairDecisions",
     "__version__",
 ]
