@@ -191,3 +191,30 @@ def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
     assert coverage["hierarchical"] > 0.67
     assert (tmp_path / "guarantees.png").stat().st_size > 10_000
     assert "decides nothing" in capsys.readouterr().out
+
+
+def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
+    rows = load("plot_cost_vs_budget").main(
+        ["--smoke", "--quiet", "--ranker", "ridge", "--out", str(tmp_path)]
+    )
+
+    def of(rule, given):
+        return {
+            (row["fold"], row["value"]): row
+            for row in rows
+            if (row["rule"], row["given"]) == (rule, given)
+        }
+
+    price, budget = of("Chow", "cost"), of("BALToR", "cost")
+    assert len(budget) > 10
+    for key, row in budget.items():
+        # Up to test pairs between the price and the next risk of validation pairs.
+        assert row["coverage"] == pytest.approx(price[key]["coverage"], abs=0.005)
+    near, far = of("distance, 2-norm", "coverage"), of("BALToR", "coverage")
+    for key, row in near.items():
+        assert row["coverage"] == pytest.approx(key[1], abs=0.12)
+        # The scores of a good ranker know more than the distance of two items.
+        if 0.2 < key[1] < 0.8:
+            assert row["misranked"] > 1.25 * far[key]["misranked"]
+    assert (tmp_path / "cost_vs_budget.png").stat().st_size > 10_000
+    assert "coverage, and misranked share plus price" in capsys.readouterr().out

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.estimators import DistanceAbstainer
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed data without ties, where scores happen to separate the outcomes.
@@ -91,6 +92,8 @@ def expected_failures(estimator):
         ),
         BALToR(Ridge(), tie_model=BradleyTerry(ties="davidson"), coverage=0.5),
         CostAbstainer(Ridge()),
+        DistanceAbstainer(Ridge()),
+        DistanceAbstainer(Ridge(), gamma=0.5, norm=2, scale=StandardScaler()),
         RiskControlledByTwos(Ridge(), calibration_size=0.5),
         RiskControlledByTwos(
             Ridge(), calibration_size=0.5, tie_model="graded_relevance"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -176,7 +176,7 @@ class PairReliabilityDisplay:
         )
         return cls.from_predictions(
             label,
-            decisions.proba,
+            cast("FloatArray", decisions.proba),
             difference,
             qid=decisions.qid,
             n_bins=n_bins,

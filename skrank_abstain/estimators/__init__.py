@@ -4,6 +4,7 @@ from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._constrained_linear import ConstrainedLinearRanker
 from skrank_abstain.estimators._constrained_mlp import ConstrainedMLPRanker
 from skrank_abstain.estimators._cost import CostAbstainer
+from skrank_abstain.estimators._distance import DistanceAbstainer
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators.multilabel import (
@@ -18,6 +19,7 @@ __all__ = [
     "ConstrainedLinearRanker",
     "ConstrainedMLPRanker",
     "CostAbstainer",
+    "DistanceAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
     "LinearMultilabelRanker",

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 
-def find_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
+def find_ranker(estimator: Any, X: Any, needs: str = "risk_profile") -> tuple[Any, Any]:
     """Return the selective ranker inside ``estimator``, and the X it gets to see.
 
     Parameters
@@ -15,6 +15,8 @@ def find_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
     estimator : object
         A fitted selective ranker, or a Pipeline or search that holds one.
     X : array-like, sparse matrix or frame of shape (n_items, n_features)
+    needs : str, default="risk_profile"
+        Method that the ranker must have.
 
     Returns
     -------
@@ -28,12 +30,12 @@ def find_ranker(estimator: Any, X: Any) -> tuple[Any, Any]:
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
-        return find_ranker(estimator[-1], X)
-    if hasattr(estimator, "risk_profile"):
+        return find_ranker(estimator[-1], X, needs)
+    if hasattr(estimator, needs):
         return estimator, X
     if hasattr(estimator, "best_estimator_"):
-        return find_ranker(estimator.best_estimator_, X)
+        return find_ranker(estimator.best_estimator_, X, needs)
     raise TypeError(
-        "estimator must be a selective ranker, which has risk_profile, or a Pipeline "
+        f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
         f"or fitted search that ends in one, got {estimator!r}."
     )

@@ -37,6 +37,9 @@ class RankerScorer(ABC):
     The ranker may also be the last step of a Pipeline, or inside a fitted search.
     """
 
+    #: What the ranker must offer.
+    needs: ClassVar[str] = "evaluate"
+
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None) -> float:
         """Return the score of a fitted ranker.
 
@@ -61,7 +64,7 @@ class RankerScorer(ABC):
         ValueError
             If the ranker was fitted with a ``qid`` and is scored without one.
         """
-        ranker, X = find_ranker(estimator, X)
+        ranker, X = find_ranker(estimator, X, self.needs)
         return self._score(ranker, X, y, qid)
 
     @abstractmethod
@@ -130,6 +133,8 @@ class _NegativeAURC(RankerScorer):
     of more, those of nearly the same risk count as equal.
     """
 
+    needs = "risk_profile"
+
     def __repr__(self) -> str:
         return "neg_aurc_scorer"
 
@@ -175,6 +180,7 @@ class _AccuracyAtCoverage(_ParametrizedScorer):
     """Scorer: accuracy of the surest share of the pairs."""
 
     name = "accuracy_at_coverage"
+    needs = "risk_profile"
 
     def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
         profile = ranker.risk_profile(X, y, qid=qid)
@@ -190,6 +196,7 @@ class _CoverageAtRisk(_ParametrizedScorer):
     """Scorer: largest coverage whose empirical risk keeps a bound."""
 
     name = "coverage_at_risk"
+    needs = "risk_profile"
 
     def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
         profile = ranker.risk_profile(X, y, qid=qid)

@@ -34,10 +34,14 @@ class PairDecisions:
         there for abstained pairs too, as what the model would have said.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the model decides; the others go to a person.
-    risk : ndarray of shape (n_pairs,), float64
-        Conditional risk, the expected loss of the prediction. Lower is better.
-    proba : ndarray of shape (n_pairs, 3), float64
-        Probabilities of the labels -1, 0, +1, in this order.
+    risk : ndarray of shape (n_pairs,), float64, or None
+        Conditional risk, the expected loss of the prediction. Lower is better. None
+        for a rule that knows no risk.
+    proba : ndarray of shape (n_pairs, 3), float64, or None
+        Probabilities of the labels -1, 0, +1, in this order. None for a rule that
+        knows none.
+    distance : ndarray of shape (n_pairs,), float64, or None
+        Distance of the two items in feature space, for a rule that goes by it.
 
     Examples
     --------
@@ -60,8 +64,9 @@ class PairDecisions:
     qid: NDArray[Any]
     label: IntArray
     accepted: BoolArray
-    risk: FloatArray
-    proba: FloatArray
+    risk: FloatArray | None = None
+    proba: FloatArray | None = None
+    distance: FloatArray | None = None
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -84,20 +89,25 @@ class PairDecisions:
 
     def take(self, index: NDArray[Any]) -> PairDecisions:
         """Return the pairs at ``index`` (integers or a boolean mask)."""
+
+        def known(column: FloatArray | None) -> FloatArray | None:
+            return None if column is None else column[index]
+
         return PairDecisions(
             left=self.left[index],
             right=self.right[index],
             qid=self.qid[index],
             label=self.label[index],
             accepted=self.accepted[index],
-            risk=self.risk[index],
-            proba=self.proba[index],
+            risk=known(self.risk),
+            proba=known(self.proba),
+            distance=known(self.distance),
         )
 
     def deferred(
         self, limit: int | None = None, *, top_k: int | None = None
     ) -> PairDecisions:
-        """Return the abstained pairs, riskiest first.
+        """Return the abstained pairs, riskiest first, or those of nearest items.
 
         Parameters
         ----------
@@ -113,7 +123,8 @@ class PairDecisions:
         Returns
         -------
         decisions : PairDecisions
-            Sorted by decreasing risk; equal risks keep their order.
+            Sorted by decreasing risk, or by increasing distance where there is no
+            risk. Equal ones keep their order, and all do where there is neither.
 
         Raises
         ------
@@ -124,7 +135,10 @@ class PairDecisions:
         if top_k is not None:
             keep = keep & self._open_for_top(check_positive_int(top_k, "top_k"))
         index = np.flatnonzero(keep)
-        index = index[np.argsort(-self.risk[index], kind="stable")]
+        if self.risk is not None:
+            index = index[np.argsort(-self.risk[index], kind="stable")]
+        elif self.distance is not None:
+            index = index[np.argsort(self.distance[index], kind="stable")]
         if limit is not None:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)
@@ -162,8 +176,9 @@ class PairDecisions:
         Returns
         -------
         frame : DataFrame
-            Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, ``risk``,
-            ``p_right``, ``p_tie``, ``p_left``.
+            Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, and of
+            ``risk``, ``p_right``, ``p_tie``, ``p_left``, ``distance`` those that
+            there are.
 
         Raises
         ------
@@ -171,17 +186,20 @@ class PairDecisions:
             If the library is not installed.
         """
         check_choice(backend, "backend", ("pandas", "polars"))
-        columns = {
+        columns: dict[str, NDArray[Any]] = {
             "qid": self.qid,
             "left": self.left,
             "right": self.right,
             "label": self.label,
             "accepted": self.accepted,
-            "risk": self.risk,
-            "p_right": self.proba[:, 0],
-            "p_tie": self.proba[:, 1],
-            "p_left": self.proba[:, 2],
         }
+        if self.risk is not None:
+            columns["risk"] = self.risk
+        if self.proba is not None:
+            names = ("p_right", "p_tie", "p_left")
+            columns |= dict(zip(names, self.proba.T, strict=True))
+        if self.distance is not None:
+            columns["distance"] = self.distance
         try:
             if backend == "pandas":
                 import pandas as pd

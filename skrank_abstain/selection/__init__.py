@@ -1,11 +1,18 @@
 """Selection: from conditional risk to a threshold, and from it to acceptance."""
 
-from skrank_abstain.selection._base import PairRisk, PairTotals, Region, RiskProfile
+from skrank_abstain.selection._base import (
+    PairJudge,
+    PairRisk,
+    PairTotals,
+    Region,
+    RiskProfile,
+)
 from skrank_abstain.selection._cells import CellRegion, CellRisk
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.selection._fitting import calibrate, pair_risk
 from skrank_abstain.selection._hierarchical import select_hierarchical
+from skrank_abstain.selection._near import AbstentionCurve, NearCurve, NearJudge
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -15,6 +22,7 @@ from skrank_abstain.selection._rules import (
 )
 
 __all__ = [
+    "PairJudge",
     "PairRisk",
     "PairTotals",
     "RiskProfile",
@@ -26,6 +34,9 @@ __all__ = [
     "CellRegion",
     "RiskCurve",
     "DistanceRegion",
+    "NearJudge",
+    "NearCurve",
+    "AbstentionCurve",
     "select_coverage",
     "select_risk",
     "select_hierarchical",

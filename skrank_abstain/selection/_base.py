@@ -31,8 +31,28 @@ class Decided:
 
     label: IntArray
     accepted: BoolArray
-    risk: FloatArray
-    proba: FloatArray
+    risk: FloatArray | None = None
+    proba: FloatArray | None = None
+    distance: FloatArray | None = None
+
+
+class PairJudge(Protocol):
+    """What decides pairs and adds up what happens to them."""
+
+    def decide(
+        self,
+        region: Any,
+        scores: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        difference: FloatArray,
+    ) -> Decided:
+        """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
+
+    def totals(
+        self, region: Any, items: ScoredItems, weight: FloatArray | None
+    ) -> PairTotals:
+        """Add up what happens to the pairs of each query."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import PairDecisions, Queries, check_output_size
-from skrank_abstain.selection._base import PairRisk
+from skrank_abstain.selection._base import Decided, PairJudge
 
 #: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
 #: probabilities.
@@ -16,7 +17,7 @@ _BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
 
 
 def decide_queries(
-    risk: PairRisk,
+    judge: PairJudge,
     region: Any,
     scores: FloatArray,
     queries: Queries,
@@ -27,9 +28,10 @@ def decide_queries(
 
     Parameters
     ----------
-    risk : PairRisk
-    region : Region
-        Of this risk.
+    judge : PairJudge
+        A `PairRisk`, or `NearJudge`.
+    region : object
+        What this judge accepts.
     scores : ndarray of shape (n_items,), float64
         What the tie model compares: one value per item.
     queries : Queries
@@ -62,14 +64,12 @@ def decide_queries(
         scores, queries.order, queries.offsets, left, right, difference, start, stop
     )
     qid = np.repeat(queries.values[start:stop], counts)
-    made = risk.decide(region, scores, left, right, difference)
-    return PairDecisions(
-        left, right, qid, made.label, made.accepted, made.risk, made.proba
-    )
+    made = judge.decide(region, scores, left, right, difference)
+    return _decisions(left, right, qid, made)
 
 
 def decide_pairs(
-    risk: PairRisk,
+    judge: PairJudge,
     region: Any,
     scores: FloatArray,
     queries: Queries,
@@ -80,7 +80,20 @@ def decide_pairs(
     qid = queries.values[queries.codes[left]]
     with np.errstate(over="ignore"):
         difference = scores[left] - scores[right]
-    made = risk.decide(region, scores, left, right, difference)
+    made = judge.decide(region, scores, left, right, difference)
+    return _decisions(left, right, qid, made)
+
+
+def _decisions(
+    left: IntArray, right: IntArray, qid: NDArray[Any], made: Decided
+) -> PairDecisions:
     return PairDecisions(
-        left, right, qid, made.label, made.accepted, made.risk, made.proba
+        left,
+        right,
+        qid,
+        made.label,
+        made.accepted,
+        made.risk,
+        made.proba,
+        made.distance,
     )

@@ -49,8 +49,8 @@ class DistanceRule:
 
     def decide(self, left: IntArray, right: IntArray) -> BoolArray:
         """Return whether each pair is decided."""
-        distance = _distances(self.columns, left, right, self.norm)
-        decided: BoolArray = distance > self.gamma * (1 + _ROUNDING)
+        distance = distances(self.columns, left, right, self.norm)
+        decided: BoolArray = distance > farthest_near(self.gamma)
         return decided
 
 
@@ -97,7 +97,7 @@ class OrderedPairs:
         self, rule: DistanceRule | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the left and right rows of the pairs that ``rule`` decides."""
-        for left, right in self._some():
+        for left, right in self.once():
             if rule is not None:
                 decided = rule.decide(left, right)
                 left, right = left[decided], right[decided]
@@ -105,7 +105,7 @@ class OrderedPairs:
             if self.chosen is None:
                 yield right, left
 
-    def _some(self) -> Iterator[tuple[IntArray, IntArray]]:
+    def once(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield blocks of rows; of all pairs each once, i before j."""
         if self.chosen is not None:
             left, right = self.chosen
@@ -186,10 +186,16 @@ def pair_feature_distances(
     """
     features, p = check_features(X), check_norm(norm)
     rows = [np.asarray(side, dtype=np.intp) for side in (left, right)]
-    return _distances(features.T, rows[0], rows[1], p)
+    return distances(features.T, rows[0], rows[1], p)
 
 
-def _distances(columns: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
+def farthest_near(gamma: Any) -> Any:
+    """Return the largest distance that counts as at most ``gamma``."""
+    return gamma * (1 + _ROUNDING)
+
+
+def distances(columns: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
+    """Return the distances of pairs of rows; ``columns`` is the transposed matrix."""
     out = np.empty(left.shape[0])
     for start in range(0, out.size, _CACHED):
         block = slice(start, start + _CACHED)

@@ -259,9 +259,11 @@ def test_no_qid_is_needed_where_fit_had_none(data, name):
 
 @ALL
 def test_other_estimators_are_refused(data, name):
+    of_all_risks = name.startswith(("neg_aurc", "accuracy", "coverage"))
+    needs = "risk_profile" if of_all_risks else "evaluate"
     for model in (Ridge(), make_pipeline(StandardScaler(), Ridge())):
         model.fit(data.data, data.target)
-        with pytest.raises(TypeError, match=r"which has risk_profile.*got Ridge\(\)"):
+        with pytest.raises(TypeError, match=rf"which has {needs}.*got Ridge\(\)"):
             SCORERS[name](model, data.data, data.target)
     search = GridSearchCV(BALToR(Ridge()), {"coverage": COVERAGES})
     with pytest.raises(TypeError, match="fitted search"):

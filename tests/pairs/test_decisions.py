@@ -48,6 +48,35 @@ def test_length_coverage_and_repr():
     assert repr(some) == "PairDecisions(n_pairs=6, accepted=4, coverage=0.667)"
 
 
+def without_risk(**columns):
+    some = decisions([3, 1, 0, 0.5], outer=9)
+    names = ("left", "right", "qid", "label", "accepted")
+    return PairDecisions(**{name: getattr(some, name) for name in names}, **columns)
+
+
+def test_what_a_rule_does_not_know_is_left_out():
+    bare = without_risk()
+    assert bare.risk is bare.proba is bare.distance is None
+    frame = bare.to_frame()
+    assert list(frame) == ["qid", "left", "right", "label", "accepted"]
+    assert pairs_of(bare.deferred()) == pairs_of(bare)
+    assert pairs_of(bare.deferred(2)) == pairs_of(bare)[:2]
+    assert bare.take([3]).risk is None
+
+
+def test_near_pairs_are_deferred_first_where_there_is_no_risk():
+    distance = np.array([3.0, 1.0, 2.0, 1.0, 0.5, 4.0])
+    near = without_risk(distance=distance)
+    assert near.deferred().distance.tolist() == [0.5, 1, 1, 2, 3, 4]
+    assert pairs_of(near.deferred(3)) == [pairs_of(near)[k] for k in (4, 1, 3)]
+    assert near.take([5]).distance.tolist() == [4]
+    assert near.to_frame("polars")["distance"].to_list() == distance.tolist()
+    # A risk, where there is one, says more.
+    risky = without_risk(distance=distance, risk=distance)
+    assert risky.deferred().risk.tolist() == [4, 3, 2, 1, 1, 0.5]
+    assert list(risky.to_frame())[5:] == ["risk", "distance"]
+
+
 def test_comparing_is_by_identity():
     one, other = decisions([3, 1, 0]), decisions([3, 1, 0])
     assert one != other
