@@ -27,7 +27,7 @@ from tqdm import tqdm
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.estimators import DistanceAbstainer
+from skrank_abstain import DistanceAbstainer
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
 

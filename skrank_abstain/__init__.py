@@ -10,6 +10,7 @@ from skrank_abstain.estimators import (
     ConstrainedLinearRanker,
     ConstrainedMLPRanker,
     CostAbstainer,
+    DistanceAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveMultilabelRanker,
@@ -24,6 +25,7 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "BALToR",
     "CostAbstainer",
+    "DistanceAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
     "ConstrainedLinearRanker",

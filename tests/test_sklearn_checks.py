@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
-from skrank_abstain.estimators import DistanceAbstainer
+from skrank_abstain import DistanceAbstainer
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed data without ties, where scores happen to separate the outcomes.

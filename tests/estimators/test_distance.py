@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
-from skrank_abstain.estimators import DistanceAbstainer
+from skrank_abstain import DistanceAbstainer
 from skrank_abstain.metrics import (
     bipartite_abstention_loss,
     neg_aurc_scorer,
