@@ -25,7 +25,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators._items import check_groups, take_items
 from skrank_abstain.estimators._report import write_report
-from skrank_abstain.estimators._splitting import check_groups_remain
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_pairs
 from skrank_abstain.scorers import score_items
@@ -122,8 +121,7 @@ class SelectiveRanker(RankerWrapper):
         random = check_random_state(self.random_state)
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
         groups = check_groups(groups, items.queries)
-        rows = self._fit_estimator(items, relevance, split_seed)
-        check_groups_remain(groups, items.queries, rows)
+        rows = self._fit_estimator(items, relevance, split_seed, groups)
         rest = items.take(rows)
         data = LabelledScores(
             score_items(self.estimator_, rest.X), relevance[rows], rest.queries, rest.X
@@ -476,9 +474,7 @@ class SelectiveRanker(RankerWrapper):
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
         """
-        items = self._labelled_items(X, y, qid)
-        totals = self._risk.totals(self._region, items, None)
-        return write_report(self, totals, items.rows.size)
+        return write_report(self, self._labelled_items(X, y, qid))
 
     @abstractmethod
     def _rule_in_words(self) -> str:
