@@ -88,16 +88,18 @@ def _count(
 ) -> IntArray:
     cuts = as_cuts(cuts)
     # Beyond the tolerance the order of the scores counts, within it only whether
-    # the grades differ: both follow from raw counts at one cut more.
-    ordered = np.maximum(cuts, just_above(tol))
-    raw_cuts, where = np.unique(np.concatenate([cuts, ordered]), return_inverse=True)
-    raw = _count_raw(scores, grades, offsets, raw_cuts, by_query, n_threads)
-    every, beyond = raw[:, where[: cuts.size]], raw[:, where[cuts.size :]]
-    out = np.empty((raw.shape[0], cuts.size, 4), dtype=np.int64)
-    out[..., 0] = beyond[..., 0]
-    out[..., 1] = every[..., 1]
-    out[..., 2] = beyond[..., 2]
-    out[..., 3] = (every - beyond)[..., 0] + (every - beyond)[..., 2]
+    # the grades differ: for the cuts within, raw counts at its end are needed too.
+    end = just_above(tol)
+    near = np.flatnonzero(cuts < end)
+    wanted = np.append(cuts, end) if near.size else cuts
+    raw_cuts, where = np.unique(wanted, return_inverse=True)
+    out = _count_raw(scores, grades, offsets, raw_cuts, by_query, n_threads)
+    if not np.array_equal(where, np.arange(cuts.size)):
+        beyond = out[:, where[-1:]]
+        out = out[:, where[: cuts.size]]
+        for order in (0, 2) if near.size else ():
+            out[:, near, 3] += out[:, near, order] - beyond[..., order]
+            out[:, near, order] = beyond[..., order]
     return out
 
 
@@ -109,7 +111,7 @@ def _count_raw(
     by_query: bool,
     n_threads: int | None,
 ) -> IntArray:
-    """Return outcomes by position (rows, n_cuts, 3) for ascending cuts."""
+    """Return outcomes by position (rows, n_cuts, 4) for ascending cuts, the last 0."""
     n_queries = offsets.shape[0] - 1
     n_grades = np.full(n_queries, int(grades.max(initial=0)) + 1)
     if grades.size and n_grades[0] > _FEW_GRADES:
@@ -117,8 +119,11 @@ def _count_raw(
     method, cost = _choose(np.diff(offsets), n_grades, cuts.size)
     table, origin = _cut_table(cuts)
 
+    rows = n_queries if by_query else 1
+    found = np.zeros((rows, cuts.size, 4), dtype=np.int64)
+
     def task(q0: int, q1: int) -> IntArray:
-        out = np.zeros((q1 - q0 if by_query else 1, cuts.size, 3), dtype=np.int64)
+        out = found[q0:q1] if by_query else np.zeros_like(found)
         chosen = np.unique(method[q0:q1])
         data = scores, grades, offsets, q0, q1, cuts, by_query, method
         if _BY_GRADE in chosen:
@@ -130,9 +135,7 @@ def _count_raw(
         return out
 
     parts = map_ranges(task, cost, n_threads)
-    if by_query:
-        return np.concatenate([np.zeros((0, cuts.size, 3), dtype=np.int64), *parts])
-    return sum(parts, np.zeros((1, cuts.size, 3), dtype=np.int64))
+    return found if by_query else sum(parts, found)
 
 
 def _choose(
@@ -176,7 +179,7 @@ def _count_by_grade(
     n_grades: IntArray,
     out: IntArray,
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 3) with running counts of lower grades."""
+    """Add to ``out`` (rows, n_cuts, 4) with running counts of lower grades."""
     for q in range(q0, q1):
         if method[q] != _BY_GRADE:
             continue
@@ -215,7 +218,7 @@ def _count_fenwick(
     n_grades: IntArray,
     out: IntArray,
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 3) with a Fenwick tree over the grades."""
+    """Add to ``out`` (rows, n_cuts, 4) with a Fenwick tree over the grades."""
     for q in range(q0, q1):
         if method[q] != _FENWICK:
             continue
@@ -264,7 +267,7 @@ def _count_enumerating(
     origin: int,
     out: IntArray,
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 3) pair by pair; ``cuts`` ascend."""
+    """Add to ``out`` (rows, n_cuts, 4) pair by pair; ``cuts`` ascend."""
     n_cuts = cuts.shape[0]
     last = table.shape[0] - 2
     padded = np.full(n_cuts + 1, np.nan)
@@ -313,7 +316,7 @@ def _longest(offsets: IntArray, q0: int, q1: int) -> int:
 
 @jit
 def _add_cumulated(bins: IntArray, out: IntArray) -> None:
-    """Add sums from the end of ``bins`` (3 * n_cuts + 3,) to ``out`` (n_cuts, 3)."""
+    """Add sums from the end of ``bins`` (3 * n_cuts + 3,) to ``out`` (n_cuts, 4)."""
     for outcome in range(3):
         total = 0
         for b in range(out.shape[0], 0, -1):

@@ -1,7 +1,7 @@
 """Tests and intervals that respect that pairs of one query are dependent.
 
-The unit of sampling is the query: pairs of one query share its items. Every function
-takes arrays with one entry, or one row, per query.
+The unit of sampling is the query: pairs of one query share its items. Functions take
+arrays with one entry, or one row, per query; `one_query_bound` is about a single one.
 """
 
 from skrank_abstain.concentration._bootstrap import cluster_bootstrap
@@ -15,6 +15,7 @@ from skrank_abstain.concentration._conformal import (
     hierarchical_quantile,
     hierarchical_quantile_search,
 )
+from skrank_abstain.concentration._one_query import one_query_bound
 from skrank_abstain.concentration._pvalues import (
     hoeffding_bentkus_pvalue,
     least_queries,
@@ -36,6 +37,7 @@ __all__ = [
     "hierarchical_quantile",
     "hierarchical_quantile_search",
     "conformal_risk_control",
+    "one_query_bound",
     "ratio_interval",
     "paired_ratio_test",
     "RatioDifference",

@@ -77,7 +77,7 @@ def cluster_bootstrap(
     References
     ----------
     .. [1] Davison and Hinkley (1997). "Bootstrap Methods and their Application",
-       sections 3.8 and 5.3. Cambridge University Press.
+       section 3.8 and chapter 5. Cambridge University Press.
     .. [2] Efron (1987). "Better bootstrap confidence intervals". Journal of the
        American Statistical Association 82(397). doi:10.1080/01621459.1987.10478410
 

@@ -71,7 +71,7 @@ def ratio_interval(
 
     References
     ----------
-    .. [1] Cochran (1977). "Sampling Techniques", third edition, section 6.3.
+    .. [1] Cochran (1977). "Sampling Techniques", third edition, chapter 6.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def paired_ratio_test(
 
     References
     ----------
-    .. [1] Cochran (1977). "Sampling Techniques", third edition, section 6.3.
+    .. [1] Cochran (1977). "Sampling Techniques", third edition, chapter 6.
 
     Examples
     --------

@@ -22,7 +22,6 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain.estimators._items import Items, check_groups, take_items
-from skrank_abstain.estimators._splitting import check_groups_remain
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_pairs
 from skrank_abstain.scorers import score_items
@@ -118,8 +117,7 @@ class AbstainingRanker(RankerWrapper):
         random = check_random_state(self.random_state)
         split_seed, self._boundary_seed = random.randint(2**31 - 1, size=2).tolist()
         groups = check_groups(groups, items.queries)
-        rows = self._fit_estimator(items, relevance, split_seed)
-        check_groups_remain(groups, items.queries, rows)
+        rows = self._fit_estimator(items, relevance, split_seed, groups)
         rest = items.take(rows)
         data = LabelledScores(
             score_items(self.estimator_, rest.X), relevance[rows], rest.queries, rest.X

@@ -241,9 +241,7 @@ class SelectiveRanker(AbstainingRanker):
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
         """
-        items = self._labelled_items(X, y, qid)
-        totals = self._risk.totals(self._region, items, None)
-        return write_report(self, totals, items.rows.size)
+        return write_report(self, self._labelled_items(X, y, qid))
 
     @abstractmethod
     def _rule_in_words(self) -> str:

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from scipy.integrate import trapezoid
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.metrics._curves import area_of_prefixes
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
+#: Levels of risk at which the curve is known query by query.
+_LEVELS = 200
+_RESAMPLES = 1000
 
-def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
-    """Return a markdown page about a fitted ranker on labelled data."""
+
+def write_report(ranker: Any, items: ScoredItems) -> str:
+    """Return a markdown page about a fitted ranker on labelled data.
+
+    Parameters
+    ----------
+    ranker : SelectiveRanker
+        Fitted.
+    items : ScoredItems
+        With relevance.
+    """
     check_is_fitted(ranker, "threshold_")
-    rejected = totals.pairs - totals.accepted
-    left_out = totals.correct_all - totals.correct
-    name = type(ranker).__name__
+    totals = ranker._risk.totals(ranker._region, items, None)
     lines = [
-        f"# {name}: report",
+        f"# {type(ranker).__name__}: report",
         "",
         "## Data",
         "",
-        f"- {n_items} items, {totals.pairs.size} queries, "
+        f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
         "",
@@ -41,10 +56,41 @@ def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
         f"{ranker.threshold_:.6g} ({ranker._rule_in_words()})",
         f"- share of calibration pairs decided: {ranker.coverage_:.4f}",
         "",
+        "## What is promised",
+        "",
+        f"- {ranker._promise_in_words()}",
+        "",
         "## On these data",
         "",
         "| quantity | value | 95 % interval |",
         "|---|---|---|",
+        *_rows_of_pairs(totals),
+        *_rows_of_queries(ranker, items, totals),
+        "",
+        "## How well the risk tells which pairs to give up",
+        "",
+        "Whatever the threshold; lower is better.",
+        "",
+        "| quantity | value | 95 % interval |",
+        "|---|---|---|",
+        *_rows_of_areas(ranker, items),
+        "",
+        "## Assumptions",
+        "",
+        "- Intervals treat queries, not pairs, as the sample (cluster-t; areas: "
+        "bootstrap of whole queries). They need a few dozen queries to be trusted.",
+        "- The figures carry over to new queries that come from the same source as "
+        "these; after a change of population or of ranker, calibrate and report anew.",
+        "- The ranker and its threshold must not have seen these queries. "
+        "Nothing here can check that.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _rows_of_pairs(totals: PairTotals) -> list[str]:
+    rejected = totals.pairs - totals.accepted
+    left_out = totals.correct_all - totals.correct
+    return [
         _row("coverage: share of pairs decided", totals.accepted, totals.pairs),
         _row(
             "selective accuracy: decided pairs right", totals.correct, totals.accepted
@@ -59,20 +105,108 @@ def write_report(ranker: Any, totals: PairTotals, n_items: int) -> str:
             totals.answered_tie,
             totals.accepted,
         ),
+        _row(
+            "selective AUC: decided pairs of unlike relevance in the right order",
+            totals.ordered,
+            totals.accepted - totals.accepted_tied,
+        ),
         _row("accuracy if every pair were decided", totals.correct_all, totals.pairs),
         _row("accuracy the model would have had on deferred pairs", left_out, rejected),
-        "",
-        "## Assumptions",
-        "",
-        "- Intervals treat queries, not pairs, as the sample (cluster-t). They need a "
-        "few dozen queries to be trusted.",
-        "- The figures carry over to new queries that come from the same source as "
-        "these; after a change of population or of ranker, calibrate and report anew.",
-        "- The ranker and its threshold must not have seen these queries. "
-        "Nothing here can check that.",
-        f"- {ranker._promise_in_words()}",
     ]
-    return "\n".join(lines) + "\n"
+
+
+def _rows_of_queries(ranker: Any, items: ScoredItems, totals: PairTotals) -> list[str]:
+    """Return what guarantees are about: each query counts alike."""
+    some = totals.pairs > 0
+    accepted, cost = totals.accepted, totals.accepted - totals.correct
+    spent = "selective risk: share of decided pairs wrong"
+    if not _counts_errors(ranker):
+        threshold = np.array([ranker.threshold_])
+        accepted, cost = (
+            column[:, 0] for column in ranker._risk.at_thresholds(items, threshold)
+        )
+        spent = "selective risk: loss per decided pair"
+    share, wrong = (values[some] / totals.pairs[some] for values in (accepted, cost))
+    alike = "each query counting alike"
+    return [
+        _row(f"coverage, {alike}", share, np.ones(share.size)),
+        _row(f"{spent}, {alike}", wrong, share, largest=float(ranker._loss.max())),
+    ]
+
+
+#: An area from the pairs, and their errors, up to each risk.
+_Area = Callable[[FloatArray, FloatArray], float]
+
+
+def _rows_of_areas(ranker: Any, items: ScoredItems) -> list[str]:
+    """Return the areas under the curves of selective and of generalised risk.
+
+    Values for the zero-one loss are those of `metrics.aurc_loss` and the like. Their
+    intervals, and what other losses give, are from the curve at up to 200 levels of
+    risk, between which pairs count as equally risky.
+    """
+    counts_errors = _counts_errors(ranker)
+    over = "mean over all coverages of the"
+    areas: dict[str, _Area] = {
+        f"AURC: {over} loss per decided pair": _aurc,
+        f"AUGRC: {over} loss of decided pairs, per pair of all": _augrc,
+    }
+    if counts_errors:
+        areas = {
+            f"AURC: {over} share of decided pairs wrong": _aurc,
+            "excess AURC: AURC less that of the best order of these pairs": _excess,
+            f"AUGRC: {over} share of all pairs decided and wrong": _augrc,
+        }
+    if not items.n_pairs:
+        return [_line(name, np.nan, np.nan, np.nan) for name in areas]
+    profile = ranker._risk.profile(items)
+    count = np.cumsum(profile.n_pairs)
+    errors = np.cumsum(profile.n_pairs - profile.n_correct)
+    wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
+    levels = profile.risk[np.unique(np.searchsorted(count, wanted))]
+    tables = ranker._risk.at_thresholds(items, levels)
+    if not counts_errors:
+        count, errors = (table.sum(axis=0) for table in tables)
+    return [
+        _line(name, area(count, errors), *_resample(area, tables))
+        for name, area in areas.items()
+    ]
+
+
+def _resample(
+    area: _Area, tables: tuple[FloatArray, FloatArray]
+) -> tuple[float, float]:
+    """Return the bootstrap interval of an area; tables (n_queries, n_levels)."""
+
+    def of_resamples(count: FloatArray, errors: FloatArray) -> list[float]:
+        return [area(*both) for both in zip(count, errors, strict=True)]
+
+    return cluster_bootstrap(
+        of_resamples, *tables, n_resamples=_RESAMPLES, random_state=0
+    )
+
+
+def _aurc(count: FloatArray, errors: FloatArray) -> float:
+    some = np.diff(count, prepend=0) > 0
+    return area_of_prefixes(count[some], errors[some]) if some.any() else np.nan
+
+
+def _augrc(count: FloatArray, errors: FloatArray) -> float:
+    if count[-1] == 0:
+        return np.nan
+    area = trapezoid(np.append(0, errors), np.append(0, count))
+    return float(area / count[-1] ** 2)
+
+
+def _excess(count: FloatArray, errors: FloatArray) -> float:
+    ends = slice(-1, None)
+    right = count[ends] - errors[ends]
+    best = _aurc(np.append(right, count[ends]), np.append(0 * right, errors[ends]))
+    return _aurc(count, errors) - best
+
+
+def _counts_errors(ranker: Any) -> bool:
+    return np.array_equal(ranker._loss, 1 - np.eye(3))
 
 
 def _too_few(n_queries: int) -> str:
@@ -99,7 +233,15 @@ def _ratio(part: FloatArray, whole: FloatArray) -> str:
     return f"{part.sum() / whole.sum():.4f}" if whole.sum() > 0 else "undefined"
 
 
-def _row(name: str, part: FloatArray, whole: FloatArray) -> str:
+def _row(
+    name: str, part: FloatArray, whole: FloatArray, *, largest: float = 1.0
+) -> str:
+    value = part.sum() / whole.sum() if whole.sum() > 0 else np.nan
     low, high = ratio_interval(part, whole)
-    interval = f"{max(low, 0):.4f} to {min(high, 1):.4f}" if low == low else "undefined"
-    return f"| {name} | {_ratio(part, whole)} | {interval} |"
+    return _line(name, value, max(low, 0.0), min(high, largest))
+
+
+def _line(name: str, value: float, low: float, high: float) -> str:
+    shown = f"{value:.4f}" if value == value else "undefined"
+    interval = f"{low:.4f} to {high:.4f}" if low == low else "undefined"
+    return f"| {name} | {shown} | {interval} |"

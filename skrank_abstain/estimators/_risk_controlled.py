@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -15,8 +16,9 @@ from skrank_abstain._validation import (
     check_choice,
     check_fraction,
     check_loss,
+    encode_qid,
 )
-from skrank_abstain.concentration import certify_risk, choose_start
+from skrank_abstain.concentration import certify_risk, choose_start, least_queries
 from skrank_abstain.estimators._base import SelectiveRanker
 from skrank_abstain.estimators._splitting import divide_queries
 from skrank_abstain.pairs import ScoredItems
@@ -89,6 +91,9 @@ class RiskControlledRanker(SelectiveRanker):
         Number of certification queries and of their pairs.
     n_tuning_queries_ : int
         Number of tuning queries.
+    n_group_queries_ : dict
+        Number of certification queries of each group; one entry, ``None``, if ``fit``
+        got no groups.
 
     See Also
     --------
@@ -107,8 +112,12 @@ class RiskControlledRanker(SelectiveRanker):
     The promise is about queries like those that certified. It does not hold after the
     population or the ranker has changed, nor for every kind of query by itself. With
     ``groups`` in ``fit`` (the same for all items of a query: sites, departments) one
-    threshold is certified for each group at once: a threshold passes only if it passes
-    in every group, and no group's level need be smaller for that.
+    threshold is certified for all groups: it passes only if it passes in each of them,
+    at level ``delta``. Then all groups keep the bound at once with probability
+    ``1 - delta``, and so does any mixture of them. ``delta`` is not divided over the
+    groups: for a threshold that breaks the bound in some group to pass, the test of
+    that group has to fail. Each group's queries are split by themselves, and every
+    group needs its own dozens of certification queries.
 
     Up to 100 thresholds: O(n log n) for n items.
 
@@ -186,7 +195,8 @@ class RiskControlledRanker(SelectiveRanker):
             and several dozen to certify anything.
         groups : array-like of shape (n_items,), default=None
             Kind of query of each item, such as a site; the bound is then certified in
-            every group.
+            every group. Each group's queries are split by themselves, the parts that
+            calibrate and that certify rounded up.
 
         Returns
         -------
@@ -195,8 +205,8 @@ class RiskControlledRanker(SelectiveRanker):
         Raises
         ------
         ValueError
-            If a parameter or an input breaks its rule, a query is in two groups, there
-            are too few calibration queries, or a group has none left to certify on.
+            If a parameter or an input breaks its rule, a query is in two groups, or
+            there are too few calibration queries.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
 
@@ -205,6 +215,11 @@ class RiskControlledRanker(SelectiveRanker):
         UserWarning
             If nothing could be certified.
         """
+        if groups is None:
+            names: list[Any] = [None]
+        else:
+            names = encode_qid(groups, _num_samples(X), name="groups")[1].tolist()
+        self._group_names = names
         return self._fit(X, y, qid, groups)
 
     def at_risk(self, max_risk: float) -> Self:
@@ -258,6 +273,12 @@ class RiskControlledRanker(SelectiveRanker):
         self.n_queries_ = self._items.n_queries
         self.n_pairs_ = self._items.n_pairs
         self.n_tuning_queries_ = tuned.n_queries
+        counts = np.bincount(rest_groups)
+        self.n_group_queries_ = {
+            name: int(count)
+            for name, count in zip(self._group_names, counts, strict=False)
+            if count
+        }
 
     def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
         max_risk = self.max_risk / float(self._loss.max())
@@ -275,12 +296,28 @@ class RiskControlledRanker(SelectiveRanker):
             warnings.warn(
                 f"No threshold could be certified for max_risk={self.max_risk:g} at "
                 f"delta={self.delta:g} on {self.n_queries_} queries: every pair is "
-                "abstained on. Use more calibration queries, a better tie model, or a "
-                "larger max_risk or delta.",
+                f"abstained on. {self._advice(max_risk)}",
                 stacklevel=5,
             )
             return risk.select_risk(-np.inf)
         return risk.select_risk(float(self._thresholds[found]))
+
+    def _advice(self, max_risk: float) -> str:
+        """Say what would help, by what stands in the way."""
+        name, count = min(self.n_group_queries_.items(), key=lambda entry: entry[1])
+        least = least_queries(max_risk, self.delta)
+        more = "" if self.prefit_ else ", a larger calibration_size or a fitted ranker"
+        if count >= least:
+            return (
+                f"Pass more labelled queries{more}, or a better tie model, or allow a "
+                "larger max_risk or delta."
+            )
+        where = "" if name is None else f" in each group, and {name!r} has {count}"
+        return (
+            f"Even without a single error this takes {least} certification queries"
+            f"{where}. Pass more labelled queries{more}, or allow a larger max_risk or "
+            "delta."
+        )
 
     def _rule_in_words(self) -> str:
         if not self.certified_:
@@ -291,12 +328,34 @@ class RiskControlledRanker(SelectiveRanker):
         )
 
     def _promise_in_words(self) -> str:
+        tested = [
+            f"method: {self.method!r} with max_risk = {self.max_risk:g} and delta = "
+            f"{self.delta:g}, on {self.n_queries_} certification queries "
+            f"({self.n_pairs_} pairs) that were used for nothing else; "
+            f"{self.n_tuning_queries_} others fitted the tie model and chose where the "
+            "search starts"
+        ]
+        if None not in self.n_group_queries_:
+            counts = self.n_group_queries_.items()
+            tested.append(
+                "groups: "
+                + ", ".join(f"{name} ({count} queries)" for name, count in counts)
+                + "; the bound is for each of them at once"
+            )
         if not self.certified_:
-            return "Nothing is decided, so nothing is promised."
-        return (
-            "The bound is on the loss of decided pairs with each query counting alike; "
-            "the figures above count each pair alike and may lie on its other side."
-        )
+            verdict = ["NOT CERTIFIED. Nothing is decided, so nothing is promised."]
+        else:
+            verdict = [
+                f"CERTIFIED. With a probability of at least {1 - self.delta:g}, over "
+                "the draw of the certification queries, the selective risk on new "
+                f"queries is at most {self.max_risk:g}: the mean loss of the decided "
+                "pairs (zero-one loss: the share of them that is wrong), each query "
+                "counting alike.",
+                'The row "selective risk ... each query counting alike" below '
+                "estimates this risk on these data. Rows that count each pair alike "
+                "may lie on the other side of the bound.",
+            ]
+        return "\n- ".join([verdict[0], *tested, *verdict[1:]])
 
 
 def thresholds_of(risk: PairRisk, items: ScoredItems) -> FloatArray:

@@ -7,24 +7,30 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import IntArray
+from skrank_abstain._validation import BoolArray, IntArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models import LabelledScores
 
 
 def split_for_calibration(
-    queries: Queries, calibration_size: float, random_state: Any
+    queries: Queries,
+    calibration_size: float,
+    random_state: Any,
+    groups: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
     """Split rows into a training and a calibration part.
 
     Parameters
     ----------
     queries : Queries
-    calibration_size : float or int
-        Share of the queries (of the items, if there is one query) to calibrate on, or
-        how many.
+    calibration_size : float
+        Share of the queries (of the items, if there is one query) to calibrate on.
     random_state : int, RandomState instance or None
+    groups : ndarray of shape (n_items,), int64, default=None
+        The same for all items of a query. Where several groups have pairs each is split
+        by itself, and has some to calibrate on.
 
     Returns
     -------
@@ -39,12 +45,15 @@ def split_for_calibration(
     units = queries.n_queries if queries.n_queries > 1 else queries.n_items
     unit_of_row = queries.codes if queries.n_queries > 1 else np.arange(units)
     held_out = np.zeros(units, dtype=bool)
-    if units > 1:
-        held_out[
-            train_test_split(
-                np.arange(units), test_size=calibration_size, random_state=random_state
-            )[1]
-        ] = True
+    several = False
+    if groups is not None:
+        group = groups[queries.order[queries.offsets[:-1]]]
+        several = np.unique(group[queries.sizes > 1]).size > 1
+    if several:
+        strata = 2 * group + (queries.sizes > 1)
+        held_out = hold_out_of_each(strata, calibration_size, random_state)
+    elif units > 1:
+        held_out = hold_out(units, calibration_size, random_state)
     rows_held_out = held_out[unit_of_row]
     calibration = np.flatnonzero(rows_held_out)
     train = np.flatnonzero(~rows_held_out)
@@ -53,7 +62,8 @@ def split_for_calibration(
             "X must leave at least 2 items to train on and 2 to calibrate on, got "
             f"{train.size} and {calibration.size} from n_samples={queries.n_items} in "
             f"{queries.n_queries} queries with calibration_size={calibration_size}. "
-            "Pass more queries, or a fitted ranker."
+            + ("Of each group one query or more calibrates. " if several else "")
+            + "Pass more queries, or a fitted ranker."
         )
     return train, calibration
 
@@ -67,7 +77,8 @@ def divide_queries(
     ----------
     data : LabelledScores
     groups : ndarray of shape (n_items,), int64
-        The same for all items of a query.
+        The same for all items of a query; each group is divided by itself, and has
+        some in the rest.
     tuning_size : float
         Share of the queries with pairs that fit the tie model, in (0, 1).
     random_state : int, RandomState instance or None
@@ -82,49 +93,67 @@ def divide_queries(
     Raises
     ------
     ValueError
-        If fewer than two queries have pairs, or a group has none in the rest.
+        If fewer than two queries have pairs, or each is the only one of its group.
     """
     queries = data.queries
-    with_pairs = np.flatnonzero(queries.sizes[queries.codes] > 1)
-    data, groups = data.take(with_pairs), groups[with_pairs]
-    if data.queries.n_queries < 2:
+    usable = np.flatnonzero(queries.sizes > 1)
+    if usable.size < 2:
         raise ValueError(
             "qid must give at least two calibration queries with two items, one to fit "
-            "the tie model and one for the guarantee, got "
-            f"{data.queries.n_queries}."
+            f"the tie model and one for the guarantee, got {usable.size}."
         )
-    n_queries = data.queries.n_queries
-    n_rest = min(math.ceil((1 - tuning_size) * n_queries), n_queries - 1)
-    tuning, rest = split_for_calibration(data.queries, n_rest, random_state)
-    check_groups_remain(groups, data.queries, rest)
-    remaining = data.take(rest)
-    firsts = remaining.queries.order[remaining.queries.offsets[:-1]]
-    return data.take(tuning), remaining, groups[rest][firsts]
+    group = groups[queries.order[queries.offsets[usable]]]
+    if np.unique(group).size > 1:
+        held_out = hold_out_of_each(group, 1 - tuning_size, random_state)
+    else:
+        n_rest = min(math.ceil((1 - tuning_size) * usable.size), usable.size - 1)
+        held_out = hold_out(usable.size, n_rest, random_state)
+    if held_out.all():
+        raise ValueError(
+            "groups must leave a query with two items to fit the tie model, got one "
+            f"calibration query for each of {usable.size} groups. Pass more queries."
+        )
+    in_rest = np.zeros(queries.n_queries, dtype=bool)
+    in_rest[usable] = held_out
+    tunes = np.zeros(queries.n_queries, dtype=bool)
+    tunes[usable] = ~held_out
+    rows = np.flatnonzero(in_rest[queries.codes])
+    rest = data.take(rows)
+    firsts = rest.queries.order[rest.queries.offsets[:-1]]
+    tuning = data.take(np.flatnonzero(tunes[queries.codes]))
+    return tuning, rest, groups[rows[firsts]]
 
 
-def check_groups_remain(groups: IntArray, queries: Queries, rest: IntArray) -> None:
-    """Raise if a group that has pairs has none in the rest of the rows.
+def hold_out(n_units: int, size: float, random_state: Any) -> BoolArray:
+    """Draw a share or a number of units, shape (n_units,)."""
+    held_out = np.zeros(n_units, dtype=bool)
+    drawn = train_test_split(
+        np.arange(n_units), test_size=size, random_state=random_state
+    )[1]
+    held_out[drawn] = True
+    return held_out
+
+
+def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolArray:
+    """Draw a share of the units of each stratum, rounded up: one or more of each.
 
     Parameters
     ----------
-    groups : ndarray of shape (n_items,), int64
-        The same for all items of a query, counted from 0.
-    queries : Queries
-    rest : ndarray of int64
-        Rows that are left.
+    strata : ndarray of shape (n_units,), int64
+    share : float
+        In (0, 1).
+    random_state : int, RandomState instance or None
 
-    Raises
-    ------
-    ValueError
-        If there are several groups and the queries of one all went elsewhere: nothing
-        could then be said about it.
+    Returns
+    -------
+    held_out : ndarray of shape (n_units,), bool
     """
-    with_pairs = queries.sizes[queries.codes] > 1
-    all_groups = np.unique(groups[with_pairs])
-    lost = np.setdiff1d(all_groups, groups[rest][with_pairs[rest]])
-    if groups.any() and lost.size:
-        raise ValueError(
-            "groups must leave each group a query with two items to certify the bound "
-            f"on, got {lost.size} of {all_groups.size} groups whose queries all went "
-            "to training or tuning. Pass more queries of each group."
-        )
+    random = check_random_state(random_state)
+    order = np.lexsort((random.permutation(strata.size), strata))
+    _, first, counts = np.unique(strata[order], return_index=True, return_counts=True)
+    place = np.arange(strata.size) - np.repeat(first, counts)
+    # Less rounding: of ten units seven are 0.7, not eight.
+    wanted = np.ceil(share * counts * (1 - 1e-12))
+    held_out = np.empty(strata.size, dtype=bool)
+    held_out[order] = place < np.repeat(wanted, counts)
+    return held_out

@@ -42,7 +42,9 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
     relevance_bins: int | None
     qid_col: str | int | None
 
-    def _fit_estimator(self, items: Items, y: FloatArray, seed: int) -> IntArray:
+    def _fit_estimator(
+        self, items: Items, y: FloatArray, seed: int, groups: IntArray | None = None
+    ) -> IntArray:
         """Set ``estimator_``, and return the rows that are left to calibrate on."""
         model = resolve_model(self.estimator)
         self.prefit_ = self._is_prefit(model)
@@ -51,7 +53,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
             return np.arange(y.size)
         check_fraction(self.calibration_size, "calibration_size")
         train, calibration = split_for_calibration(
-            items.queries, self.calibration_size, seed
+            items.queries, self.calibration_size, seed, groups
         )
         part = items.take(train)
         self.estimator_ = fit_ranker(

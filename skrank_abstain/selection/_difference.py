@@ -25,8 +25,8 @@ from skrank_abstain.tie_models import DifferenceModel
 
 #: Pairs whose probabilities are computed at a time: they stay in the cache.
 _BLOCK = 1 << 14
-#: Counts that are held at a time.
-_COUNTS = 1 << 22
+#: Counts that are held at a time: they stay in the cache, but are work for threads.
+_COUNTS = 1 << 19
 
 
 class DifferenceRisk(PairRisk):
@@ -124,43 +124,39 @@ class DifferenceRisk(PairRisk):
         regions = [self.select_risk(float(risk)) for risk in thresholds]
         pieces = [region.pieces() for region in regions]
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-        mass, spent = self._prices(cuts, pieces)
+        prices = self._prices(cuts, pieces)
         accepted = np.empty((items.n_queries, thresholds.size))
         cost = np.empty((items.n_queries, thresholds.size))
-        # Counts of all queries at all cuts at once would be large.
         step = max(1, _COUNTS // (4 * cuts.size))
         for first in range(0, items.n_queries, step):
             rows = slice(first, first + step)
             some = items.take(first, min(first + step, items.n_queries))
-            beyond = some.count_outcomes(cuts, self._tolerance).astype(np.float64)
+            beyond = some.count_outcomes(cuts, self._tolerance)
             beyond = beyond.reshape(some.n_queries, -1).T
-            accepted[rows] = (mass @ beyond).T
-            cost[rows] = (spent @ beyond).T
+            both = prices @ beyond.astype(np.float64, order="C")
+            accepted[rows], cost[rows] = both.T[:, ::2], both.T[:, 1::2]
         return accepted, cost
 
     def _prices(
         self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]
-    ) -> tuple[csr_array, csr_array]:
+    ) -> csr_array:
         """Return what a pair beyond a cut, of some outcome, adds for each threshold.
 
-        Two matrices of shape (n_thresholds, 4 * n_cuts): accepted pairs, and loss. A
-        piece from one cut to the next adds at the first and takes off at the second.
+        A matrix of shape (2 * n_thresholds, 4 * n_cuts): for each threshold a row for
+        accepted pairs and one for their loss. A piece from one cut to the next adds at
+        the first and takes off at the second.
         """
         outcomes = np.eye(4)
         by_order = loss_of_orders(outcomes, self._loss)
         by_tie = loss_of_ties(outcomes, self._loss)
-        mass = np.zeros((len(pieces), cuts.size, 4))
-        spent = np.zeros((len(pieces), cuts.size, 4))
+        prices = np.zeros((len(pieces), 2, cuts.size, 4))
         for k, (starts, weight, tie) in enumerate(pieces):
             at = np.searchsorted(cuts, starts)
             worth = weight[:, None] * np.where(tie[:, None], by_tie, by_order)
-            for matrix, value in ((mass, weight[:, None]), (spent, worth)):
-                matrix[k, at] += value
-                matrix[k, at[1:]] -= value[:-1]
-        return (
-            csr_array(mass.reshape(len(pieces), -1)),
-            csr_array(spent.reshape(len(pieces), -1)),
-        )
+            for row, value in zip(prices[k], (weight[:, None], worth), strict=True):
+                row[at] += value
+                row[at[1:]] -= value[:-1]
+        return csr_array(prices.reshape(2 * len(pieces), -1))
 
     def profile(self, items: ScoredItems) -> RiskProfile:
         distance, counts = items.counts_by_distance()

@@ -14,16 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import bisect
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
-_EPS = float(np.finfo(np.float64).eps)
-_TINY = float(np.finfo(np.float64).tiny)
 #: The search for a cut gives up this many times beyond the calibration distances.
 _REACH = 2.0**60
+#: Distances that a search tries at a time.
+_TRIED = 64
 
 
 class RiskCurve:
@@ -69,48 +68,49 @@ class RiskCurve:
         """
         if not np.isfinite(self.crossing):
             return np.inf
-        return self._first(lambda d: self._at(d)[2] <= risk, self.crossing)
+        return self._first(lambda d: self._losses(d)[:, 2] <= risk, self.crossing)
 
     def inner_cut(self, risk: float) -> float:
         """Return the largest distance where a tie has at most this risk.
 
         Negative if there is none.
         """
-        if self.crossing == 0 or self._at(0.0)[1] > risk:
+        if self.crossing == 0 or self._losses(np.zeros(1))[0, 1] > risk:
             return -1.0
-        beyond = self._first(lambda d: self._at(d)[1] > risk, 0.0)
-        return min(beyond, self.crossing)
+        beyond = self._first(lambda d: self._losses(d)[:, 1] > risk, 0.0)
+        if beyond == np.inf:
+            return self.crossing
+        return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
     def _losses(self, distance: FloatArray) -> FloatArray:
         return expected_losses(self._model.proba_at_distance(distance), self._loss)
 
-    def _at(self, distance: float) -> FloatArray:
-        losses: FloatArray = self._losses(np.array([distance]))[0]
-        return losses
+    def _order_wins(self, distance: FloatArray) -> BoolArray:
+        losses = self._losses(distance)
+        wins: BoolArray = losses[:, 2] <= losses[:, 1]
+        return wins
 
-    def _order_wins(self, distance: float) -> bool:
-        losses = self._at(distance)
-        return bool(losses[2] <= losses[1])
+    def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
+        """Return where a condition that stays true becomes true, or infinity.
 
-    def _first(self, reached: Callable[[float], bool], start: float) -> float:
-        """Return where a condition that stays true becomes true, or infinity."""
-        if reached(start):
+        Many distances are tried at a time, which costs little more than one: the
+        floats between two bounds, in their order, are cut into so many parts.
+        """
+        if reached(np.array([start]))[0]:
             return start
         low, step = start, self._unit
-        while not reached(start + step):
+        while not reached(np.array([start + step]))[0]:
             low, step = start + step, 2 * step
             if step > self._unit * _REACH:
                 return np.inf
-        return float(
-            bisect(
-                lambda d: 1.0 if reached(d) else -1.0,
-                low,
-                start + step,
-                xtol=_TINY,
-                rtol=4 * _EPS,
-                maxiter=3000,
-            )
-        )
+        # Non-negative floats have the order of their bit patterns.
+        first, last = np.array([low, start + step]).view(np.int64).tolist()
+        while last - first > 1:
+            inner = np.arange(first, last, max((last - first) // _TRIED, 1))[1:]
+            place = int(np.argmax(np.append(reached(inner.view(np.float64)), True)))
+            ends = first, *inner.tolist(), last
+            first, last = ends[place], ends[place + 1]
+        return float(np.int64(last).view(np.float64))
 
 
 @dataclass(frozen=True)

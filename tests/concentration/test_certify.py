@@ -235,6 +235,28 @@ def test_a_threshold_passes_only_if_it_passes_in_every_group(method):
     assert alone["a"] < alone["b"]
 
 
+def test_guarantee_in_all_groups_at_once():
+    """Each of four groups breaks the bound at another threshold, all with one delta."""
+    rng = np.random.default_rng(5)
+    n_runs, delta, bound = 1000, 0.2, 0.1
+    # Shares of errors by group and threshold, just above the bound from some on.
+    rate = np.full((4, 5), 0.01)
+    for group in range(4):
+        rate[group, 4 - group :] = 0.101
+    groups = np.repeat(np.arange(4), 120)
+    accepted = np.ones((groups.size, 5))
+    last = []
+    for _ in range(n_runs):
+        errors = (rng.random((groups.size, 1)) < rate[groups]).astype(float)
+        options = {"max_risk": bound, "delta": delta, "groups": groups}
+        found = certify_risk(accepted, errors, 0, **options)
+        last.append(-1 if found is None else found)
+    # Beyond the first threshold some group, at least, breaks the bound.
+    wrong = np.mean(np.array(last) >= 1)
+    assert 0.02 < wrong <= delta + 3 * np.sqrt(delta * (1 - delta) / n_runs)
+    assert np.mean(np.array(last) >= 0) > 0.8
+
+
 def test_one_group_is_none():
     rng = np.random.default_rng(4)
     accepted, errors = population(rng)

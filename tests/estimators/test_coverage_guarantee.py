@@ -107,6 +107,26 @@ def tuned(model, people, n_queries, rng):
     return of_all, shares_at(risk, items, thresholds, 1.0)
 
 
+def binomial_pvalues(n_errors, n_accepted, bound):
+    """P-values of Clopper and Pearson: as if pairs were independent."""
+    return bdtr(np.round(n_errors), np.round(n_accepted).astype(int), bound)
+
+
+@pytest.mark.parametrize(
+    ("n_errors", "n", "delta", "upper"),
+    [
+        (0, 50, 0.05, 0.05815507911697225),
+        (3, 100, 0.1, 0.06558575150289181),
+        (5, 5, 0.1, 1.0),
+    ],
+)
+def test_the_limit_of_clopper_and_pearson_is_where_the_pvalue_is_delta(
+    n_errors, n, delta, upper
+):
+    at_limit = binomial_pvalues(n_errors, n, upper)
+    assert at_limit == pytest.approx(1.0 if upper == 1 else delta, rel=1e-9)
+
+
 @cache
 def simulate(name, n_queries, n_tunings):
     """Return, by method, whether a certificate failed and what it let through."""
@@ -142,7 +162,7 @@ def simulate(name, n_queries, n_tunings):
             n_accepted = people.pairs[rows] @ accepted[rows]
             n_errors = people.pairs[rows] @ errors[rows]
             bound = bounds["wsr"]
-            pvalues = bdtr(n_errors.round(), n_accepted.round().astype(int), bound)
+            pvalues = binomial_pvalues(n_errors, n_accepted, bound)
             found = fixed_sequence(pvalues, DELTA, start=starts["wsr"])
             results["pairs"].append(
                 (0.0, 0.0)

@@ -18,10 +18,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank_abstain import BALToR
+from skrank_abstain import BALToR, DistanceAbstainer
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
-from skrank_abstain import DistanceAbstainer
 from skrank_abstain.metrics import (
     bipartite_abstention_loss,
     neg_aurc_scorer,

@@ -2,12 +2,12 @@
 
 import copy
 import pickle
-import re
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import UndefinedMetricWarning, UnsetMetadataPassedError
@@ -16,9 +16,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank_abstain import BALToR, RiskControlledRanker
-from skrank_abstain.concentration import hoeffding_bentkus_pvalue, wsr_pvalue
+from skrank_abstain.concentration import (
+    hoeffding_bentkus_pvalue,
+    ratio_interval,
+    wsr_pvalue,
+)
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.estimators import _risk_controlled
+from skrank_abstain.metrics import augrc_loss, aurc_loss, excess_aurc_loss
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import FeatureAwareRelevance
 
@@ -288,6 +293,8 @@ def silent(model, data):
         fit(estimator, data)
     text = str(seen[0].message)
     assert "max_risk=0.001 at delta=0.01 on " in text
+    # (1 - 0.001)**n <= 0.01 from n = 4603 on.
+    assert "this takes 4603 certification queries. Pass more labelled" in text
     assert f"on {estimator.n_queries_} queries" in text
     return estimator
 
@@ -323,7 +330,10 @@ class TestNothingCertifiable:
         page = silent.report(X, y, qid=qid)
         assert "no threshold was certified for a risk of 0.001" in page
         assert "certified: selective risk" not in page
-        assert "Nothing is decided, so nothing is promised." in page
+        assert "- NOT CERTIFIED. Nothing is decided, so nothing is promised." in page
+        assert "- method: 'wsr' with max_risk = 0.001 and delta = 0.01, on " in page
+        assert "- CERTIFIED" not in page
+        assert "selective risk: share of decided pairs wrong, each query" in page
         assert "| selective accuracy: decided pairs right | undefined |" in page
 
     def test_warns_where_the_user_calls(self, silent, data):
@@ -494,35 +504,67 @@ class TestGroups:
         one = fit(RiskControlledRanker(model, **options), data, groups="all")
         assert one.threshold_ == ranker.threshold_
 
-    def test_a_group_without_queries_to_certify_on(self, model, data):
-        """It could not be certified, and must not pass for it."""
-        rare = data[2] == 5
-        message = (
-            "groups must leave each group a query with two items to certify the bound "
-            "on, got 1 of 2 groups"
-        )
-        results = set()
+    def test_a_rare_group_has_queries_to_certify_on(self, model, data):
+        """By chance of the split it might have none, and would pass unnoticed."""
+        rare = np.isin(data[2], [5, 7, 8])
         for seed in range(8):
             estimator = RiskControlledRanker(model, max_risk=0.35, random_state=seed)
-            try:
-                quietly(lambda e=estimator: fit(e, data, groups=rare))
-            except ValueError as error:
-                results.add(re.sub(f"^{message}.*", "raised", str(error)))
-            else:
-                results.add(estimator.certified_)
-        # A single query certifies nothing.
-        assert results == {"raised", False}
-        # Nor if the ranker was trained on it.
-        errors = 0
+            with pytest.warns(UserWarning, match="No threshold") as seen:
+                fit(estimator, data, groups=np.where(rare, "rare", "usual"))
+            # Three queries: 0.7 of them, rounded up; they certify nothing.
+            assert estimator.n_group_queries_["rare"] == 3
+            assert not estimator.certified_
+            assert str(seen[0].message).endswith(
+                "Even without a single error this takes 6 certification queries in "
+                "each group, and 'rare' has 3. Pass more labelled queries, or allow a "
+                "larger max_risk or delta."
+            )
+        # Also if the ranker is trained here, with calibration_size=0.25.
         for seed in range(4):
             estimator = RiskControlledRanker(FirstColumn(), random_state=seed)
-            try:
-                quietly(lambda e=estimator: fit(e, data, groups=rare))
-            except ValueError as error:
-                errors += "all went to training or tuning" in str(error)
-            else:
-                assert not estimator.certified_
-        assert errors >= 2
+            quietly(lambda e=estimator: fit(e, data, groups=rare))
+            assert estimator.n_group_queries_[True] == 1
+            assert np.isin([5, 7, 8], estimator.estimator_.seen_).sum() == 2
+        with pytest.warns(UserWarning, match="a larger calibration_size or a fitted"):
+            fit(RiskControlledRanker(FirstColumn(), random_state=0), data, groups=rare)
+
+    def test_queries_are_split_within_groups(self, model, data, groups, spied):
+        qid = data[2]
+        small = np.where(qid < 40, "small", "large")
+        estimator = RiskControlledRanker(
+            FirstColumn(), calibration_size=0.5, tuning_size=0.4, random_state=0
+        )
+        quietly(lambda: fit(estimator, data, groups=small))
+        names, counts = np.unique(qid, return_counts=True)
+        usable = names[counts > 1]
+        (tuned,) = spied["tuned"]
+        for name, own in (
+            ("small", usable[usable < 40]),
+            ("large", usable[usable >= 40]),
+        ):
+            n_trained = np.isin(own, estimator.estimator_.seen_).sum()
+            n_calibrate = own.size - n_trained
+            assert n_calibrate == np.ceil(0.5 * own.size)
+            n_tuned = np.isin(own, tuned.X[:, 1]).sum()
+            assert estimator.n_group_queries_[name] == np.ceil(0.6 * n_calibrate)
+            assert n_tuned == n_calibrate - estimator.n_group_queries_[name]
+        assert list(estimator.n_group_queries_) == ["small", "large"]
+        assert sum(estimator.n_group_queries_.values()) == estimator.n_queries_
+
+    def test_each_group_has_but_one_query(self, model, data):
+        rows = np.isin(data[2], [5, 7, 8])
+        few = tuple(array[rows] for array in data)
+        message = (
+            "groups must leave a query with two items to fit the tie model, got one "
+            r"calibration query for each of 3 groups\."
+        )
+        with pytest.raises(ValueError, match=message):
+            fit(RiskControlledRanker(model), few, groups=few[2])
+        with pytest.raises(ValueError, match="Of each group one query or more calib"):
+            fit(RiskControlledRanker(FirstColumn()), few, groups=few[2])
+
+    def test_group_counts_without_groups(self, model, data, ranker):
+        assert ranker.n_group_queries_ == {None: ranker.n_queries_}
 
     def test_a_group_without_pairs_needs_no_query(self, model, data, ranker):
         single = data[2] == 0
@@ -799,10 +841,97 @@ def test_report(ranker, data):
     assert "certified: selective risk at most 0.36 with probability 0.9" in page
     assert f"at most {ranker.threshold_:.6g}" in page
     assert "does not guarantee" not in page
-    assert "The bound is on the loss of decided pairs" in page
+    assert "- CERTIFIED. With a probability of at least 0.9, over the draw" in page
+    assert "the selective risk on new queries is at most 0.36: " in page
+    assert (
+        "- method: 'wsr' with max_risk = 0.36 and delta = 0.1, on "
+        f"{ranker.n_queries_} certification queries ({ranker.n_pairs_} pairs) that "
+        f"were used for nothing else; {ranker.n_tuning_queries_} others fitted"
+    ) in page
+    assert "groups" not in page
     # The others promise nothing.
     other = fit(BALToR(ranker.estimator_), data).report(X, y, qid=qid)
     assert "it does not guarantee an accuracy" in other
+    assert "CERTIFIED" not in other
+
+
+def cells(page, start):
+    """Return value and interval of the one row of a report that starts so."""
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {start}")]
+    value, interval = row.strip("| ").split(" | ")[1:]
+    return float(value), tuple(float(end) for end in interval.split(" to "))
+
+
+@pytest.mark.parametrize("loss", LOSS)
+def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
+    X, y, qid = data
+    matrix = ZERO_ONE if loss == "zero_one" else DEAR
+    ranker = RiskControlledRanker(
+        model,
+        max_risk=BOUNDS["graded_relevance", loss, "wsr"],
+        delta=0.2,
+        tie_model="graded_relevance",
+        loss=LOSS[loss],
+        random_state=0,
+    )
+    page = fit(ranker, data).report(X, y, qid=qid)
+    names, counts = np.unique(qid, return_counts=True)
+    queries = names[counts > 1]
+    accepted, spent = recompute(ranker, data, queries, [ranker.threshold_], matrix)
+    spent *= matrix.max()
+    what = "share of decided pairs wrong" if loss == "zero_one" else "loss per decided"
+    value, interval = cells(page, f"selective risk: {what}")
+    assert value == pytest.approx(spent.mean() / accepted.mean(), abs=5.1e-5)
+    expected = ratio_interval(spent[:, 0], accepted[:, 0])
+    np.testing.assert_allclose(interval, expected, atol=5.1e-5)
+    value, interval = cells(page, "coverage, each query counting alike")
+    assert value == pytest.approx(accepted.mean(), abs=5.1e-5)
+    t = stats.t.interval(0.95, queries.size - 1, value, stats.sem(accepted[:, 0]))
+    np.testing.assert_allclose(interval, t, atol=1.1e-4)
+    assert ("excess AURC" in page) == (loss == "zero_one")
+
+
+def test_report_has_the_areas(ranker, data):
+    X, y, qid = data
+    page = ranker.report(X, y, qid=qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
+    truth = pair_labels(y, pairs.left, pairs.right)
+    for name, area in (
+        ("AURC", aurc_loss),
+        ("AUGRC", augrc_loss),
+        ("excess AURC", excess_aurc_loss),
+    ):
+        value, (low, high) = cells(page, f"{name}:")
+        exact = area(
+            truth,
+            pairs.label,
+            # Equal up to rounding: one cell, one risk.
+            pairs.risk.round(12),
+            qid=pairs.qid,
+            interval="bootstrap",
+            n_resamples=300,
+            random_state=0,
+        )
+        assert value == pytest.approx(exact.value, abs=5.1e-5)
+        # Other resamples, and pairs between two of 200 levels count as equal.
+        width = exact.high - exact.low
+        assert low == pytest.approx(exact.low, abs=0.15 * width)
+        assert high == pytest.approx(exact.high, abs=0.15 * width)
+
+
+def test_report_of_groups(model, data, groups):
+    ranker = RiskControlledRanker(model, max_risk=0.5, random_state=0)
+    page = fit(ranker, data, groups=groups).report(*data[:2], qid=data[2])
+    north, south = (ranker.n_group_queries_[name] for name in ("north", "south"))
+    assert f"- groups: north ({north} queries), south ({south} queries); " in page
+    assert "each of them at once" in page
+
+
+def test_report_of_queries_without_pairs(ranker, data):
+    X, y, qid = data
+    rows = qid % 17 == 0  # of one item each
+    page = ranker.report(X[rows], y[rows], qid=qid[rows])
+    assert page.count("| undefined | undefined |") == 12
 
 
 def test_report_of_hierarchical_coverage(model, data):

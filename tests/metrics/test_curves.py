@@ -126,6 +126,24 @@ def test_other_conventions_can_be_had_from_the_curve_and_differ():
     np.testing.assert_allclose(EXPECTED_OVER_TIES / MEAN_PREFIX, 1.15, atol=0.005)
 
 
+def test_best_orders_of_the_example_and_what_is_in_excess():
+    pairs = from_errors(ERROR)
+    in_given_order, best = np.arange(8), ERROR
+    assert aurc_loss(*pairs, best) == pytest.approx(0.18273809523809526, rel=1e-12)
+    excess = excess_aurc_loss(*pairs, in_given_order)
+    assert excess == pytest.approx(0.09791666666666665, rel=1e-12)
+    assert augrc_loss(*pairs, best) == pytest.approx(0.125, rel=1e-12)
+    # The published formula for the best order is the limit of many pairs.
+    limit = 0.15342640972002736
+    assert limit == pytest.approx(0.5 + 0.5 * np.log(0.5), rel=1e-12)
+    many = np.repeat(ERROR, 100_000)
+    assert aurc_loss(*from_errors(many), many) == pytest.approx(limit, abs=1e-5)
+    # The trapezoid of torch-uncertainty, over coverages from 1/8 on.
+    coverage, risk, _ = risk_coverage_curve(*pairs, in_given_order)
+    area = auc(coverage, coverage * risk) / (1 - 1 / 8)
+    assert area == pytest.approx(0.19642857142857142, rel=1e-12)
+
+
 def test_torch_uncertaintys_own_test_case():
     pairs = from_errors([0, 0, 1, 1, 0])
     risk = -np.array([0.9, 0.8, 0.7, 0.6, 0.8 - 1e-9])

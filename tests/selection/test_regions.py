@@ -62,6 +62,26 @@ def test_accepts_exactly_the_pairs_of_at_most_this_risk(model, loss, s, share):
     assert risk.max() <= curve.highest * (1 + 1e-9) + 1e-15
 
 
+@given(models(), losses(), st.floats(0.01, 1), st.sampled_from([1e-9, 0.5, 1e9]))
+def test_cuts_are_the_last_floats_of_their_risk(model, loss, share, unit):
+    """To the last bit, whatever the unit of the search."""
+    curve = RiskCurve(model, loss, unit)
+    tau = share * curve.highest
+
+    def at(distance, column):
+        return curve._losses(np.array([distance]))[0, column]
+
+    outer, inner = curve.outer_cut(tau), curve.inner_cut(tau)
+    if curve.crossing < outer < np.inf:
+        assert at(outer, 2) <= tau < at(np.nextafter(outer, 0), 2)
+    if 0 <= inner < curve.crossing:
+        assert at(inner, 1) <= tau < at(np.nextafter(inner, np.inf), 1)
+    if 0 < curve.crossing < np.inf:
+        below = np.nextafter(curve.crossing, 0)
+        assert at(below, 2) > at(below, 1)
+        assert at(curve.crossing, 2) <= at(curve.crossing, 1)
+
+
 @given(models(), losses(), st.integers(0, 400))
 def test_accepts_exactly_the_risks_of_a_fine_grid(model, loss, step):
     # Distances between those of calibration pairs, and far beyond them.

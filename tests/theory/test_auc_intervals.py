@@ -149,6 +149,13 @@ def test_a_perfect_ranker_is_not_certain(method, turn):
     assert result == pytest.approx(expected)
 
 
+def test_clopper_and_pearsons_upper_limit():
+    # Of no errors in 50, at one-sided 95 %: 1 - 0.05**(1 / 50).
+    y = np.repeat([1, 0], [50, 90])
+    result = auc_confidence_interval(y, -y, confidence=0.9)
+    assert result.high == pytest.approx(0.05815507911697225, rel=1e-12)
+
+
 @pytest.mark.parametrize("method", ["delong", "bootstrap"])
 def test_equal_scores_are_not_certain(method):
     y = np.repeat([1, 0], [8, 20])
