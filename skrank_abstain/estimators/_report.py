@@ -47,6 +47,7 @@ def write_report(ranker: Any, items: ScoredItems) -> str:
         f"- ranker: {describe(ranker.estimator_)}, "
         + ("used as it was given" if ranker.prefit_ else "trained here"),
         f"- tie model: {_one_line(ranker.tie_model_)}{_fitted(ranker.tie_model_)}",
+        *_candidates(ranker.tie_model_),
         f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
         + _too_few(ranker.n_queries_),
         "",
@@ -213,6 +214,14 @@ def _too_few(n_queries: int) -> str:
     if n_queries > 1:
         return ""
     return " (ONE query: nothing is known about the coverage on others)"
+
+
+def _candidates(model: Any) -> list[str]:
+    losses = getattr(model, "candidate_losses_", None)
+    if losses is None:
+        return []
+    listed = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
+    return [f"- chosen by cross-fitted log loss: {listed}"]
 
 
 def _one_line(model: Any) -> str:

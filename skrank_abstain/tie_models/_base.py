@@ -27,7 +27,15 @@ class TieModel(BaseEstimator, ABC):
 
     The value of an item is its score, or what a model makes of the score, the query
     and the features (``item_values``).
+
+    Attributes
+    ----------
+    candidate_losses_ : dict of str to float
+        Cross-fitted log loss of each candidate, lower is better; only where the model
+        was chosen from several, as by ``tie_model="auto"``.
     """
+
+    candidate_losses_: dict[str, float]
 
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
         """Fit on the pairs of labelled queries.

@@ -52,8 +52,9 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
     Returns
     -------
     model : TieModel
-        The chosen candidate, unfitted. The first, where there are not two queries
-        with pairs.
+        The chosen candidate, unfitted; ``model.candidate_losses_`` says by what
+        losses, in nats per pair. The first, where there are not two queries with
+        pairs.
     """
     with warnings.catch_warnings():
         # What is wrong with the data the fit of the chosen model says once.
@@ -61,7 +62,11 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         fitted = [cross_fit(model, data) for model in candidates]
     if not fitted[0]:
         return candidates[0]
-    return candidates[int(np.argmin([cross_fitted_loss(parts) for parts in fitted]))]
+    losses = [cross_fitted_loss(parts) for parts in fitted]
+    chosen = candidates[int(np.argmin(losses))]
+    names = [" ".join(repr(model).split()) for model in candidates]
+    chosen.candidate_losses_ = dict(zip(names, losses, strict=True))
+    return chosen
 
 
 def cross_fitted_loss(parts: list[tuple[TieModel, Any]]) -> float:

@@ -29,8 +29,8 @@ from skrank_abstain.tie_models._graded import (
 )
 from skrank_abstain.tie_models._ordinal import fit_grades
 
-#: Parts of the queries for values from fits without the item's query.
-_N_FOLDS = 5
+#: How often the queries are divided into halves.
+_N_DIVISIONS = 6
 #: Expected grades are kept this far from the lowest and the highest.
 _INSIDE = 1e-3
 
@@ -52,8 +52,9 @@ class FeatureAwareRelevance(GradedRelevance):
 
     Attributes
     ----------
-    classifier_ : classifier
-        Fitted on all calibration items.
+    classifiers_ : list of classifier
+        Six, each fitted on half of the queries; none where all items have the same
+        relevance.
     weights_ : ndarray of shape (2,), float64
         Of the score and of the classifier's expectation in the value, at least 0.
     slope_, cut_points_, query_spread_, edges_, table_, n_pairs_
@@ -65,9 +66,12 @@ class FeatureAwareRelevance(GradedRelevance):
 
     Notes
     -----
-    For the calibration items the classifier's expectation comes from five fits that
-    have not seen their query (of a single query: the item): risks, and the threshold
-    with them, would be too low otherwise. The value of an item depends on the other
+    Six times the queries (of a single query: the items) are divided into halves, at
+    random but the same every time, and a classifier is fitted on each half. For a
+    calibration item the expectation is the mean of the six that have not seen its
+    query: risks, and the threshold with them, would be too low otherwise. For a new
+    item it is the mean of six too, one of each division: the mean of more would spread
+    less, and the threshold would not fit it. The value of an item depends on the other
     items of its query, through the ranks. Features must be numbers; put an encoder
     before the selective ranker where they are not. The combination is a
     proportional-odds fit with non-negative weights of the score and of
@@ -132,17 +136,20 @@ class FeatureAwareRelevance(GradedRelevance):
         ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
         grades = merge_grades(ranks, max_grades)
         self._n_grades = int(grades.max()) + 1
+        self.classifiers_ = []
         if self._n_grades == 1:
-            self.classifier_, self.weights_ = None, np.array([1.0, 0.0])
+            self.weights_ = np.array([1.0, 0.0])
             return scores
-        unseen = np.empty(scores.size)
-        self.classifier_ = _learn(classifier, design, grades)
+        unseen = np.zeros(scores.size)
         # Of a single query the items are divided.
         groups = queries.codes if queries.n_queries > 1 else np.arange(scores.size)
-        n_folds = min(_N_FOLDS, int(groups.max()) + 1)
-        for rest, part in GroupKFold(n_folds).split(design, groups=groups):
-            fitted = _learn(classifier, design[rest], grades[rest])
-            unseen[part] = self._expect(fitted, design[part])
+        for division in range(_N_DIVISIONS):
+            halves = GroupKFold(2, shuffle=True, random_state=division)
+            for seen, other in halves.split(design, groups=groups):
+                fitted = _learn(classifier, design[seen], grades[seen])
+                unseen[other] += self._expect(fitted, design[other]) / _N_DIVISIONS
+            # One of the two: as many as have not seen a calibration item.
+            self.classifiers_.append(fitted)
         inputs = np.stack([scores, unseen], axis=1)
         order = queries.order
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
@@ -150,9 +157,11 @@ class FeatureAwareRelevance(GradedRelevance):
         return fit.value(inputs)
 
     def item_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        if self.classifier_ is None:
+        if not self.classifiers_:
             return scores
-        expected = self._expect(self.classifier_, self._design(scores, queries, X))
+        design = self._design(scores, queries, X)
+        every = [self._expect(fitted, design) for fitted in self.classifiers_]
+        expected = np.mean(every, axis=0)
         value: FloatArray = (np.stack([scores, expected], axis=1) * self.weights_).sum(
             axis=1
         )

@@ -356,7 +356,7 @@ def test_a_pipeline_as_the_wrapped_ranker(data):
     wrapped = make_pipeline(StandardScaler(), Ridge())
     ranker = BALToR(wrapped, tie_model=AWARE, random_state=0).fit(X, y, qid=qid)
     # The tie model sees the features as they came, not as the pipeline made them.
-    assert ranker.tie_model_.classifier_.n_features_in_ == 2 * X.shape[1] + 3
+    assert ranker.tie_model_.classifiers_[0].n_features_in_ == 2 * X.shape[1] + 3
 
 
 def test_search_over_tie_models(data):
@@ -383,7 +383,7 @@ def test_search_over_tie_models(data):
     nested.fit(frame, y, groups=qid)
     best = nested.best_estimator_.tie_model_
     assert (
-        best.classifier_.max_depth
+        best.classifiers_[0].max_depth
         == nested.best_params_["tie_model__classifier__max_depth"]
     )
     assert best.max_grades == 2
@@ -541,3 +541,15 @@ def test_auto_finds_a_step_that_no_formula_has():
     ranker.fit(scores.reshape(-1, 1), y, qid=np.repeat(np.arange(3000), 2))
     assert isinstance(ranker.tie_model_, IsotonicDifference)
     assert isinstance(ranker.tie_model_, DifferenceModel)
+
+
+def test_the_report_says_by_what_a_tie_model_was_chosen(data):
+    X, y, qid = data
+    ranker = BALToR(Ridge(), tie_model="auto", random_state=0).fit(X, y, qid=qid)
+    losses = ranker.tie_model_.candidate_losses_
+    assert len(losses) == 6
+    line = "- chosen by cross-fitted log loss: BradleyTerry() "
+    line += f"{losses['BradleyTerry()']:.4f}, BradleyTerry(ties='davidson') "
+    assert line in ranker.report(X, y, qid=qid)
+    plain = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    assert "chosen by" not in plain.report(X, y, qid=qid)

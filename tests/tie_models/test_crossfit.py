@@ -60,6 +60,16 @@ def test_one_query_cannot_be_cross_fitted():
     assert isinstance(model, ThurstoneMosteller)
 
 
+def test_the_choice_keeps_the_losses_it_was_made_by():
+    data = simulated("logit", n_queries=20)
+    candidates = [ThurstoneMosteller(), BradleyTerry()]
+    model = choose_tie_model(candidates, data)
+    assert list(model.candidate_losses_) == ["ThurstoneMosteller()", "BradleyTerry()"]
+    expected = [cross_fitted_loss(cross_fit(other, data)) for other in candidates]
+    assert list(model.candidate_losses_.values()) == expected
+    assert model is candidates[int(np.argmin(expected))]
+
+
 def test_the_loss_is_that_of_all_held_out_pairs():
     data = simulated("logit", n_queries=10)
     parts = cross_fit(BradleyTerry(), data)

@@ -97,18 +97,24 @@ def test_the_classifier_sees_features_ranks_score_and_mean_score():
         [5.0, 0.0, -1.0, 1.5 * half, 1.0 * half, 0.5 * half, 1.0],
         [4.0, 0.0, 3.0, 0.5 * half, 1.0 * half, 1.5 * half, 1.0],
     ]
-    np.testing.assert_allclose(model.classifier_.design_, expected, rtol=1e-14)
-    assert model.classifier_.y_.tolist() == [0, 1, 0, 1, 0]
+    # Two queries: each classifier has seen one of them.
+    without = {tuple(c.y_): c.design_ for c in model.classifiers_}
+    np.testing.assert_allclose(without[1, 0], expected[3:], rtol=1e-14)
+    np.testing.assert_allclose(without[0, 1, 0], expected[:3], rtol=1e-14)
 
 
 def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
     scores, y, qid, X = queried()
     model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
     design = model._design(scores, group_queries(qid, scores.size), X)
-    proba = model.classifier_.predict_proba(design)
-    # mean over k of P(grade >= k), for the grades 1 and 2
-    share = ((proba[:, 1] + proba[:, 2]) + proba[:, 2]) / 2
-    expected = logit(np.clip(share, 0.001, 0.999))
+    assert len(model.classifiers_) == 6
+    logits = []
+    for classifier in model.classifiers_:
+        proba = classifier.predict_proba(design)
+        # mean over k of P(grade >= k), for the grades 1 and 2
+        share = ((proba[:, 1] + proba[:, 2]) + proba[:, 2]) / 2
+        logits.append(logit(np.clip(share, 0.001, 0.999)))
+    expected = np.mean(logits, axis=0)
     np.testing.assert_allclose(
         values_of(model, scores, qid, X),
         model.weights_[0] * scores + model.weights_[1] * expected,
@@ -161,11 +167,17 @@ def test_calibration_values_come_from_fits_without_the_query(n_queries, monkeypa
     model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
     # Never seen: the expectation is the lowest there is.
     assert inputs[0].shape == (scores.size, 2)
-    assert set(inputs[0][:, 1]) == {logit(0.001)}
-    # The classifier of new items has seen all.
+    np.testing.assert_allclose(inputs[0][:, 1], logit(0.001))
+    # Of each division one classifier is kept; it has seen one half of the queries.
     design = model._design(scores, group_queries(qid, scores.size), X)
-    assert set(model._expect(model.classifier_, design)) == {logit(0.999)}
-    assert model._expect(model.classifier_, design + 0.5)[0] == logit(0.001)
+    assert len(model.classifiers_) == 6
+    for classifier in model.classifiers_:
+        seen = model._expect(classifier, design) == logit(0.999)
+        if n_queries > 1:
+            assert len(set(qid[seen]) & set(qid[~seen])) == 0
+            assert len(set(qid[seen])) in (n_queries // 2, (n_queries + 1) // 2)
+        else:
+            assert seen.sum() == 20
 
 
 def test_whole_queries_are_left_out(monkeypatch):
@@ -180,11 +192,13 @@ def test_whole_queries_are_left_out(monkeypatch):
     fit = Spy.fit
     monkeypatch.setattr(Spy, "fit", recorded)
     FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
-    everything, *rest = fits
+    assert len(fits) == 12
+    everything = set.union(*fits)
     assert len(everything) == 12
-    left_out = [everything - queries for queries in rest]
-    assert sorted(map(len, left_out)) == [2, 2, 2, 3, 3]
-    assert set.union(*left_out) == everything
+    for one, other in zip(fits[::2], fits[1::2], strict=True):
+        assert len(one) == len(other) == 6
+        assert one | other == everything
+    assert len({frozenset(half) for half in fits}) == 12
 
 
 @pytest.mark.parametrize(
@@ -297,7 +311,8 @@ def test_missing_values_are_fine_for_the_default():
     scores, y, qid, X = queried()
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     model = FeatureAwareRelevance().fit(scores, y, qid, X)
-    assert isinstance(model.classifier_, HistGradientBoostingClassifier)
+    for classifier in model.classifiers_:
+        assert isinstance(classifier, HistGradientBoostingClassifier)
     assert model.weights_[1] > 0
     assert np.isfinite(values_of(model, scores, qid, X)).all()
     # A feature that nobody has, and one that only some queries have.
@@ -313,8 +328,8 @@ def test_a_classifier_of_ones_own_is_cloned():
     model = FeatureAwareRelevance(mine).fit(scores, y, qid, X)
     assert not hasattr(mine, "coef_")
     assert model.classifier is mine
-    assert model.classifier_.C == 0.1
-    assert model.classifier_.coef_.shape == (3, 9)
+    assert [classifier.C for classifier in model.classifiers_] == [0.1] * 6
+    assert model.classifiers_[0].coef_.shape == (3, 9)
 
 
 def test_it_is_an_estimator():
@@ -354,7 +369,7 @@ def test_one_grade_needs_no_classifier():
     scores, _, qid, X = queried(5)
     with pytest.warns(UserWarning, match="same relevance"):
         model = FeatureAwareRelevance().fit(scores, np.ones(40), qid, X)
-    assert model.classifier_ is None
+    assert model.classifiers_ == []
     assert model.weights_.tolist() == [1, 0]
     np.testing.assert_array_equal(values_of(model, scores, qid, X), scores)
     assert model.proba([0.0], [1.0])[0, 1] > 0.99
@@ -395,7 +410,10 @@ def test_real_valued_relevance_is_divided_into_grades_for_the_classifier():
     rng = np.random.default_rng(0)
     y = X[:, 0] + 2 * X[:, 1] + rng.normal(size=scores.size)
     model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid, X)
-    assert np.bincount(model.classifier_.y_).tolist() == [80] * 4
+    for classifier in model.classifiers_:
+        seen = np.bincount(classifier.y_)
+        assert seen.size == 4
+        assert seen.sum() == 160
     aware = FeatureAwareRelevance(LogisticRegression(max_iter=1000), max_grades=4)
     aware.fit(scores, y, qid, X)
     values = values_of(aware, scores, qid, X)
