@@ -6,10 +6,11 @@ import copy
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from skrank_abstain._validation import (
@@ -75,7 +76,8 @@ def fit_ranker(
         If the estimator has no ``fit``, or ``relevance_bins`` is no integer.
     ValueError
         If a ranking booster's ``y`` has more than 31 distinct values and
-        ``relevance_bins`` is None, or lengths differ.
+        ``relevance_bins`` is None, lengths differ, or the estimator is a search that
+        would not hand the queries on to the ranker that it searches over.
 
     Examples
     --------
@@ -99,8 +101,7 @@ def fit_ranker(
     if not prefix:
         X = readable(X, library_of(final))
     if not is_ranker(final):
-        given = {"qid": queries.codes} if has_fit_parameter(final, "qid") else {}
-        return _fit(model, X, relevance, prefix, given)
+        return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
     order = queries.order
     if (order[1:] < order[:-1]).any():
@@ -118,6 +119,32 @@ def _check_bins(value: Any) -> int:
 def _take_rows(X: Any, order: IntArray) -> Any:
     rows = X.tocsr() if hasattr(X, "tocsr") else X  # other formats have no row index
     return _safe_indexing(rows, order)
+
+
+def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any]:
+    """Return the queries if the estimator, or what it searches over, takes them."""
+    if has_fit_parameter(estimator, "qid"):
+        return {"qid": queries.codes}
+    inner = estimator
+    while hasattr(getattr(inner, "estimator", None), "fit"):
+        _, inner = _last_step(inner.estimator)
+    if not is_ranker(inner) and not has_fit_parameter(inner, "qid"):
+        return {}
+    # With routing on, a search hands on what the inner ranker requests.
+    if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):
+        raise ValueError(
+            f"estimator must hand the queries on to {type(inner).__name__}, and "
+            f"{type(estimator).__name__} does not: without them it would compare items "
+            "of different queries. Put the search around the selective ranker instead "
+            "of inside it; or switch metadata routing on, let the inner ranker request "
+            "qid, and do not put the search into a Pipeline."
+        )
+    return {"qid": queries.codes}
+
+
+def _routes(estimator: Any) -> bool:
+    router = get_routing_for_object(estimator)
+    return isinstance(router, MetadataRouter) and bool(router.consumes("fit", ["qid"]))
 
 
 def _query_arguments(ranker: Any, queries: Queries) -> dict[str, Any]:

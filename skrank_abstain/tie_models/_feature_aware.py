@@ -30,7 +30,7 @@ from skrank_abstain.tie_models._graded import (
 from skrank_abstain.tie_models._ordinal import fit_grades
 
 #: How often the queries are divided into halves.
-_N_DIVISIONS = 6
+_N_DIVISIONS = 12
 #: Expected grades are kept this far from the lowest and the highest.
 _INSIDE = 1e-3
 
@@ -53,7 +53,7 @@ class FeatureAwareRelevance(GradedRelevance):
     Attributes
     ----------
     classifiers_ : list of classifier
-        Six, each fitted on half of the queries; none where all items have the same
+        Twelve, each fitted on half of the queries; none where all items have the same
         relevance.
     weights_ : ndarray of shape (2,), float64
         Of the score and of the classifier's expectation in the value, at least 0.
@@ -66,14 +66,14 @@ class FeatureAwareRelevance(GradedRelevance):
 
     Notes
     -----
-    Six times the queries (of a single query: the items) are divided into halves, at
+    Twelve times the queries (of a single query: the items) are divided into halves, at
     random but the same every time, and a classifier is fitted on each half. For a
-    calibration item the expectation is the mean of the six that have not seen its
+    calibration item the expectation is the mean of the twelve that have not seen its
     query: risks, and the threshold with them, would be too low otherwise. For a new
-    item it is the mean of six too, one of each division: the mean of more would spread
-    less, and the threshold would not fit it. The value of an item depends on the other
-    items of its query, through the ranks. Features must be numbers; put an encoder
-    before the selective ranker where they are not. The combination is a
+    item it is the mean of twelve too, one of each division: the mean of more would
+    spread less, and the threshold would not fit it. The value of an item depends on
+    the other items of its query, through the ranks. Features must be numbers; put an
+    encoder before the selective ranker where they are not. The combination is a
     proportional-odds fit with non-negative weights of the score and of
     ``logit(mean_k P(grade >= k))``.
 

@@ -13,6 +13,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -302,3 +303,48 @@ def test_a_pandas_index_plays_no_part(library, data):
     np.testing.assert_array_equal(
         score_items(one, data.frame), score_items(two, data.frame)
     )
+
+
+class Recording(BaseEstimator):
+    """A ranker that remembers the queries it was given."""
+
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012
+
+    def __init__(self, alpha=0):
+        self.alpha = alpha
+
+    def fit(self, X, y, qid=None):
+        self.qid_ = qid
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+    def score(self, X, y):
+        return 0.0
+
+
+def test_a_search_hands_the_queries_on_or_is_refused():
+    X = np.arange(12.0)[:, None]
+    queries = group_queries(np.repeat(["b", "a", "c"], 4), 12)
+    with config_context(enable_metadata_routing=True):
+        folds = GroupKFold(3).set_split_request(groups="qid")
+    search = GridSearchCV(Recording(), {"alpha": [0, 1]}, cv=folds)
+    advice = "must hand the queries on to Recording, and GridSearchCV does not"
+    with pytest.raises(ValueError, match=advice):
+        fit_ranker(search, X, X[:, 0], queries)
+    with config_context(enable_metadata_routing=True):
+        fitted = fit_ranker(search, X, X[:, 0], queries)
+        np.testing.assert_array_equal(fitted.best_estimator_.qid_, queries.codes)
+        with pytest.raises(ValueError, match="do not put the search into a Pipeline"):
+            fit_ranker(make_pipeline(StandardScaler(), search), X, X[:, 0], queries)
+    # What takes no queries needs none.
+    plain = GridSearchCV(Ridge(), {"alpha": [0.1, 1]}, cv=3)
+    assert fit_ranker(plain, X, X[:, 0], queries).best_params_
+
+
+def test_a_search_over_a_booster_is_refused(library):
+    queries = group_queries(np.repeat([0, 1], 6), 12)
+    search = GridSearchCV(make_ranker(library), {}, cv=2)
+    with pytest.raises(ValueError, match="Put the search around"):
+        fit_ranker(search, np.arange(12.0)[:, None], np.arange(12) % 3, queries)

@@ -107,7 +107,7 @@ def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
     scores, y, qid, X = queried()
     model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
     design = model._design(scores, group_queries(qid, scores.size), X)
-    assert len(model.classifiers_) == 6
+    assert len(model.classifiers_) == 12
     logits = []
     for classifier in model.classifiers_:
         proba = classifier.predict_proba(design)
@@ -170,7 +170,7 @@ def test_calibration_values_come_from_fits_without_the_query(n_queries, monkeypa
     np.testing.assert_allclose(inputs[0][:, 1], logit(0.001))
     # Of each division one classifier is kept; it has seen one half of the queries.
     design = model._design(scores, group_queries(qid, scores.size), X)
-    assert len(model.classifiers_) == 6
+    assert len(model.classifiers_) == 12
     for classifier in model.classifiers_:
         seen = model._expect(classifier, design) == logit(0.999)
         if n_queries > 1:
@@ -192,13 +192,13 @@ def test_whole_queries_are_left_out(monkeypatch):
     fit = Spy.fit
     monkeypatch.setattr(Spy, "fit", recorded)
     FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
-    assert len(fits) == 12
+    assert len(fits) == 24
     everything = set.union(*fits)
     assert len(everything) == 12
     for one, other in zip(fits[::2], fits[1::2], strict=True):
         assert len(one) == len(other) == 6
         assert one | other == everything
-    assert len({frozenset(half) for half in fits}) == 12
+    assert len({frozenset(half) for half in fits}) == 24
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_a_classifier_of_ones_own_is_cloned():
     model = FeatureAwareRelevance(mine).fit(scores, y, qid, X)
     assert not hasattr(mine, "coef_")
     assert model.classifier is mine
-    assert [classifier.C for classifier in model.classifiers_] == [0.1] * 6
+    assert [classifier.C for classifier in model.classifiers_] == [0.1] * 12
     assert model.classifiers_[0].coef_.shape == (3, 9)
 
 
