@@ -35,7 +35,7 @@ def pairwise_surrogate_loss(
     surrogate: str | MarginLoss = "logistic",
     X: ArrayLike | None = None,
     gamma: float = 0.0,
-    cost: float = 0.0,
+    cost: float | None = None,
     norm: float = np.inf,
     pairs: ArrayLike | None = None,
 ) -> tuple[float, FloatArray]:
@@ -58,8 +58,8 @@ default="logistic"
         Features; with them, pairs at most ``gamma`` apart cost ``cost``.
     gamma : float, default=0.0
         Distance up to which a pair is abstained from, at least 0.
-    cost : float, default=0.0
-        Cost of an abstention, in [0, 1].
+    cost : float, default=None
+        Cost of an abstention, in [0, 1]; needed with ``X``.
     norm : float, default=np.inf
         The p of the l_p norm of the distance, in [1, inf].
     pairs : array-like of shape (n_pairs, 2), int, default=None
@@ -117,7 +117,7 @@ def bipartite_surrogate_loss(
     surrogate: str | MarginLoss = "logistic",
     X: ArrayLike | None = None,
     gamma: float = 0.0,
-    cost: float = 0.0,
+    cost: float | None = None,
     norm: float = np.inf,
     pairs: ArrayLike | None = None,
 ) -> tuple[float, FloatArray]:
@@ -140,8 +140,8 @@ default="logistic"
         Features; with them, pairs at most ``gamma`` apart cost ``cost``.
     gamma : float, default=0.0
         Distance up to which a pair is abstained from, at least 0.
-    cost : float, default=0.0
-        Cost of an abstention, in [0, 1].
+    cost : float, default=None
+        Cost of an abstention, in [0, 1]; needed with ``X``.
     norm : float, default=np.inf
         The p of the l_p norm of the distance, in [1, inf].
     pairs : array-like of shape (n_pairs, 2), int, default=None
@@ -198,7 +198,7 @@ def _surrogate_loss(
     surrogate: str | MarginLoss,
     X: ArrayLike | None,
     gamma: float,
-    cost: float,
+    cost: float | None,
     norm: float,
     pairs: ArrayLike | None,
     ties: bool,
@@ -206,7 +206,11 @@ def _surrogate_loss(
     """Return mean and gradient; ``ties`` tells whether equal labels cost anything."""
     values = check_scores(scores, y.size)
     phi = check_surrogate(surrogate)
-    price = check_fraction(cost, "cost", include_zero=True, include_one=True)
+    if X is not None and cost is None:
+        raise ValueError("cost must be given with X: the price of an abstention.")
+    price = 0.0
+    if cost is not None:
+        price = check_fraction(cost, "cost", include_zero=True, include_one=True)
     if X is None and check_gamma(gamma) > 0:
         raise ValueError(f"gamma must be 0 where X is not given, got {gamma!r}.")
     rule = None if X is None else DistanceRule.of(X, y.size, gamma, norm)

@@ -193,7 +193,9 @@ def test_checks(function):
     with pytest.raises(ValueError, match="gamma must be 0 where X is not given, got 1"):
         function([1, 0], [1.0, 2.0], gamma=1)
     with pytest.raises(ValueError, match="gamma must be a distance of at least 0"):
-        function([1, 0], [1.0, 2.0], gamma=-1, X=[[1], [2]])
+        function([1, 0], [1.0, 2.0], gamma=-1, X=[[1], [2]], cost=0.1)
+    with pytest.raises(ValueError, match="cost must be given with X"):
+        function([1, 0], [1.0, 2.0], gamma=1, X=[[1], [2]])
     with pytest.raises(ValueError, match=r"cost must be in \[0, 1\], got 2"):
         function([1, 0], [1.0, 2.0], gamma=1, X=[[1], [2]], cost=2)
     with pytest.raises(ValueError, match="pairs must name two different rows"):
