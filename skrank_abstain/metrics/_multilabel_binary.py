@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import ArrayLike
+from sklearn.metrics import (
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+)
 
+from skrank_abstain._validation import check_choice
 from skrank_abstain.metrics import _multilabel_rows as _rows
 from skrank_abstain.metrics._multilabel_checks import (
+    check_labels_and_scores,
+    check_row_weights,
     mean_over_samples,
     ranked_labels,
 )
@@ -31,9 +39,10 @@ def multilabel_average_precision_loss(
     y_score : array-like of shape (n_samples, n_labels)
         Scores of the labels, higher is better. Pass ranks (1 for the best) as
         ``-ranks``.
-    ties : {"index", "average"}, default="index"
-        What equal scores mean: the smaller label index is ranked better, or the
-        expected value over all orders of the labels with equal scores.
+    ties : {"index", "average", "max"}, default="index"
+        What equal scores mean: the smaller label index is ranked better; the expected
+        value over all orders of the labels with equal scores; or, as in scikit-learn,
+        all of them have the last rank of their group.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the mean.
 
@@ -62,7 +71,7 @@ def multilabel_average_precision_loss(
 
     Without equal scores it is one less scikit-learn's
     ``label_ranking_average_precision_score``, which otherwise gives all labels of equal
-    scores the precision at the last position of their group.
+    scores the precision at the last position of their group, as ``ties="max"`` does.
 
     References
     ----------
@@ -79,6 +88,11 @@ def multilabel_average_precision_loss(
     >>> round(multilabel_average_precision_loss(y, s), 3)  # 1 - (1/1 + 2/3) / 2
     0.167
     """
+    if ties == "max":
+        return 1 - _by_last_rank(
+            label_ranking_average_precision_score, y_true, y_score, sample_weight
+        )
+    _check_ties(ties)
     ranked = ranked_labels(y_true, y_score, ties, binary=True)
     return mean_over_samples(_rows.average_precision_loss(ranked), sample_weight)
 
@@ -101,9 +115,10 @@ def multilabel_average_precision_score(
     y_score : array-like of shape (n_samples, n_labels)
         Scores of the labels, higher is better. Pass ranks (1 for the best) as
         ``-ranks``.
-    ties : {"index", "average"}, default="index"
-        What equal scores mean: the smaller label index is ranked better, or the
-        expected value over all orders of the labels with equal scores.
+    ties : {"index", "average", "max"}, default="index"
+        What equal scores mean: the smaller label index is ranked better; the expected
+        value over all orders of the labels with equal scores; or, as in scikit-learn,
+        all of them have the last rank of their group.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the mean.
 
@@ -158,9 +173,10 @@ def multilabel_auc_loss(
     y_score : array-like of shape (n_samples, n_labels)
         Scores of the labels, higher is better. Pass ranks (1 for the best) as
         ``-ranks``.
-    ties : {"index", "average"}, default="index"
-        What equal scores mean: the smaller label index is ranked better, or the
-        expected value over all orders of the labels with equal scores.
+    ties : {"index", "average", "max"}, default="index"
+        What equal scores mean: the smaller label index is ranked better; the expected
+        value over all orders of the labels with equal scores; or, as in scikit-learn,
+        all of them have the last rank of their group.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the mean.
 
@@ -188,8 +204,8 @@ def multilabel_auc_loss(
 
     Three rules for a relevant and an irrelevant label of equal scores: ``ties="index"``
     looks at which comes first, ``ties="average"`` counts half a pair, as ROC AUC does,
-    and scikit-learn's ``label_ranking_loss`` counts the pair as wrong. Without equal
-    scores they agree.
+    and ``ties="max"`` counts the pair as wrong, as scikit-learn's
+    ``label_ranking_loss`` does. Without equal scores they agree.
 
     References
     ----------
@@ -198,14 +214,14 @@ def multilabel_auc_loss(
 
     Examples
     --------
-    >>> from sklearn.metrics import label_ranking_loss
     >>> from skrank_abstain.metrics import multilabel_auc_loss
     >>> y, s = [[0, 1, 1, 0]], [[0.5, 0.5, 0.9, 0.5]]
-    >>> multilabel_auc_loss(y, s), multilabel_auc_loss(y, s, ties="average")
-    (0.25, 0.25)
-    >>> label_ranking_loss(y, s)
-    0.5
+    >>> [multilabel_auc_loss(y, s, ties=ties) for ties in ("index", "average", "max")]
+    [0.25, 0.25, 0.5]
     """
+    if ties == "max":
+        return _by_last_rank(label_ranking_loss, y_true, y_score, sample_weight)
+    _check_ties(ties)
     ranked = ranked_labels(y_true, y_score, ties, binary=True)
     return mean_over_samples(_rows.auc_loss(ranked), sample_weight)
 
@@ -228,9 +244,10 @@ def multilabel_auc_score(
     y_score : array-like of shape (n_samples, n_labels)
         Scores of the labels, higher is better. Pass ranks (1 for the best) as
         ``-ranks``.
-    ties : {"index", "average"}, default="index"
-        What equal scores mean: the smaller label index is ranked better, or the
-        expected value over all orders of the labels with equal scores.
+    ties : {"index", "average", "max"}, default="index"
+        What equal scores mean: the smaller label index is ranked better; the expected
+        value over all orders of the labels with equal scores; or, as in scikit-learn,
+        all of them have the last rank of their group.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the mean.
 
@@ -384,3 +401,18 @@ def multilabel_reciprocal_rank_score(
     return 1 - multilabel_reciprocal_rank_loss(
         y_true, y_score, ties=ties, sample_weight=sample_weight
     )
+
+
+def _check_ties(ties: str) -> None:
+    check_choice(ties, "ties", ("index", "average", "max"))
+
+
+def _by_last_rank(
+    metric: Callable[..., float], y_true: Any, y_score: Any, sample_weight: Any
+) -> float:
+    """Return a metric of scikit-learn, which ranks equal scores by the last of them."""
+    y, scores = check_labels_and_scores(y_true, y_score, binary=True)
+    weight = check_row_weights(sample_weight, y.shape[0])
+    if y.shape[1] == 1:  # nothing to rank, and scikit-learn refuses it
+        return 0.0 if metric is label_ranking_loss else 1.0
+    return float(metric(y.astype(int), scores, sample_weight=weight))

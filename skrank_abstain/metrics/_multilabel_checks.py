@@ -113,6 +113,14 @@ def ranked_labels(
 ) -> RankedLabels:
     """Check relevance and scores, and return the relevance in ranked order."""
     check_choice(ties, "ties", TIES)
+    y, scores = check_labels_and_scores(y_true, y_score, binary=binary)
+    return rank_labels(y, scores, average=ties == "average")
+
+
+def check_labels_and_scores(
+    y_true: Any, y_score: Any, *, binary: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Check relevance and scores of the same shape."""
     y = check_matrix(y_true, "y_true")
     scores = check_matrix(y_score, "y_score")
     if y.shape != scores.shape:
@@ -131,12 +139,20 @@ def ranked_labels(
             f"y_true must hold 0 and 1 only, got {y[y > 1][0]}. For graded relevance "
             "there are the sum, precision, pairwise and DCG losses."
         )
-    return rank_labels(y, scores, average=ties == "average")
+    return y, scores
 
 
 def mean_over_samples(values: FloatArray, sample_weight: ArrayLike | None) -> float:
     """Weighted mean of one value per row."""
-    weight = check_sample_weight(sample_weight, values.size, unit="sample")
+    weight = check_row_weights(sample_weight, values.size)
+    return float(np.average(values, weights=weight))
+
+
+def check_row_weights(
+    sample_weight: ArrayLike | None, n_samples: int
+) -> FloatArray | None:
+    """Check the weights of the rows in a mean."""
+    weight = check_sample_weight(sample_weight, n_samples, unit="sample")
     if weight is not None and weight.sum() == 0:
         raise ValueError("sample_weight must not be zero for all samples.")
-    return float(np.average(values, weights=weight))
+    return weight

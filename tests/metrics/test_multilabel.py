@@ -321,8 +321,34 @@ def test_roc_auc_counts_equal_scores_as_half():
 def test_label_ranking_average_precision_has_another_rule_for_equal_scores():
     y, s = [[1, 0]], [[0.5, 0.5]]
     assert label_ranking_average_precision_score(y, s) == 1 / 2
+    assert multilabel_average_precision_score(y, s, ties="max") == 1 / 2
     assert multilabel_average_precision_score(y, s) == 1
     assert multilabel_average_precision_score(y, s, ties="average") == (1 + 1 / 2) / 2
+
+
+def test_the_last_rank_of_equal_scores_is_the_rule_of_scikit_learn():
+    y, s, w = random_rows()
+    s = np.round(s)
+    y[0], y[1] = 0, 1
+    loss = multilabel_auc_loss(y, s, ties="max", sample_weight=w)
+    # A relevant and an irrelevant label of equal scores: a wrong pair.
+    wrong = (s[:, :, None] <= s[:, None, :]) & (y[:, :, None] > y[:, None, :])
+    n_relevant = y.sum(axis=1)
+    n_pairs = n_relevant * (y.shape[1] - n_relevant)
+    by_row = wrong.sum(axis=(1, 2)) / np.maximum(n_pairs, 1)
+    assert loss == pytest.approx(np.average(by_row, weights=w))
+    assert multilabel_auc_score(y, s, ties="max", sample_weight=w) == 1 - loss
+    score = multilabel_average_precision_score(y, s, ties="max", sample_weight=w)
+    last = (s[:, None, :] >= s[:, :, None]).sum(axis=2)
+    hits = ((s[:, None, :] >= s[:, :, None]) & (y[:, None, :] == 1)).sum(axis=2)
+    precision = np.where(y == 1, hits / last, 0).sum(axis=1)
+    by_row = np.where(n_relevant > 0, precision / np.maximum(n_relevant, 1), 1.0)
+    assert score == pytest.approx(np.average(by_row, weights=w))
+    one = [[1], [0]], [[0.5], [0.2]]
+    assert multilabel_auc_loss(*one, ties="max") == 0
+    assert multilabel_average_precision_loss(*one, ties="max") == 0
+    with pytest.raises(ValueError, match="sample_weight must not be zero"):
+        multilabel_auc_loss(y, s, ties="max", sample_weight=0 * w)
 
 
 def test_pairwise_loss_and_kendalls_tau():
@@ -515,8 +541,8 @@ def test_errors(function):
     ):
         function(y, s)
     s[2, 1] = 0
-    with pytest.raises(ValueError, match="ties must be one of 'index', 'average', got"):
-        function(y, s, ties="max")
+    with pytest.raises(ValueError, match="ties must be one of 'index', 'average'.*got"):
+        function(y, s, ties="min")
     with pytest.raises(
         ValueError, match="sample_weight must have one value per sample"
     ):
