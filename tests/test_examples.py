@@ -218,3 +218,54 @@ def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
             assert row["misranked"] > 1.25 * far[key]["misranked"]
     assert (tmp_path / "cost_vs_budget.png").stat().st_size > 10_000
     assert "coverage, and misranked share plus price" in capsys.readouterr().out
+
+
+def test_multilabel_rankers_are_compared_by_every_loss(tmp_path, capsys):
+    results = load("plot_multilabel_ranking").main(
+        ["--smoke", "--quiet", "--out", str(tmp_path)]
+    )
+    (result,) = results.values()
+    losses = {
+        name: {loss: values.mean() for loss, values in mine.items()}
+        for name, mine in result["losses"].items()
+    }
+    first = losses["binary relevance, sorted"]
+    assert losses["logistic, grades"] == pytest.approx(first)
+    for mine in losses.values():
+        assert mine["sum@1"] == pytest.approx(mine["prec@1"])
+        assert mine["sum@5"] == pytest.approx(mine["pairs"])
+    for name in losses:
+        ruined = losses[name]["sum@3"] > 1.5 * first["sum@3"]
+        assert ruined == name.endswith("index ties"), name
+    end = result["course"][-1]
+    assert min(end["experts"].values()) < end["online"] < end["bound"]
+    accuracy = [row["accuracy"] for row in result["abstention"]]
+    assert accuracy[-1] > accuracy[0] + 0.1
+    assert accuracy[0] > result["tied"] + 0.05
+    assert (tmp_path / "multilabel_ranking.png").stat().st_size > 10_000
+    assert "weight at the end" in capsys.readouterr().out
+
+
+def test_unsure_orders_of_labels_are_the_wrong_ones(tmp_path, capsys):
+    rows = load("plot_label_ranking_abstention").main(
+        ["--smoke", "--quiet", "--out", str(tmp_path)]
+    )
+    assert len(rows) == 2 * 3 * 10 * 2
+
+    def mean(ranker, rule, coverage, what="correctness"):
+        mine = (ranker, rule, coverage)
+        keys = ("ranker", "left_open", "coverage")
+        return np.mean([r[what] for r in rows if tuple(r[k] for k in keys) == mine])
+
+    for ranker in ("constant (Borda)", "linear", "forest"):
+        chosen = [mean(ranker, "least sure", c) for c in (1.0, 0.6, 0.2)]
+        assert chosen[2] > chosen[1] + 0.05 > chosen[0] + 0.1
+        assert mean(ranker, "by lot", 0.6) == pytest.approx(chosen[0], abs=0.06)
+        assert mean(ranker, "least sure", 0.6, "completeness") == pytest.approx(
+            0.6, abs=0.06
+        )
+    # The data are linear, and no ranking fits everybody.
+    assert mean("linear", "least sure", 1.0) > mean("forest", "least sure", 1.0)
+    assert mean("forest", "by lot", 1.0) > mean("constant (Borda)", "by lot", 1.0) + 0.2
+    assert (tmp_path / "label_ranking_abstention.png").stat().st_size > 10_000
+    assert "completeness: the share that was ordered" in capsys.readouterr().out

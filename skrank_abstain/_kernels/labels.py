@@ -45,29 +45,3 @@ def logistic_over_label_pairs(
             for i in range(n_labels):
                 gradient[row, i] /= n_pairs
     return total
-
-
-@jit
-def misordered_label_pairs(
-    scores: FloatArray,
-    relevance: FloatArray,
-    misordered: FloatArray,
-    n_pairs: FloatArray,
-) -> None:
-    """Count each sample's pairs of labels of different relevance, and the misordered.
-
-    ``misordered`` and ``n_pairs``, of shape (n_samples,), are overwritten. Equal
-    scores count as half a misordered pair.
-    """
-    n_samples, n_labels = scores.shape
-    for row in range(n_samples):
-        wrong, pairs = 0.0, 0.0
-        for i in range(n_labels):
-            for j in range(n_labels):
-                if relevance[row, i] > relevance[row, j]:
-                    pairs += 1.0
-                    if scores[row, i] == scores[row, j]:
-                        wrong += 0.5
-                    elif scores[row, i] < scores[row, j]:
-                        wrong += 1.0
-        misordered[row], n_pairs[row] = wrong, pairs

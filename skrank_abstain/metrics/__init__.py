@@ -32,6 +32,7 @@ from skrank_abstain.metrics._multilabel_graded import (
     multilabel_precision_score,
     multilabel_sum_loss,
 )
+from skrank_abstain.metrics._multilabel_samples import multilabel_sample_losses
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
     accuracy_at_coverage,
@@ -65,6 +66,7 @@ __all__ = [
     "pairwise_abstention_loss",
     "bipartite_abstention_loss",
     "label_ranks",
+    "multilabel_sample_losses",
     "multilabel_sum_loss",
     "multilabel_precision_loss",
     "multilabel_precision_score",

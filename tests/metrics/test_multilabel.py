@@ -35,6 +35,7 @@ from skrank_abstain.metrics import (
     multilabel_precision_score,
     multilabel_reciprocal_rank_loss,
     multilabel_reciprocal_rank_score,
+    multilabel_sample_losses,
     multilabel_sum_loss,
 )
 
@@ -541,7 +542,7 @@ def test_errors(function):
     ):
         function(y, s)
     s[2, 1] = 0
-    with pytest.raises(ValueError, match="ties must be one of 'index', 'average'.*got"):
+    with pytest.raises(ValueError, match=r"ties must be one of 'index', 'average'.*got"):
         function(y, s, ties="min")
     with pytest.raises(
         ValueError, match="sample_weight must have one value per sample"
@@ -581,6 +582,46 @@ def test_label_ranks_errors():
         ValueError, match="y_score must be finite, got inf at row 0, labe"
     ):
         label_ranks([[0.1, np.inf]])
+
+
+@pytest.mark.parametrize("ties", ["index", "average"])
+@pytest.mark.parametrize(
+    ("loss", "params"),
+    [
+        ("sum", {"p": 2}),
+        ("sum", {}),
+        ("precision", {"p": 2}),
+        ("dcg", {"p": 3}),
+        ("dcg", {}),
+        ("pairwise", {}),
+        ("auc", {}),
+        ("average_precision", {}),
+        ("reciprocal_rank", {}),
+    ],
+)
+def test_losses_of_samples_are_those_of_their_rows(loss, params, ties):
+    rng = np.random.default_rng(0)
+    y, s = rng.integers(0, 2, (20, 4)), rng.integers(0, 3, (20, 4))
+    of_rows = getattr(metrics, f"multilabel_{loss}_loss")
+    expected = [
+        of_rows(y[[row]], s[[row]], ties=ties, **params) for row in range(len(y))
+    ]
+    found = multilabel_sample_losses(y, s, loss=loss, ties=ties, **params)
+    assert found.tolist() == expected
+    assert len(set(expected)) > 1
+
+
+def test_losses_of_samples_are_checked():
+    y, s = [[0, 2, 1]], [[0.1, 0.2, 0.3]]
+    for loss, p, message in [
+        ("best", None, "loss must be one of 'sum', 'precision'.*got 'best'"),
+        ("precision", None, "p must be given with loss='precision', got None"),
+        ("pairwise", 2, "p must be None with loss='pairwise'.*got 2"),
+        ("sum", 4, "p must be at most the number of labels, 3, got 4"),
+        ("auc", None, r"must hold 0 and 1 only, got 2\.0"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            multilabel_sample_losses(y, s, loss=loss, p=p)
 
 
 def test_scikit_learn_makes_scorers_of_them():

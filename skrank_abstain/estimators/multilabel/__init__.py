@@ -9,7 +9,6 @@ from skrank_abstain.estimators.multilabel._items import (
     ScoreColumn,
     to_items,
 )
-from skrank_abstain.estimators.multilabel._labels import label_ranks
 from skrank_abstain.estimators.multilabel._linear import LinearMultilabelRanker
 from skrank_abstain.estimators.multilabel._online import OnlineMultilabelRanker
 from skrank_abstain.estimators.multilabel._selective import SelectiveMultilabelRanker
@@ -25,5 +24,4 @@ __all__ = [
     "to_items",
     "LabelItems",
     "ScoreColumn",
-    "label_ranks",
 ]

@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators.multilabel._labels import (
     check_label_matrix,
-    label_ranks,
     misordered_share,
 )
+from skrank_abstain.metrics import label_ranks
 
 
 class MultilabelRanker(BaseEstimator):

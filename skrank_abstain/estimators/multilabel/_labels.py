@@ -1,14 +1,14 @@
-"""Relevance and scores of labels: checks, ranks, and how many pairs are in order."""
+"""Relevance and scores of labels: checks, and how many pairs are in order."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.metrics._multilabel_rows import pairwise_loss, rank_labels
 
 
 def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> FloatArray:
@@ -65,43 +65,6 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
     return matrix
 
 
-def label_ranks(scores: ArrayLike) -> IntArray:
-    """Return the rank of each label among those of its sample.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_samples, n_labels)
-        Higher is better, as ``decision_function`` of a multilabel ranker returns.
-
-    Returns
-    -------
-    ranks : ndarray of shape (n_samples, n_labels), int64
-        1 is the best. Of labels of equal score the one of smaller index comes first,
-        so that each row is a permutation.
-
-    Raises
-    ------
-    ValueError
-        If the scores are not a matrix of finite numbers.
-
-    Notes
-    -----
-    O(n_samples * n_labels * log(n_labels)).
-
-    Examples
-    --------
-    >>> from skrank_abstain.estimators.multilabel import label_ranks
-    >>> label_ranks([[0.1, 0.9, 0.4], [0.5, 0.5, 0.7]])
-    array([[3, 1, 2],
-           [2, 3, 1]])
-    """
-    matrix = check_label_matrix(scores, "scores")
-    order = np.argsort(-matrix, axis=1, kind="stable")
-    ranks = np.empty(matrix.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.arange(1, matrix.shape[1] + 1)[None], axis=1)
-    return ranks
-
-
 def misordered_share(relevance: FloatArray, scores: FloatArray) -> FloatArray:
     """Return the share of each sample's label pairs that the scores get wrong.
 
@@ -115,8 +78,9 @@ def misordered_share(relevance: FloatArray, scores: FloatArray) -> FloatArray:
         Of the pairs of labels of different relevance; equal scores count half. In
         [0, 1], lower is better; 0 where all labels are equally relevant.
     """
-    from skrank_abstain._kernels.labels import misordered_label_pairs
-
-    misordered, n_pairs = np.empty((2, relevance.shape[0]))
-    misordered_label_pairs(scores, relevance, misordered, n_pairs)
-    return misordered / np.maximum(n_pairs, 1.0)
+    by_score = rank_labels(relevance, scores, average=True)
+    reversed_ = rank_labels(relevance, -relevance, average=True)  # all pairs are wrong
+    share: FloatArray = pairwise_loss(by_score) / np.maximum(
+        pairwise_loss(reversed_), 1.0
+    )
+    return share

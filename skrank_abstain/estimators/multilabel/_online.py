@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state, gen_batches
 from sklearn.utils.validation import validate_data
 
-from skrank_abstain._validation import FloatArray, check_choice, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive_int
 from skrank_abstain.estimators.multilabel._base import MultilabelRanker
 from skrank_abstain.estimators.multilabel._labels import (
     check_label_matrix,
@@ -49,9 +49,12 @@ class OnlineMultilabelRanker(MultilabelRanker):
     loss : "pairwise" or callable, default="pairwise"
         ``loss(y_true, y_score)`` of arrays of shape (n_samples, n_labels) returns the
         loss of each sample, in [0, ``loss_bound``], lower is better. ``"pairwise"`` is
-        the share of misordered label pairs.
+        the share of misordered label pairs, equal scores counting half. Any loss of
+        ``skrank_abstain.metrics`` is one, too, and can be pickled:
+        ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
     loss_bound : float, default=1.0
-        Largest possible loss.
+        Largest possible loss; above 1 for the sum, precision, DCG and pairwise losses
+        of ``skrank_abstain.metrics``, which are no shares.
     eta : float, default=None
         Learning rate. None: ``sqrt(8 ln(N) / t) / loss_bound`` in round t, for N
         experts, which needs no horizon.
@@ -191,12 +194,21 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def _start(self) -> None:
         """Take the experts, and forget what they lost."""
-        if not callable(self.loss):
-            check_choice(self.loss, "loss", ("pairwise",))
+        if not callable(self.loss) and self.loss != "pairwise":
+            raise ValueError(
+                "loss must be 'pairwise' or a function (y_true, y_score) -> losses of "
+                "samples, as functools.partial(multilabel_sample_losses, loss='sum', "
+                f"p=3) of skrank_abstain.metrics, got {self.loss!r}."
+            )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
             if value is not None and check_not_negative(value, name) == 0:
                 raise ValueError(f"{name} must be positive, got {value!r}.")
+        if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
+            raise ValueError(
+                "experts must be a list of (name, expert) tuples, got "
+                f"{self.experts!r}."
+            )
         names = [name for name, _ in self.experts]
         if not names or len(set(names)) < len(names):
             raise ValueError(
@@ -243,14 +255,16 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if values.shape != relevance.shape[:1]:
             raise ValueError(
                 f"loss must return one value per sample, {relevance.shape[0]}, got "
-                f"shape {values.shape}."
+                f"shape {values.shape}. For losses of skrank_abstain.metrics there is "
+                "multilabel_sample_losses."
             )
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
         if bad.any():
             raise ValueError(
                 f"loss must return values in [0, loss_bound], with loss_bound="
-                f"{self.loss_bound:g}, got {values[bad][0]:g}."
+                f"{self.loss_bound:g}, got {values[bad][0]:g}. Raise loss_bound to the "
+                "largest possible loss."
             )
         return values
 

@@ -28,12 +28,9 @@ from skrank_abstain.estimators.multilabel._items import (
     ScoreColumn,
     to_items,
 )
-from skrank_abstain.estimators.multilabel._labels import (
-    check_label_matrix,
-    label_ranks,
-)
+from skrank_abstain.estimators.multilabel._labels import check_label_matrix
 from skrank_abstain.estimators.multilabel._scoring import label_scores
-from skrank_abstain.metrics import correctness_completeness_score
+from skrank_abstain.metrics import correctness_completeness_score, label_ranks
 from skrank_abstain.pairs import PairDecisions, group_queries
 from skrank_abstain.scorers import resolve_model
 from skrank_abstain.selection import PairTotals

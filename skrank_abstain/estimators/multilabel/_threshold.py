@@ -15,11 +15,15 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skrank_abstain._validation import FloatArray, check_choice, check_positive_int
 from skrank_abstain.estimators.multilabel._base import MultilabelRanker
-from skrank_abstain.estimators.multilabel._labels import label_ranks
 from skrank_abstain.estimators.multilabel._targets import (
     BinaryProblems,
     grade_problems,
     rank_problems,
+)
+from skrank_abstain.metrics._multilabel_rows import (
+    precision_loss,
+    rank_labels,
+    sum_loss,
 )
 
 
@@ -233,17 +237,13 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         """
         scores, relevance = self._labelled(X, y)
         p = self._last_rank()
-        ranks = label_ranks(scores)
-        places = np.arange(1, self.n_labels_ + 1)
-        if self.loss == "sum":
-            cost, position = np.minimum(ranks, p + 1), np.minimum(places, p + 1)
-        else:
-            cost, position = (ranks > p).astype(int), (places > p).astype(int)
-        ascending = np.sort(relevance, axis=1)
-        best = float((ascending[:, ::-1] * position).sum())
-        worst = float((ascending * position).sum())
-        got = float((relevance * cost).sum())
-        return 1.0 if worst <= best else 1.0 - (got - best) / (worst - best)
+        loss = sum_loss if self.loss == "sum" else precision_loss
+        got, worst = (
+            float(loss(rank_labels(relevance, by, average=False), p).sum())
+            for by in (scores, -relevance)
+        )
+        rounding = 1e-12 * float(np.abs(relevance).sum())
+        return 1.0 - got / worst if worst > rounding else 1.0
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

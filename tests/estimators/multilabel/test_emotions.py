@@ -1,16 +1,14 @@
 """How ties are treated, on music with emotions: what the documentation says of it."""
 
 import os
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
-from scipy.io import arff
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank_abstain.datasets import load_mulan_arff
 from skrank_abstain.estimators import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
@@ -22,14 +20,8 @@ def read(part):
     folder = Path(os.environ.get("SKRANK_DATA", default), "multilabel", "emotions")
     if not folder.is_dir():
         pytest.skip("the data are not here")
-    text = (folder / "emotions.xml").read_text(encoding="utf-8")
-    labels = re.findall(r'label name="([^"]+)"', text)
-    data, meta = arff.loadarff(folder / f"emotions-{part}.arff")
-    features = [name for name in meta.names() if name not in labels]
-    return (
-        np.stack([data[name].astype(float) for name in features], axis=1),
-        np.stack([data[name].astype(int) for name in labels], axis=1),
-    )
+    bunch = load_mulan_arff(folder / f"emotions-{part}.arff")
+    return bunch.data, bunch.target
 
 
 @pytest.fixture(scope="module")

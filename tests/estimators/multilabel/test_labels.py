@@ -1,6 +1,4 @@
-"""Ranks of labels, and the share of their pairs in the right order."""
-
-from itertools import pairwise
+"""Matrices of labels, and the share of their pairs in the right order."""
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.metrics import label_ranking_loss
 
-from skrank_abstain.estimators.multilabel import label_ranks
 from skrank_abstain.estimators.multilabel._labels import (
     check_label_matrix,
     misordered_share,
@@ -24,21 +21,6 @@ def scored(draw, grades=2):
     shape = draw(SHAPES)
     scores = draw(arrays(np.float64, shape, elements=st.integers(-4, 4).map(float)))
     return scores, draw(arrays(np.float64, shape, elements=st.integers(0, grades)))
-
-
-def test_ranks_of_the_reference_cases(oracles):
-    for case in oracles["multilabel_losses"]:
-        assert label_ranks([case["scores"]])[0].tolist() == case["pi"]
-
-
-@given(scored())
-def test_ranks_are_permutations_that_follow_scores_and_then_indices(data):
-    scores, _ = data
-    for row, ranks in zip(scores, label_ranks(scores), strict=True):
-        order = np.argsort(ranks)
-        assert sorted(ranks) == list(range(1, row.size + 1))
-        for first, second in pairwise(order):
-            assert (-row[first], first) < (-row[second], second)
 
 
 @given(scored(grades=3))

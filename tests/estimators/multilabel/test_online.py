@@ -1,6 +1,7 @@
 """Exponential weights: reference values, and bounds that no stream breaks."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from skrank_abstain.estimators.multilabel._weights import (
     exponential_weights,
     regret_bound,
 )
+from skrank_abstain.metrics import multilabel_auc_loss, multilabel_sample_losses
 
 LOSSES = st.tuples(st.integers(1, 40), st.integers(1, 6)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(0, 1))
@@ -203,6 +205,16 @@ def test_losses_of_ones_own():
         ranker.set_params(loss_bound=2.0).fit(np.zeros((3, 1)), y)
 
 
+def test_losses_of_the_package_can_be_used_and_pickled():
+    loss = partial(multilabel_sample_losses, loss="sum", p=1)
+    experts = [("down", [1, 2, 3]), ("up", [3, 2, 1])]
+    ranker = OnlineMultilabelRanker(experts, loss=loss, loss_bound=2.0)
+    X, y = np.zeros((2, 1)), np.array([[2, 1, 0], [2, 2, 0]])
+    ranker = pickle.loads(pickle.dumps(clone(ranker))).fit(X, y)
+    # Ranks 3, 2, 1, cut off at 2, cost 2*2 + 1*2 - (2*1 + 1*2) and 2*2 + 2*2 - 2 - 4.
+    assert ranker.expert_losses_.tolist() == [0, 2 + 2]
+
+
 @pytest.mark.parametrize(
     ("params", "error", "message"),
     [
@@ -224,8 +236,17 @@ def test_losses_of_ones_own():
         ),
         ({"eta": 0.0}, ValueError, "eta must be positive, got 0.0"),
         ({"loss_bound": -1}, ValueError, "loss_bound must be finite and not negative"),
-        ({"loss": "sum"}, ValueError, "loss must be one of 'pairwise'"),
-        ({"loss": lambda y, s: 0.0}, ValueError, "loss must return one value per"),
+        ({"loss": "sum"}, ValueError, "loss must be 'pairwise' or.* got 'sum'"),
+        (
+            {"loss": multilabel_auc_loss},
+            ValueError,
+            r"loss must return one value per sample, 2, got shape \(\)\. For losses of",
+        ),
+        (
+            {"experts": [[1, 2]]},
+            ValueError,
+            r"experts must be a list of \(name, expert\) tuples, got \[\[1, 2\]\]",
+        ),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
     ],
 )

@@ -24,8 +24,9 @@ from skrank_abstain.estimators import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
 )
-from skrank_abstain.estimators.multilabel import ScoreColumn, label_ranks, to_items
+from skrank_abstain.estimators.multilabel import ScoreColumn, to_items
 from skrank_abstain.estimators.multilabel._scoring import label_scores
+from skrank_abstain.metrics import label_ranks
 
 pytestmark = pytest.mark.filterwarnings("ignore:Liblinear:UserWarning")
 

@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from skrank_abstain.estimators import ThresholdDecompositionRanker
-from skrank_abstain.estimators.multilabel import label_ranks
 from skrank_abstain.estimators.multilabel._targets import rank_problems, top_targets
+from skrank_abstain.metrics import label_ranks
 
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 2))
@@ -230,6 +230,10 @@ def test_score_where_no_order_matters(data):
     X, y = data
     ranker = ThresholdDecompositionRanker(LogisticRegression()).fit(X, y)
     assert ranker.score(X, np.zeros(y.shape)) == 1.0
+    everything = ThresholdDecompositionRanker(
+        LogisticRegression(), p=y.shape[1], loss="precision"
+    ).fit(X, y)
+    assert everything.score(X, np.random.default_rng(0).random(y.shape)) == 1.0
 
 
 def test_choices_can_be_searched(data):
