@@ -542,7 +542,9 @@ def test_errors(function):
     ):
         function(y, s)
     s[2, 1] = 0
-    with pytest.raises(ValueError, match=r"ties must be one of 'index', 'average'.*got"):
+    with pytest.raises(
+        ValueError, match=r"ties must be one of 'index', 'average'.*got"
+    ):
         function(y, s, ties="min")
     with pytest.raises(
         ValueError, match="sample_weight must have one value per sample"
