@@ -143,13 +143,14 @@ class FeatureAwareRelevance(GradedRelevance):
         unseen = np.zeros(scores.size)
         # Of a single query the items are divided.
         groups = queries.codes if queries.n_queries > 1 else np.arange(scores.size)
-        for division in range(_N_DIVISIONS):
-            halves = GroupKFold(2, shuffle=True, random_state=division)
-            for seen, other in halves.split(design, groups=groups):
-                fitted = _learn(classifier, design[seen], grades[seen])
-                unseen[other] += self._expect(fitted, design[other]) / _N_DIVISIONS
-            # One of the two: as many as have not seen a calibration item.
-            self.classifiers_.append(fitted)
+        with one_thread():
+            for division in range(_N_DIVISIONS):
+                halves = GroupKFold(2, shuffle=True, random_state=division)
+                for seen, other in halves.split(design, groups=groups):
+                    fitted = _learn(classifier, design[seen], grades[seen])
+                    unseen[other] += self._expect(fitted, design[other]) / _N_DIVISIONS
+                # One of the two: as many as have not seen a calibration item.
+                self.classifiers_.append(fitted)
         inputs = np.stack([scores, unseen], axis=1)
         order = queries.order
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
@@ -160,7 +161,8 @@ class FeatureAwareRelevance(GradedRelevance):
         if not self.classifiers_:
             return scores
         design = self._design(scores, queries, X)
-        every = [self._expect(fitted, design) for fitted in self.classifiers_]
+        with one_thread():
+            every = [self._expect(fitted, design) for fitted in self.classifiers_]
         expected = np.mean(every, axis=0)
         value: FloatArray = (np.stack([scores, expected], axis=1) * self.weights_).sum(
             axis=1
@@ -216,6 +218,14 @@ def default_classifier() -> HistGradientBoostingClassifier:
     )
 
 
+def one_thread() -> Any:
+    """Keep OpenMP's threads from waiting for each other on busy cores.
+
+    What takes 0.3 s can take a minute otherwise.
+    """
+    return threadpool_limits(limits=1, user_api="openmp")
+
+
 def _not_numeric(X: Any) -> str:
     """Name the columns of a pandas frame that hold no numbers."""
     try:
@@ -231,9 +241,7 @@ def _learn(template: Any, design: FloatArray, grades: IntArray) -> Any:
         return DummyClassifier().fit(design, grades)
     # scikit-learn's boosted trees stumble over a column without a number.
     empty = np.isnan(design).all(axis=0)
-    # On busy cores OpenMP's threads wait for each other: 0.3 s can become a minute.
-    with threadpool_limits(limits=1, user_api="openmp"):
-        return clone(template).fit(np.where(empty, 0.0, design), grades)
+    return clone(template).fit(np.where(empty, 0.0, design), grades)
 
 
 def _rank(columns: FloatArray) -> FloatArray:
