@@ -79,7 +79,9 @@ def write_report(ranker: Any, items: ScoredItems) -> str:
         "## Assumptions",
         "",
         "- Intervals treat queries, not pairs, as the sample (cluster-t; areas: "
-        "bootstrap of whole queries). They need a few dozen queries to be trusted.",
+        "bootstrap of whole queries). They need a few dozen queries to be trusted, and "
+        "are undefined where all queries agree: n queries without an error still allow "
+        "some 3/n of the queries to have one.",
         "- The figures carry over to new queries that come from the same source as "
         "these; after a change of population or of ranker, calibrate and report anew.",
         "- The ranker and its threshold must not have seen these queries. "
@@ -252,5 +254,6 @@ def _row(
 
 def _line(name: str, value: float, low: float, high: float) -> str:
     shown = f"{value:.4f}" if value == value else "undefined"
-    interval = f"{low:.4f} to {high:.4f}" if low == low else "undefined"
+    # Where all queries agree nothing is known of those that do not.
+    interval = f"{low:.4f} to {high:.4f}" if low < high else "undefined"
     return f"| {name} | {shown} | {interval} |"

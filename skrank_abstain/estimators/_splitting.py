@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,9 @@ def split_for_calibration(
         group = groups[queries.order[queries.offsets[:-1]]]
         several = np.unique(group[queries.sizes > 1]).size > 1
     if several:
-        strata = 2 * group + (queries.sizes > 1)
-        held_out = hold_out_of_each(strata, calibration_size, random_state)
+        # Nothing can be calibrated on queries of one item.
+        pairs = queries.sizes > 1
+        held_out[pairs] = hold_out_of_each(group[pairs], calibration_size, random_state)
     elif units > 1:
         held_out = hold_out(units, calibration_size, random_state)
     rows_held_out = held_out[unit_of_row]
@@ -106,7 +106,7 @@ def divide_queries(
     if np.unique(group).size > 1:
         held_out = hold_out_of_each(group, 1 - tuning_size, random_state)
     else:
-        n_rest = min(math.ceil((1 - tuning_size) * usable.size), usable.size - 1)
+        n_rest = min(int(_rounded_up(1 - tuning_size, usable.size)), usable.size - 1)
         held_out = hold_out(usable.size, n_rest, random_state)
     if held_out.all():
         raise ValueError(
@@ -152,8 +152,12 @@ def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolA
     order = np.lexsort((random.permutation(strata.size), strata))
     _, first, counts = np.unique(strata[order], return_index=True, return_counts=True)
     place = np.arange(strata.size) - np.repeat(first, counts)
-    # Less rounding: of ten units seven are 0.7, not eight.
-    wanted = np.ceil(share * counts * (1 - 1e-12))
+    wanted = _rounded_up(share, counts)
     held_out = np.empty(strata.size, dtype=bool)
     held_out[order] = place < np.repeat(wanted, counts)
     return held_out
+
+
+def _rounded_up(share: float, counts: Any) -> Any:
+    """Return a share of some units; of ten units 0.7 are seven, not eight."""
+    return np.ceil(share * counts * (1 - 1e-12))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn import config_context, get_config
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
@@ -125,9 +126,11 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
     """Return the queries if the estimator, or what it searches over, takes them."""
     if has_fit_parameter(estimator, "qid"):
         return {"qid": queries.codes}
+    if isinstance(estimator, FrozenEstimator):
+        return {}  # its fit does nothing
     inner = estimator
-    while hasattr(getattr(inner, "estimator", None), "fit"):
-        _, inner = _last_step(inner.estimator)
+    while (below := _wrapped(inner)) is not None:
+        _, inner = _last_step(below)
     if not is_ranker(inner) and not has_fit_parameter(inner, "qid"):
         return {}
     # With routing on, a search hands on what the inner ranker requests.
@@ -140,6 +143,15 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
             "qid, and do not put the search into a Pipeline."
         )
     return {"qid": queries.codes}
+
+
+def _wrapped(estimator: Any) -> Any:
+    """Return the unfitted estimator inside a meta-estimator, or None."""
+    for name in ("estimator", "regressor"):
+        inner = getattr(estimator, name, None)
+        if hasattr(inner, "fit"):
+            return inner
+    return None
 
 
 def _routes(estimator: Any) -> bool:

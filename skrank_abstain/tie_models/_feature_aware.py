@@ -54,7 +54,7 @@ class FeatureAwareRelevance(GradedRelevance):
     ----------
     classifiers_ : list of classifier
         Twelve, each fitted on half of the queries; none where all items have the same
-        relevance.
+        relevance, or neither score nor features say anything about it.
     weights_ : ndarray of shape (2,), float64
         Of the score and of the classifier's expectation in the value, at least 0.
     slope_, cut_points_, query_spread_, edges_, table_, n_pairs_
@@ -146,14 +146,20 @@ class FeatureAwareRelevance(GradedRelevance):
         with one_thread():
             for division in range(_N_DIVISIONS):
                 halves = GroupKFold(2, shuffle=True, random_state=division)
+                both = []
                 for seen, other in halves.split(design, groups=groups):
-                    fitted = _learn(classifier, design[seen], grades[seen])
-                    unseen[other] += self._expect(fitted, design[other]) / _N_DIVISIONS
-                # One of the two: as many as have not seen a calibration item.
-                self.classifiers_.append(fitted)
-        inputs = np.stack([scores, unseen], axis=1)
-        order = queries.order
+                    both.append(_learn(classifier, design[seen], grades[seen]))
+                    unseen[other] += self._expect(both[-1], design[other])
+                # As many as have not seen a calibration item; of an odd number of
+                # queries now the larger half, now the smaller.
+                self.classifiers_.append(both[division % 2])
+        inputs = np.stack([scores, unseen / _N_DIVISIONS], axis=1)
+        order = np.lexsort((grades, unseen, scores, queries.codes))
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
+        if not fit.slopes.any():
+            # Neither says anything: pairs are told apart by the score, as before.
+            self.classifiers_, self.weights_ = [], np.array([1.0, 0.0])
+            return scores
         self.weights_ = fit.slopes
         return fit.value(inputs)
 

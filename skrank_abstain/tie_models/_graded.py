@@ -132,7 +132,7 @@ class GradedRelevance(CellModel):
             grades = merge_grades(ranks, max_grades)
             order = np.lexsort((grades, scores, queries.codes))
             fit = fit_grades(inputs[order], grades[order], queries.offsets)
-            if fit.slopes.any():
+            if fit.slopes[1] > 0:
                 self.weights_ = fit.slopes
         return self.item_values(scores, queries, X)
 

@@ -11,6 +11,7 @@ from scorers.boosters import (
 )
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -338,6 +339,9 @@ def test_a_search_hands_the_queries_on_or_is_refused():
         np.testing.assert_array_equal(fitted.best_estimator_.qid_, queries.codes)
         with pytest.raises(ValueError, match="do not put the search into a Pipeline"):
             fit_ranker(make_pipeline(StandardScaler(), search), X, X[:, 0], queries)
+    target = TransformedTargetRegressor(regressor=Recording())
+    with pytest.raises(ValueError, match="TransformedTargetRegressor does not"):
+        fit_ranker(target, X, X[:, 0], queries)
     # What takes no queries needs none.
     plain = GridSearchCV(Ridge(), {"alpha": [0.1, 1]}, cv=3)
     assert fit_ranker(plain, X, X[:, 0], queries).best_params_

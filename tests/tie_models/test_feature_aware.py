@@ -87,7 +87,7 @@ def test_the_classifier_sees_features_ranks_score_and_mean_score():
     X = np.array([[3.0, 7.0], [1.0, np.nan], [1.0, 9.0], [5.0, 0.0], [4.0, 0.0]])
     scores, qid = np.array([0.5, 2.0, 1.0, -1.0, 3.0]), ["b", "b", "b", "a", "a"]
     model = FeatureAwareRelevance(Spy())
-    model.fit(scores, [0, 1, 0, 1, 0], qid, X)
+    model.fit(scores, [0, 1, 0, 0, 1], qid, X)
     third, half = 1 / 3, 1 / 2
     # Ranks are those within the query, less one half, as shares of its size.
     expected = [
@@ -99,7 +99,7 @@ def test_the_classifier_sees_features_ranks_score_and_mean_score():
     ]
     # Two queries: each classifier has seen one of them.
     without = {tuple(c.y_): c.design_ for c in model.classifiers_}
-    np.testing.assert_allclose(without[1, 0], expected[3:], rtol=1e-14)
+    np.testing.assert_allclose(without[0, 1], expected[3:], rtol=1e-14)
     np.testing.assert_allclose(without[0, 1, 0], expected[:3], rtol=1e-14)
 
 
@@ -420,3 +420,24 @@ def test_real_valued_relevance_is_divided_into_grades_for_the_classifier():
     assert np.corrcoef(values, X[:, 0] + 2 * X[:, 1])[0, 1] > 0.95
     with pytest.raises(ValueError, match="max_grades must be"):
         FeatureAwareRelevance(max_grades=1).fit(scores, y, qid, X)
+
+
+def test_where_nothing_is_known_pairs_are_told_apart_by_the_score():
+    n_collapsed = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y, X = rng.integers(0, 2, 400), rng.normal(size=(400, 2))
+        qid = np.repeat(np.arange(20), 20)
+        aware = FeatureAwareRelevance(LogisticRegression())
+        ranker = BALToR(FirstColumn().fit(None, None), tie_model=aware, coverage=0.5)
+        ranker.fit(X, y, qid=qid)
+        assert ranker.coverage_ == pytest.approx(0.5, abs=0.01)
+        n_collapsed += not ranker.tie_model_.classifiers_
+    assert n_collapsed > 0
+
+
+def test_of_three_queries_new_items_are_judged_by_large_and_small_halves():
+    scores, y, qid, X = queried(3, 10)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    sizes = [classifier.y_.size for classifier in model.classifiers_]
+    assert sizes == [10, 20] * 6 or sizes == [20, 10] * 6
