@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
 from skrank_abstain._validation import FloatArray, IntArray
@@ -36,38 +37,38 @@ class BinaryProblems:
 
     def targets(self) -> Iterator[FloatArray]:
         """Yield the targets of each threshold, shape (n_samples, n_labels)."""
-        for threshold in self.thresholds:
-            if self.ties == "grade":
-                yield (self.relevance >= threshold).astype(np.float64)
-            else:
-                yield top_targets(self.relevance, int(threshold), self.ties)
+        if self.ties != "grade":
+            yield from top_targets(self.relevance, self.thresholds, self.ties)
+            return
+        for grade in self.thresholds:
+            yield (self.relevance >= grade).astype(np.float64)
 
 
-def top_targets(relevance: FloatArray, j: int, ties: str) -> FloatArray:
-    """Return whether each label is among the ``j`` most relevant of its sample.
+def top_targets(
+    relevance: FloatArray, ranks: ArrayLike, ties: str
+) -> Iterator[FloatArray]:
+    """Yield whether each label is among the ``j`` most relevant of its sample.
 
     Parameters
     ----------
     relevance : ndarray of shape (n_samples, n_labels), float64
-    j : int
+    ranks : array-like of shape (n_thresholds,), int
+        Values of j.
     ties : {"share", "index"}
         Labels of equal relevance share the places that they compete for: the target is
         the probability of getting one when ties are broken at random. Or those of
         smaller index get them.
 
-    Returns
-    -------
+    Yields
+    ------
     target : ndarray of shape (n_samples, n_labels), float64
-        In [0, 1]; rows sum to ``min(j, n_labels)``.
+        In [0, 1]; rows sum to ``min(j, n_labels)``. One for each j.
     """
-    if ties == "index":
-        first = rankdata(-relevance, method="ordinal", axis=1)
-        hard: FloatArray = (first <= j).astype(np.float64)
-        return hard
-    best = rankdata(-relevance, method="min", axis=1)
-    worst = rankdata(-relevance, method="max", axis=1)
-    shared: FloatArray = np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
-    return shared
+    methods = ("ordinal", "ordinal") if ties == "index" else ("min", "max")
+    best, worst = (rankdata(-relevance, method=by, axis=1) for by in methods)
+    for j in np.asarray(ranks):
+        target: FloatArray = np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
+        yield target
 
 
 def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryProblems:
@@ -87,7 +88,7 @@ def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryPr
     """
     weight = None
     if ties == "share":
-        votes = sum(top_targets(relevance, int(j), ties) for j in ranks)
+        votes = sum(top_targets(relevance, ranks, ties))
         spread = np.ptp(np.asarray(votes), axis=1)
         distance = np.ptp(relevance, axis=1)
         weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
