@@ -21,7 +21,9 @@ _LEVELS = 200
 _RESAMPLES = 1000
 
 
-def write_report(ranker: Any, items: ScoredItems) -> str:
+def write_report(
+    ranker: Any, items: ScoredItems, *, ranker_line: str | None = None
+) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
     Parameters
@@ -30,6 +32,8 @@ def write_report(ranker: Any, items: ScoredItems) -> str:
         Fitted.
     items : ScoredItems
         With relevance.
+    ranker_line : str, default=None
+        What the page says of the model that scores; None: read from ``ranker``.
     """
     check_is_fitted(ranker, "threshold_")
     totals = ranker._risk.totals(ranker._region, items, None)
@@ -44,8 +48,12 @@ def write_report(ranker: Any, items: ScoredItems) -> str:
         "",
         "## Model",
         "",
-        f"- ranker: {describe(ranker.estimator_)}, "
-        + ("used as it was given" if ranker.prefit_ else "trained here"),
+        "- ranker: "
+        + (
+            ranker_line
+            or f"{describe(ranker.estimator_)}, "
+            + ("used as it was given" if ranker.prefit_ else "trained here")
+        ),
         f"- tie model: {_one_line(ranker.tie_model_)}{_fitted(ranker.tie_model_)}",
         *_candidates(ranker.tie_model_),
         f"- calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"

@@ -37,7 +37,8 @@ def multilabel_sample_losses(
     """Return a loss of the label ranking of each sample.
 
     Lower is better, from 0. The mean over samples is what ``multilabel_<loss>_loss``
-    returns; the values are for standard errors, for comparisons sample by sample, and
+    returns for the same ``ties``; its ``ties="max"``, where it has it, is not offered
+    here. The values are for standard errors, for comparisons sample by sample, and
     for `OnlineMultilabelRanker`.
 
     Parameters

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.estimators._items import check_columns
 from skrank_abstain.estimators.multilabel._labels import (
     check_label_matrix,
     misordered_share,
@@ -23,7 +24,8 @@ class MultilabelRanker(BaseEstimator):
     """Base of estimators that rank the labels of each sample.
 
     A subclass supplies ``fit`` and ``_scores``. Nothing here is a classifier: relevance
-    may be graded, and what is predicted is an order.
+    may be graded, and what is predicted is an order. X is left as it is, for wrapped
+    estimators to read; a subclass that reads X itself overrides ``_check_features``.
     """
 
     n_labels_: int
@@ -34,31 +36,36 @@ class MultilabelRanker(BaseEstimator):
 
     def _check_fit(self, X: Any, y: Any) -> tuple[Any, FloatArray]:
         """Check training data, and store its numbers of features and labels."""
-        # validate_data counts features; that y is a matrix is checked with its values.
-        X, y = validate_data(self, X, y, multi_output=True, **self._rules())
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
+        X = self._check_features(X, reset=True)
         relevance = check_label_matrix(y, "y", (X.shape[0], None))
         self.n_labels_ = relevance.shape[1]
         return X, relevance
 
     def _check_samples(self, X: Any) -> Any:
         check_is_fitted(self, "n_labels_")
-        return validate_data(self, X, reset=False, **self._rules())
+        return self._check_features(X, reset=False)
 
-    def _rules(self) -> dict[str, Any]:
-        """Return what X has to be like."""
-        finite = "allow-nan" if get_tags(self).input_tags.allow_nan else True
-        return {
-            "accept_sparse": "csr",
-            "dtype": np.float64,
-            "ensure_all_finite": finite,
-        }
+    def _check_features(self, X: Any, *, reset: bool) -> Any:
+        """Check the columns of X, and that there are samples."""
+        X = check_columns(self, X, reset=reset)
+        if X.shape[0] == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
+                f"is required by {type(self).__name__}."
+            )
+        return X
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of each label of each sample.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -72,7 +79,7 @@ class MultilabelRanker(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -87,7 +94,7 @@ class MultilabelRanker(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -104,7 +111,7 @@ class MultilabelRanker(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
 

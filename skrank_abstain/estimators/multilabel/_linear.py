@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import validate_data
 
 from skrank_abstain._validation import FloatArray, check_positive_int
 from skrank_abstain.estimators.multilabel._base import MultilabelRanker
@@ -69,7 +70,8 @@ class LinearMultilabelRanker(MultilabelRanker):
     max_iter : int, default=1000
         Most iterations of L-BFGS.
     tol : float, default=1e-6
-        Training ends where no derivative exceeds this.
+        Training ends where no derivative exceeds this, or where the objective no longer
+        falls.
 
     Attributes
     ----------
@@ -189,6 +191,11 @@ class LinearMultilabelRanker(MultilabelRanker):
         )
         self.n_iter_ = max(int(result.nit), 1)
         return self
+
+    def _check_features(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64
+        )
 
     def _scores(self, X: Any) -> FloatArray:
         scores: FloatArray = X @ self.coef_.T + self.intercept_

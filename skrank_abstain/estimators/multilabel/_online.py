@@ -9,8 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 from sklearn.base import clone, is_classifier
-from sklearn.utils import check_random_state, gen_batches
-from sklearn.utils.validation import validate_data
+from sklearn.utils import (
+    Tags,
+    _safe_indexing,
+    check_random_state,
+    gen_batches,
+    get_tags,
+)
 
 from skrank_abstain._validation import FloatArray, check_positive_int
 from skrank_abstain.estimators.multilabel._base import MultilabelRanker
@@ -36,7 +41,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
     Samples come one after the other; in each round every expert ranks the labels,
     the truth is shown, and experts that erred lose weight. Whatever the sequence of
     samples, drawing an expert by the weights of each round costs hardly more than
-    having followed the best expert all along.
+    having followed the best expert all along. A round is one sample: see Notes on
+    batches.
 
     Parameters
     ----------
@@ -46,10 +52,11 @@ class OnlineMultilabelRanker(MultilabelRanker):
         it survives ``clone``); or an unfitted one with ``partial_fit`` for several
         outputs, a clone of which learns along. Classifiers that learn along need 0/1
         relevance.
-    loss : "pairwise" or callable, default="pairwise"
+    loss : "misordered_share" or callable, default="misordered_share"
         ``loss(y_true, y_score)`` of arrays of shape (n_samples, n_labels) returns the
-        loss of each sample, in [0, ``loss_bound``], lower is better. ``"pairwise"`` is
-        the share of misordered label pairs, equal scores counting half. Any loss of
+        loss of each sample, in [0, ``loss_bound``], lower is better.
+        ``"misordered_share"`` is that of label pairs in the wrong order, equal scores
+        counting half. Any loss of
         ``skrank_abstain.metrics`` is one, too, and can be pickled:
         ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
     loss_bound : float, default=1.0
@@ -71,7 +78,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
     expert_losses_ : ndarray of shape (n_experts,), float64
         Losses so far, added up.
     expected_loss_ : float
-        Sum over rounds of the expected loss of an expert drawn by that round's weights.
+        Sum over rounds of the expected loss of an expert drawn by that round's weights,
+        which have learned from all samples before, also from those of the same batch.
     regret_ : float
         ``expected_loss_ - min(expert_losses_)``.
     regret_bound_ : float
@@ -94,12 +102,17 @@ class OnlineMultilabelRanker(MultilabelRanker):
     (Theorem 2.2): ``M sqrt(T ln(N) / 2)`` at the best ``eta = sqrt(8 ln(N) / T) / M``.
     The constant of a rate that knows no horizon is twice as large.
 
-    The promise is about the expectation of ``draw``. ``decision_function`` is the
-    weighted mean of the experts' ranks instead, which is the same each time and often
-    better, and has no such promise, since losses of rankings are not convex.
+    The promise is about the expectation of ``draw`` of one sample at a time, followed
+    by ``partial_fit`` on it; the first sample, before which there is nothing to draw
+    from, counts as drawn with equal weights. ``decision_function`` is the weighted mean
+    of the experts' ranks instead, which is the same each time and often better, and has
+    no such promise, since losses of rankings are not convex.
 
-    The samples of one ``partial_fit`` are as many rounds; experts that learn do so
-    after the last of them. One that has not learned yet ties all labels.
+    The samples of one ``partial_fit``, or of one batch of ``fit``, are as many rounds:
+    ``expected_loss_`` and ``regret_`` are of weights that learn after each sample.
+    ``draw`` for a whole batch has only the weights from before the batch, and may lose
+    more than ``regret_bound_`` says. Experts that learn do so after the last sample of
+    the batch. One that has not learned yet ties all labels.
 
     References
     ----------
@@ -125,7 +138,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self,
         experts: list[tuple[str, Any]],
         *,
-        loss: str | Callable[[FloatArray, FloatArray], Any] = "pairwise",
+        loss: str | Callable[[FloatArray, FloatArray], Any] = "misordered_share",
         loss_bound: float = 1.0,
         eta: float | None = None,
         batch_size: int = 32,
@@ -143,7 +156,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the experts untouched.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
 
@@ -160,7 +174,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         X, relevance = self._check_fit(X, y)
         self._start()
         for batch in gen_batches(relevance.shape[0], batch_size):
-            self._learn(X[batch], relevance[batch])
+            self._learn(_safe_indexing(X, batch), relevance[batch])
         return self
 
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
@@ -168,7 +182,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the experts untouched.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
 
@@ -185,20 +200,18 @@ class OnlineMultilabelRanker(MultilabelRanker):
             X, relevance = self._check_fit(X, y)
             self._start()
         else:
-            X, y = validate_data(
-                self, X, y, reset=False, multi_output=True, **self._rules()
-            )
+            X = self._check_samples(X)
             relevance = check_label_matrix(y, "y", (X.shape[0], self.n_labels_))
         self._learn(X, relevance)
         return self
 
     def _start(self) -> None:
         """Take the experts, and forget what they lost."""
-        if not callable(self.loss) and self.loss != "pairwise":
+        if not callable(self.loss) and self.loss != "misordered_share":
             raise ValueError(
-                "loss must be 'pairwise' or a function (y_true, y_score) -> losses of "
-                "samples, as functools.partial(multilabel_sample_losses, loss='sum', "
-                f"p=3) of skrank_abstain.metrics, got {self.loss!r}."
+                "loss must be 'misordered_share' or a function (y_true, y_score) -> "
+                "losses of samples, as functools.partial(multilabel_sample_losses, "
+                f"loss='sum', p=3) of skrank_abstain.metrics, got {self.loss!r}."
             )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
@@ -232,6 +245,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self._random = check_random_state(self.random_state)
 
     def _learn(self, X: Any, relevance: FloatArray) -> None:
+        learners = {n: e for n, e in self.experts_ if n in self._learners}
+        for name, expert in learners.items():  # before anything is added up
+            _check_teachable(name, expert, relevance)
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
         )
@@ -246,8 +262,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self.regret_bound_ = regret_bound(
             len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
         )
-        for name in self._learners:
-            _teach(name, dict(self.experts_)[name], X, relevance)
+        for expert in learners.values():
+            _teach(expert, X, relevance)
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
         loss = self.loss if callable(self.loss) else misordered_share
@@ -293,7 +309,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
 
         Returns
         -------
@@ -314,7 +330,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
 
@@ -325,6 +341,18 @@ class OnlineMultilabelRanker(MultilabelRanker):
         scores, relevance = self._labelled(X, y)
         mean = float(self._losses(relevance, scores).mean())
         return 1.0 - mean / self.loss_bound
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # What each expert takes; fixed rankings look at nothing.
+        read = [
+            get_tags(entry[-1]).input_tags
+            for entry in self.experts
+            if isinstance(entry, tuple) and hasattr(entry[-1], "__sklearn_tags__")
+        ]
+        tags.input_tags.allow_nan = all(one.allow_nan for one in read)
+        tags.input_tags.string = all(one.string for one in read)
+        return tags
 
 
 def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
@@ -350,15 +378,19 @@ def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
     return clone(expert)
 
 
-def _teach(name: str, expert: Any, X: Any, relevance: FloatArray) -> None:
-    """Let an expert learn from some samples."""
-    if not is_classifier(expert):
-        expert.partial_fit(X, relevance)
-        return
-    if not np.isin(relevance, (0.0, 1.0)).all():
+def _check_teachable(name: str, expert: Any, relevance: FloatArray) -> None:
+    """Check that an expert can learn from such relevance."""
+    if is_classifier(expert) and not np.isin(relevance, (0.0, 1.0)).all():
         raise ValueError(
             f"y must be 0/1 for classifiers that learn along, got {relevance.max():g} "
             f"with the expert {name!r}. Use a regressor."
         )
+
+
+def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
+    """Let an expert learn from some samples."""
+    if not is_classifier(expert):
+        expert.partial_fit(X, relevance)
+        return
     classes = [np.array([0, 1])] * relevance.shape[1]
     expert.partial_fit(X, relevance.astype(int), classes=classes)

@@ -21,6 +21,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._items import check_columns
+from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._splitting import split_for_calibration
 from skrank_abstain.estimators._wrapping import RankerWrapper
 from skrank_abstain.estimators.multilabel._items import (
@@ -32,7 +33,7 @@ from skrank_abstain.estimators.multilabel._labels import check_label_matrix
 from skrank_abstain.estimators.multilabel._scoring import label_scores
 from skrank_abstain.metrics import correctness_completeness_score, label_ranks
 from skrank_abstain.pairs import PairDecisions, group_queries
-from skrank_abstain.scorers import resolve_model
+from skrank_abstain.scorers import describe, resolve_model
 from skrank_abstain.selection import PairTotals
 
 
@@ -207,7 +208,8 @@ class SelectiveMultilabelRanker(RankerWrapper):
         train, calibration = split_for_calibration(
             group_queries(None, X.shape[0]), self.calibration_size, seed
         )
-        y = y if issparse(y) else np.asarray(y)  # of its own type: 0/1 stay integers
+        # Of its own type: 0/1 stay integers. Not every sparse format has rows to take.
+        y = y.tocsr() if issparse(y) else np.asarray(y)
         self.estimator_ = clone(model).fit(_safe_indexing(X, train), y[train])
         return calibration
 
@@ -405,6 +407,27 @@ class SelectiveMultilabelRanker(RankerWrapper):
             truth.astype(np.int64), decisions.label, decisions.accepted
         )
         return float(correctness), float(completeness)
+
+    def report(self, X: Any, y: ArrayLike) -> str:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        report : str
+            Markdown. Its queries are the samples, its items their labels.
+        """
+        items = self.to_items(X, y)
+        ranker = self.selective_ranker_
+        labelled = ranker._labelled_items(items.X, items.y, items.qid)
+        origin = "used as it was given" if self.prefit_ else "trained here"
+        line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
+        return write_report(ranker, labelled, ranker_line=line)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.

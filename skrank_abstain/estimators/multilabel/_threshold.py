@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -93,8 +93,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     learner that holds out rows of its own will find such twins on both sides. Samples
     whose labels are all equally relevant are left out of the problems for shared ranks.
 
-    ``n_labels`` times the number of thresholds classifiers are fitted, at most
-    ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels`` best.
+    ``n_labels`` times the number of thresholds classifiers are fitted: for ranks at
+    most ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels``
+    best; for grades at most ``30 * n_labels``, since more than 31 are refused.
 
     References
     ----------
@@ -141,7 +142,9 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the classifiers untouched. Where all targets are constant, none is
+            fitted, and nothing reads its values.
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better: 0/1 or grades; any numbers with
             ``thresholds="rank"``.
@@ -224,7 +227,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         y : array-like or sparse matrix of shape (n_samples, n_labels)
             Relevance, higher is better.
 
@@ -233,13 +236,13 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         score : float
             ``1 - sum(loss) / sum(loss of the worst order)`` over samples. On the same
             data it orders models as the mean loss does. 1 where no order matters.
-            Equal votes are ordered by index.
+            Equal votes are in any order: the loss is its average over these.
         """
         scores, relevance = self._labelled(X, y)
         p = self._last_rank()
         loss = sum_loss if self.loss == "sum" else precision_loss
         got, worst = (
-            float(loss(rank_labels(relevance, by, average=False), p).sum())
+            float(loss(rank_labels(relevance, by, average=True), p).sum())
             for by in (scores, -relevance)
         )
         rounding = 1e-12 * float(np.abs(relevance).sum())
@@ -285,7 +288,9 @@ def _fit_problem(
     rows = np.concatenate([inside, outside])
     belongs = np.repeat([1, 0], [inside.size, outside.size])
     weights = share[rows] * np.where(belongs, target[rows], 1.0 - target[rows])
-    return clone(estimator).fit(X[rows], belongs, **{weight_name: weights})
+    return clone(estimator).fit(
+        _safe_indexing(X, rows), belongs, **{weight_name: weights}
+    )
 
 
 def _probability(estimator: Any, X: Any) -> Any:

@@ -9,11 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge, SGDClassifier, SGDRegressor
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
 from skrank_abstain.estimators import LinearMultilabelRanker, OnlineMultilabelRanker
 from skrank_abstain.estimators.multilabel._weights import (
@@ -170,6 +174,36 @@ def test_fit_forgets(data):
     assert np.array_equal(ranker.fit(X, y).expert_losses_, once)
 
 
+@pytest.mark.filterwarnings("error:X does not have valid feature names")
+def test_frames_reach_experts(data):
+    pandas = pytest.importorskip("pandas")
+    X, y = data
+    frame = pandas.DataFrame(X, columns=list("abcdef"))
+    frozen = FrozenEstimator(LinearMultilabelRanker().fit(frame[:80], y[:80]))
+    by_name = FrozenEstimator(
+        make_pipeline(
+            make_column_transformer((StandardScaler(), ["a", "b"])), Ridge()
+        ).fit(frame[:80], y[:80])
+    )
+    experts = [("linear", frozen), ("by name", by_name), ("learns", learner())]
+    ranker = OnlineMultilabelRanker(experts).fit(frame[80:], y[80:])
+    ranker.partial_fit(frame[["f", "a", "b", "c", "d", "e"]], y)
+    assert ranker.n_rounds_ == 160 + 240
+    assert ranker.draw(frame[:3]).shape == (3, 4)
+
+
+def test_missing_values_are_for_the_experts(data):
+    X, y = data
+    X = np.where(np.quantile(X, 0.9) < X, np.nan, X)
+    forest = FrozenEstimator(RandomForestClassifier(5, random_state=0).fit(X, y))
+    ranker = OnlineMultilabelRanker([("a", [1, 2, 3, 4]), ("forest", forest)])
+    assert ranker.fit(X, y).weights_[1] > 0.5
+    with pytest.raises(ValueError, match="NaN"):
+        OnlineMultilabelRanker([("learns", learner())]).fit(X, y)
+    assert not get_tags(OnlineMultilabelRanker([("l", learner())])).input_tags.allow_nan
+    assert get_tags(ranker).input_tags.allow_nan
+
+
 def test_the_vote_is_the_mean_of_ranks():
     experts = [("down", [1, 2, 3]), ("up", [3, 2, 1])]
     ranker = OnlineMultilabelRanker(experts).fit([[0.0]], [[1, 0, 0]])
@@ -188,6 +222,43 @@ def test_draws_follow_the_weights():
     assert not np.array_equal(ranker.draw(X), drawn)
     same = clone(ranker).fit([[0.0]], [[1, 0]])
     assert np.array_equal(same.draw(X), drawn)
+
+
+def lost_by_drawing(batch_size, n_samples=400):
+    """Return what drawing is expected to lose against the better of two rankings.
+
+    The truth of each batch is what the ranking of larger weight gets wrong; draws are
+    made for a whole batch before it is learned from.
+    """
+    ranker = OnlineMultilabelRanker([("down", [1, 2]), ("up", [2, 1])], random_state=0)
+    lost = drawn_lost = 0.0
+    weights = np.array([0.5, 0.5])
+    for start in range(0, n_samples, batch_size):
+        truth = [0, 1] if weights[0] >= weights[1] else [1, 0]
+        wrong = 0 if truth == [0, 1] else 1
+        X = np.zeros((batch_size, 1))
+        lost += batch_size * weights[wrong]
+        if start:
+            drawn_lost += (ranker.draw(X)[:, wrong] == -1).sum()
+        ranker.partial_fit(X, np.tile(truth, (batch_size, 1)))
+        weights = ranker.weights_
+    best = ranker.expert_losses_.min()
+    # Draws are what is expected, to 4 standard deviations of 400 fair ones.
+    assert drawn_lost + batch_size / 2 == pytest.approx(lost, abs=40 + batch_size / 2)
+    return ranker, lost - best
+
+
+def test_drawing_one_by_one_keeps_the_promise():
+    ranker, lost = lost_by_drawing(1)
+    assert lost == pytest.approx(ranker.regret_)
+    assert 0 < lost <= ranker.regret_bound_
+
+
+def test_drawing_for_batches_has_no_such_promise():
+    ranker, lost = lost_by_drawing(100)
+    assert lost > ranker.regret_bound_
+    # The weights of this, unlike those of the draws, learn within the batch.
+    assert ranker.regret_ <= ranker.regret_bound_
 
 
 def test_losses_of_ones_own():
@@ -236,7 +307,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         ),
         ({"eta": 0.0}, ValueError, "eta must be positive, got 0.0"),
         ({"loss_bound": -1}, ValueError, "loss_bound must be finite and not negative"),
-        ({"loss": "sum"}, ValueError, "loss must be 'pairwise' or.* got 'sum'"),
+        ({"loss": "sum"}, ValueError, "loss must be 'misordered_share' or.* got 'sum'"),
         (
             {"loss": multilabel_auc_loss},
             ValueError,
@@ -260,6 +331,15 @@ def test_graded_relevance_needs_regressors():
     experts = [("a", MultiOutputClassifier(SGDClassifier()))]
     with pytest.raises(ValueError, match="y must be 0/1 for classifiers that learn"):
         OnlineMultilabelRanker(experts).fit([[0.0], [1.0]], [[0, 2], [1, 0]])
+    learners = [("b", learner()), *experts]
+    ranker = OnlineMultilabelRanker(learners).fit([[0.0], [1.0]], [[0, 1], [1, 0]])
+    before = ranker.expert_losses_.copy()
+    coef = ranker.experts_[0][1].estimators_[0].coef_.copy()
+    with pytest.raises(ValueError, match="y must be 0/1 for classifiers that learn"):
+        ranker.partial_fit([[0.0]], [[0, 2]])
+    assert ranker.n_rounds_ == 2  # nothing was added up or learned
+    assert np.array_equal(ranker.expert_losses_, before)
+    assert np.array_equal(ranker.experts_[0][1].estimators_[0].coef_, coef)
     ranker = OnlineMultilabelRanker([("a", [1, 2])]).fit([[0.0]], [[0, 1]])
     with pytest.raises(ValueError, match="y must have 2 labels"):
         ranker.partial_fit([[0.0]], [[0, 1, 2]])

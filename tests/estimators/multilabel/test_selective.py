@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
@@ -206,6 +207,33 @@ def test_what_knows_queries_knows_labels(data, ranker):
         ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
     ).fit(*ranker.to_items(X, y))
     assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "bsr"])
+def test_sparse_relevance(data, form):
+    X, y = data
+    dense, sparse = (
+        SelectiveMultilabelRanker(LinearMultilabelRanker(alpha=0.1), random_state=0)
+        .fit(X, relevance)
+        .predict(X)
+        for relevance in (y, csr_array(y).asformat(form))
+    )
+    assert np.array_equal(dense, sparse)
+
+
+def test_report(data, ranker):
+    X, y = data[0][350:], data[1][350:]
+    page = ranker.report(X, y)
+    assert "- ranker: ThresholdDecompositionRanker, trained here; each label" in page
+    inner = ranker.selective_ranker_.report(*ranker.to_items(X, y))
+    assert "- ranker: ScoreColumn, used as it was given" in inner
+    # Else they are one page.
+    same = [a == b for a, b in zip(page.split("\n"), inner.split("\n"), strict=True)]
+    assert same.count(False) == 1
+    assert f"{ranker.evaluate(X, y).coverage:.4f}" in page
+    fitted = SelectiveMultilabelRanker(ranker.estimator_).fit(X, y)
+    line = "- ranker: ThresholdDecompositionRanker, used as it was given"
+    assert line in fitted.report(X, y)
 
 
 def test_coverage_can_be_guaranteed(data, ranker):

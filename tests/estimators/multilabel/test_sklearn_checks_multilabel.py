@@ -1,8 +1,8 @@
 """scikit-learn's own checks of the multilabel rankers.
 
 The checks feed a y of one column, which has one label. The selective ranker needs two,
-so there a second label is added that is as irrelevant as the first is relevant. No
-check fails.
+and ranks of one label leave nothing to learn, so that no classifier looks at X. There a
+second label is added that is as irrelevant as the first is relevant. No check fails.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-class SelectiveOnTwoLabels(SelectiveMultilabelRanker):
+class OnTwoLabels:
     """The checks give one label; its opposite is the second."""
 
     def fit(self, X, y):
@@ -39,6 +39,14 @@ class SelectiveOnTwoLabels(SelectiveMultilabelRanker):
 
     def score(self, X, y):
         return super().score(X, two_labels(y))
+
+
+class SelectiveOnTwoLabels(OnTwoLabels, SelectiveMultilabelRanker):
+    pass
+
+
+class RanksOfTwoLabels(OnTwoLabels, ThresholdDecompositionRanker):
+    pass
 
 
 def two_labels(y):
@@ -52,7 +60,7 @@ def two_labels(y):
         LinearMultilabelRanker(),
         LinearMultilabelRanker(fit_intercept=False),
         ThresholdDecompositionRanker(LogisticRegression()),
-        ThresholdDecompositionRanker(LogisticRegression(), thresholds="rank"),
+        RanksOfTwoLabels(LogisticRegression(), thresholds="rank"),
         OnlineMultilabelRanker([("one", [1]), ("other", [1])]),
         OnlineMultilabelRanker(
             [("learns", MultiOutputRegressor(SGDRegressor(random_state=0)))]

@@ -10,14 +10,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from skrank_abstain.estimators import ThresholdDecompositionRanker
@@ -199,6 +201,38 @@ def test_sparse_data_pipelines_and_pickles(data):
     assert np.array_equal(again.predict(X), ranker.predict(X))
 
 
+@pytest.mark.parametrize("thresholds", ["grade", "rank"])
+def test_frames_reach_classifiers_untouched(data, thresholds):
+    pandas = pytest.importorskip("pandas")
+    X, y = data
+    frame = pandas.DataFrame(X[:, :2], columns=["a", "b"])
+    frame["kind"] = np.where(X[:, 2] > np.median(X[:, 2]), "high", "low")
+    columns = make_column_transformer(
+        (StandardScaler(), ["a"]), (OneHotEncoder(), ["kind"])
+    )
+    ranker = ThresholdDecompositionRanker(
+        make_pipeline(columns, LogisticRegression()), thresholds=thresholds, p=2
+    ).fit(frame, y)
+    by_hand = ThresholdDecompositionRanker(
+        LogisticRegression(), thresholds=thresholds, p=2
+    ).fit(columns.fit_transform(frame), y)
+    scores = by_hand.predict(columns.transform(frame))
+    # With ranks samples come twice where they share, and are scaled so: nearly this.
+    assert np.allclose(ranker.predict(frame), scores, atol=0.02)
+    assert np.array_equal(
+        ranker.predict(frame[["kind", "b", "a"]]), ranker.predict(frame)
+    )
+    with pytest.raises(ValueError, match="feature names"):
+        ranker.predict(frame.rename(columns={"a": "z"}))
+
+
+def test_pipelines_may_impute(data):
+    X, y = data
+    X = np.where(X == 0, np.nan, X)
+    base = make_pipeline(SimpleImputer(), LogisticRegression(max_iter=1000))
+    assert ThresholdDecompositionRanker(base).fit(X, y).score(X, y) > 0.6
+
+
 def test_missing_values_reach_estimators_that_take_them(data):
     X, y = data
     X = np.where(X == 0, np.nan, X)
@@ -218,12 +252,35 @@ def test_score_is_a_share_of_the_worst_loss(oracles, loss, p):
 
     class Given(ThresholdDecompositionRanker):
         def decision_function(self, X):
-            return np.array([c["scores"] for c in cases])
+            # The reference orders equal scores by index.
+            return -label_ranks([c["scores"] for c in cases])
 
     ranker = Given(Frequency(), p=p, loss=loss).fit(np.zeros((2, 1)), y)
     # Two relevant labels of five. Best: first; worst: last.
     worst = 2 * (p + 1) - (1 + min(2, p + 1)) if loss == "sum" else min(2, p)
     assert ranker.score(None, y) == pytest.approx(1 - sum(losses) / (2 * worst))
+
+
+def test_equal_votes_cost_the_average_over_orders():
+    class Equal(ThresholdDecompositionRanker):
+        def decision_function(self, X):
+            return np.zeros((1, 3))
+
+    ranker = Equal(Frequency(), p=1).fit(np.zeros((2, 1)), [[0, 0, 1], [1, 0, 0]])
+    # Rank 1, 2 or 3 costs 0, 1 or 1, where the worst costs 1.
+    for y in ([[0, 0, 1]], [[1, 0, 0]]):
+        assert ranker.score(None, y) == pytest.approx(1 - (0 + 1 + 1) / 3)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 4])
+def test_number_of_classifiers(n_labels):
+    X = np.random.default_rng(0).normal(size=(62, 2))
+    y = np.stack([np.roll(np.arange(62) % 31, i) for i in range(n_labels)], axis=1)
+    grades = ThresholdDecompositionRanker(Frequency()).fit(X, y).estimators_
+    assert sum(map(len, grades)) == 30 * n_labels
+    ranks = ThresholdDecompositionRanker(Frequency(), thresholds="rank").fit(X, y)
+    fitted = [e for row in ranks.estimators_ for e in row if not isinstance(e, float)]
+    assert len(fitted) == n_labels * (n_labels - 1)
 
 
 def test_score_where_no_order_matters(data):
