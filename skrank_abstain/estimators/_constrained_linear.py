@@ -53,7 +53,7 @@ default="hinge"
         Mean surrogate of the pairs of each step.
     optimality_gap_ : float
         Lower is better, at least 0. Where the surrogate is convex, the mean surrogate
-        of ``coef_`` exceeds the smallest within the bound by at most this. Computed
+        of ``coef_`` exceeds the smallest within the bound by at most this; estimated
         from 2**20 pairs, evenly spread, where there are more.
     n_pairs_ : int
         Number of training pairs: items of one query and different relevance.
@@ -85,9 +85,10 @@ default="hinge"
     list of all pairs is made unless they fit into one batch; memory is O(n_items + b
     n_features).
 
-    ``optimality_gap_`` is w . g + W times the l_p norm of g, g the gradient at w: how
-    much the tangent falls within the ball. At a kink of the hinge loss it may stay
-    positive at the optimum.
+    ``optimality_gap_`` comes from tangents: a convex loss lies above each, and above
+    their means, and a tangent of gradient g falls by w . g + W times the l_p norm of g
+    within the ball. On batches, and for the sigmoid loss, it is that of the tangent at
+    ``coef_`` alone.
 
     References
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -98,8 +99,9 @@ class DistanceAbstainer(AbstainingRanker):
     order, and half with equal scores; a pair of equal relevance has no wrong order, and
     costs something only where it is abstained on. So a shell of distances is worth
     giving up if its share of misranked pairs, among all of its pairs, is above
-    ``cost``. For two labels this is ``bipartite_abstention_loss`` of ``X / radius_``;
-    for graded relevance, with ``t = ranker.evaluate(X, y, qid)``, the sum of
+    ``cost``. For two labels this is ``bipartite_abstention_loss`` of X with
+    ``gamma=gamma_ * radius_``; for graded relevance, with
+    ``t = ranker.evaluate(X, y, qid)``, the sum of
     ``t.accepted - t.accepted_tied - t.ordered + cost * (t.pairs - t.accepted)``
     divided by that of ``t.pairs``. ``score`` is another thing: there an order that is
     predicted for a pair of equal relevance is wrong.
@@ -230,9 +232,11 @@ class DistanceAbstainer(AbstainingRanker):
         columns = self._columns(data.X)
         if isinstance(self.scale, str):
             self.radius_ = _half_width(columns, float(self.norm))
-            columns /= self.radius_
         items = ScoredItems.build(data.scores, data.queries, data.y)
-        self._curve = NearCurve.of(columns, float(self.norm), items)
+        # Measured as they come and divided then: features that were divided first would
+        # put equal distances apart by rounding.
+        curve = NearCurve.of(columns, float(self.norm), items)
+        self._curve = replace(curve, gamma=curve.gamma / self.radius_)
         self.n_queries_ = data.queries.n_queries
         self.n_pairs_ = data.queries.n_pairs
 
@@ -240,7 +244,7 @@ class DistanceAbstainer(AbstainingRanker):
         cost = float(self.cost)
         automatic = isinstance(self.gamma, str)
         self.gamma_ = self._curve.best(cost) if automatic else float(self.gamma)
-        self._region = self.gamma_
+        self._region = self.gamma_ * self.radius_
         self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
         self.coverage_ = self._curve.coverage(self.gamma_)
 
@@ -248,7 +252,7 @@ class DistanceAbstainer(AbstainingRanker):
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[NearJudge, FloatArray, Queries]:
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
-        judge = NearJudge(self._columns(items.X), float(self.norm))
+        judge = NearJudge(self._columns(items.X), float(self.norm), self.radius_)
         return judge, scores, items.queries
 
     def _columns(self, X: Any) -> FloatArray:
@@ -257,7 +261,7 @@ class DistanceAbstainer(AbstainingRanker):
             features = _numbers(X, "X")
         else:
             features = _numbers(self.scaler_.transform(X), "scale.transform(X)")
-        columns: FloatArray = np.ascontiguousarray(features.T) / self.radius_
+        columns: FloatArray = np.ascontiguousarray(features.T)
         return columns
 
     def __sklearn_tags__(self) -> Tags:

@@ -165,6 +165,8 @@ class NearJudge:
         Features, in the order of the rows of X.
     norm : float
         The p of the l_p norm.
+    unit : float, default=1.0
+        What distances are divided by where they are shown.
 
     Notes
     -----
@@ -175,6 +177,7 @@ class NearJudge:
 
     columns: FloatArray
     norm: float
+    unit: float = 1.0
 
     def decide(
         self,
@@ -187,7 +190,8 @@ class NearJudge:
         """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
         distance = distances(self.columns, left, right, self.norm)
         label = np.sign(difference).astype(np.int64)
-        return Decided(label, distance > farthest_near(region), distance=distance)
+        accepted = distance > farthest_near(region)
+        return Decided(label, accepted, distance=distance / self.unit)
 
     def totals(
         self, region: float, items: ScoredItems, weight: FloatArray | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,12 +136,15 @@ def _universal(
     start = np.zeros(n_features)
     step, gradient = problem.first_step(start, batch, 30 * diameter)
     highest, gap = problem.value(start, batch), problem.gap(start, gradient)
-    if step == 0 or gap <= tol:
+    if step == 0 or gap == 0:
         return Descent(start, [highest], gap)
     anchor, total, mass, t = start, start, 0, 1
     losses: list[float] = []
     differences, average = (diameter / step) ** 2, start
-    while len(losses) < max_iter and gap > tol:
+    best, lowest = start, highest
+    floor = _Floor(problem, highest - gap)
+    # One step at least: weights of zero order nothing.
+    while len(losses) < max_iter and (not losses or gap > tol):
         mass += t
         step = t * diameter / np.sqrt(differences)
         hint = problem.slope((t * anchor + total) / mass, batch)[1]
@@ -154,13 +157,49 @@ def _universal(
             anchor, total, mass, t, average = start, start, 0, 1, start
             differences *= 256
             loss, gradient = problem.slope(start, batch)
+            floor.forget()
         else:
+            floor.raise_by(average, loss, gradient, t)
             anchor = problem.project(anchor - step * gradient)
             differences += t**2 * square
             t += 1
         losses.append(loss)
-        gap = problem.gap(average, gradient)
-    return Descent(problem.project(average), losses, gap)
+        if not problem.surrogate.convex:
+            best, gap = average, problem.gap(average, gradient)
+            continue
+        if loss < lowest:
+            best, lowest = average, loss
+        gap = max(lowest - floor.height, 0.0)
+    return Descent(problem.project(best), losses, gap)
+
+
+class _Floor:
+    """What a convex mean surrogate cannot be less than within the ball.
+
+    It lies above each of its tangents, and above every mean of them. The mean knows
+    more where it has kinks: there a single tangent says little.
+    """
+
+    def __init__(self, problem: LinearProblem, height: float) -> None:
+        self.problem, self.height = problem, height
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin the mean anew; what was found stays true."""
+        self.constant, self.weight = 0.0, 0
+        self.tangent: Any = 0.0
+
+    def raise_by(
+        self, weights: FloatArray, loss: float, gradient: FloatArray, times: int
+    ) -> None:
+        """Take another tangent into the mean, so many times."""
+        self.constant += times * (loss - float(gradient @ weights))
+        self.tangent = self.tangent + times * gradient
+        self.weight += times
+        reach = self.problem.radius * np.linalg.norm(self.tangent, self.problem.norm)
+        of_mean = (self.constant - float(reach)) / self.weight
+        of_one = loss - self.problem.gap(weights, gradient)
+        self.height = max(self.height, of_one, of_mean)
 
 
 def _stochastic(problem: LinearProblem, batches: PairBatches, max_iter: int) -> Descent:

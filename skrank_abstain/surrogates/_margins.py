@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,15 @@ class MarginLoss(ABC):
     Lower is better. The margin is positive where the pair is ordered right. All methods
     take arrays of any shape and return float64 of that shape, without warnings: what
     exceeds float64 is infinite.
+
+    Attributes
+    ----------
+    convex : bool
+        Whether the loss is a convex function of the margin. False unless a subclass
+        says otherwise.
     """
+
+    convex: ClassVar[bool] = False
 
     @abstractmethod
     def value(self, margin: ArrayLike) -> FloatArray:
@@ -58,6 +66,8 @@ class Hinge(MarginLoss):
     array([2. , 0.5, 0. ])
     """
 
+    convex: ClassVar[bool] = True
+
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return max(0, 1 - t)."""
         result: FloatArray = np.maximum(0.0, 1.0 - _numbers(margin))
@@ -89,6 +99,8 @@ class Exponential(MarginLoss):
     >>> Exponential().value([0, -1000])
     array([ 1., inf])
     """
+
+    convex: ClassVar[bool] = True
 
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return exp(-t)."""
@@ -165,6 +177,8 @@ class Logistic(MarginLoss):
     >>> Logistic().value([0, -1000, 1000]).round(6)
     array([6.93147e-01, 1.00000e+03, 0.00000e+00])
     """
+
+    convex: ClassVar[bool] = True
 
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return ln(1 + exp(-t))."""

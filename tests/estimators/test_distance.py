@@ -605,3 +605,17 @@ def test_scores_are_quiet_where_something_is_accepted(data):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert 0 < fit(data, gamma=0.2).score(data.data, data.target, data.qid) < 1
+
+
+@pytest.mark.parametrize("offset", [0, 2000, 10**6])
+def test_equal_distances_stay_equal_wherever_the_features_lie(offset):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 31, (60, 1)).astype(float) + offset
+    X[:2, 0] = offset, offset + 30
+    ranker = DistanceAbstainer(Ridge().fit(X, np.arange(60)), gamma=0.2)
+    ranker.fit(X, rng.integers(0, 3, 60), qid=np.repeat([0, 1], 30))
+    assert ranker.radius_ == 15
+    three = ranker.at_gamma(3 / ranker.radius_).predict_pairs(X)
+    apart = np.abs(X[three.left, 0] - X[three.right, 0])
+    np.testing.assert_array_equal(three.accepted, apart > 3)
+    assert np.unique(ranker.loss_curve_.gamma).size <= 31
