@@ -437,7 +437,7 @@ def test_a_transformer_makes_numbers_that_the_ranker_never_sees(data):
             seen.append(X)
             return np.zeros(len(X))
 
-    frame = pd.DataFrame(data.data, columns=["a", "b"])
+    frame = pd.DataFrame(data.data.copy(), columns=["a", "b"])
     frame.loc[3, "a"] = np.nan
     scale = make_pipeline(SimpleImputer(), StandardScaler())
     ranker = DistanceAbstainer(Looking().fit(None, None), scale=scale, gamma=1.0)
