@@ -28,10 +28,9 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from skrank_abstain import DistanceAbstainer
-from skrank_abstain.estimators.multilabel import ThresholdDecompositionRanker
+from skrank_abstain.distance import DistanceAbstainer, pair_feature_distances
+from skrank_abstain.multilabel import ThresholdDecompositionRanker
 from skrank_abstain.selection import _near
-from skrank_abstain.surrogates import pair_feature_distances
 
 N_LABELS = 14
 CLASSIFIER = LogisticRegression(max_iter=1000)

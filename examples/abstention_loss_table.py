@@ -30,8 +30,11 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from tqdm import tqdm
 
-from skrank_abstain.estimators import ConstrainedMLPRanker
-from skrank_abstain.metrics import pairwise_abstention_loss, pairwise_misranking_loss
+from skrank_abstain.distance import (
+    ConstrainedMLPRanker,
+    pairwise_abstention_loss,
+    pairwise_misranking_loss,
+)
 
 #: Table 1: mean and standard deviation in percent, one row per cost.
 PUBLISHED_GAMMAS = (0.0, 0.3, 0.5, 0.7, 0.9)

@@ -21,9 +21,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 from tqdm import tqdm
 
+from skrank_abstain.metrics import auc_confidence_interval, auc_test_set_bound
 from skrank_abstain.theory import (
-    auc_confidence_interval,
-    auc_test_set_bound,
     auc_uniform_bound,
     auc_uniform_bound_freund,
     log_rank_shatter_linear,

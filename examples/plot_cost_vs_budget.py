@@ -25,8 +25,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
-from skrank_abstain import BALToR, CostAbstainer, DistanceAbstainer
+from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
 

@@ -34,10 +34,11 @@ from sklearn.utils import Bunch
 from tqdm import tqdm
 
 from skrank_abstain.baselines import random_abstention
-from skrank_abstain.datasets import load_label_ranking
-from skrank_abstain.estimators import LinearMultilabelRanker, SelectiveMultilabelRanker
-from skrank_abstain.metrics import (
-    correctness_completeness_score,
+from skrank_abstain.metrics import correctness_completeness_score
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    SelectiveMultilabelRanker,
+    load_label_ranking,
     multilabel_pairwise_loss,
 )
 

@@ -35,14 +35,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 from tqdm import tqdm
 
-from skrank_abstain.datasets import load_mulan_arff
-from skrank_abstain.estimators import (
+from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     OnlineMultilabelRanker,
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
+    label_ranks,
+    load_mulan_arff,
+    multilabel_sample_losses,
 )
-from skrank_abstain.metrics import label_ranks, multilabel_sample_losses
 
 COVERAGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
 TOP = 3  # the p of the losses that the threshold rankers aim at

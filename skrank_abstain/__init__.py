@@ -7,13 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 
 from skrank_abstain.estimators import (
     BALToR,
-    ConstrainedLinearRanker,
-    ConstrainedMLPRanker,
     CostAbstainer,
-    DistanceAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
-    SelectiveMultilabelRanker,
 )
 from skrank_abstain.pairs import PairDecisions
 
@@ -25,12 +21,8 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "BALToR",
     "CostAbstainer",
-    "DistanceAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
-    "ConstrainedLinearRanker",
-    "ConstrainedMLPRanker",
-    "SelectiveMultilabelRanker",
     "PairDecisions",
     "__version__",
 ]

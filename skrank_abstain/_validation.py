@@ -385,3 +385,18 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))
     return codes, values if raw.dtype == object else values.astype(raw.dtype)
+
+
+def check_finite(values: ArrayLike, name: str, ndim: int) -> FloatArray:
+    """Return ``values`` as a finite, non-empty float64 array of ``ndim`` dimensions."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold numbers: {error}") from error
+    if array.ndim != ndim or array.size == 0:
+        raise ValueError(
+            f"{name} must be a non-empty {ndim}d array, got shape {array.shape}."
+        )
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)][0]}.")
+    return array

@@ -1,4 +1,4 @@
-"""The architecture: a module imports only from lower layers, never sideways."""
+"""The architecture: the spine's modules import downwards only, the wings stand beside it."""
 
 import ast
 from pathlib import Path
@@ -9,32 +9,33 @@ import skrank_abstain
 
 PACKAGE = Path(skrank_abstain.__file__).parent
 
-# From the top down, as in docs/architecture.md.
-LAYERS = [
+# The spine from the top down, as in docs/architecture.md.
+SPINE = [
     {"displays"},
     {"estimators"},
-    {"metrics", "baselines", "theory"},
+    {"metrics", "baselines"},
     {"selection"},
     {"concentration"},
     {"tie_models"},
-    {"scorers", "datasets", "surrogates"},
+    {"scorers", "datasets"},
     {"pairs"},
     {"_validation"},
     {"_kernels"},
 ]
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
+WINGS = {"distance", "multilabel", "theory"}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"
 )
 
 
-def layer_of(path):
+def room_of(path):
     """Return the name of the top-level module or folder of the package."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def imported_layers(path):
-    """Return the layers that a module imports, wherever in it the import stands."""
+def imported(path):
+    """Return what a module imports of the package, as dotted names without its own."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = []
         if isinstance(node, ast.Import):
@@ -43,27 +44,63 @@ def imported_layers(path):
             assert node.level == 0, f"{path}: imports are absolute"
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
-            parts = name.split(".")
-            if parts[0] == "skrank_abstain":
-                yield parts[1]
+            package, _, rest = name.partition(".")
+            if package == "skrank_abstain":
+                yield rest
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_point_down(path):
-    own = layer_of(path)
-    assert own in LEVEL, f"{own} has no layer"
-    for imported in imported_layers(path):
-        assert imported == own or LEVEL[imported] > LEVEL[own], (
-            f"{own} imports {imported}, which is not below it"
-        )
+def is_private(name):
+    """Whether a dotted name passes through a private module of a room."""
+    room, *inside = name.split(".")
+    # The kernels' modules are what that room offers: it has no other __init__.
+    return room != "_kernels" and any(
+        part.startswith("_") and not part.startswith("__") for part in inside
+    )
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+ids = {"ids": lambda path: str(path.relative_to(PACKAGE))}
+
+
+@pytest.mark.parametrize("path", MODULES, **ids)
+def test_the_spine_imports_downwards_and_no_wing(path):
+    own = room_of(path)
+    assert own in LEVEL or own in WINGS, f"{own} has no place in the house"
+    if own in WINGS:
+        return
+    for name in imported(path):
+        room = name.split(".")[0]
+        assert room not in WINGS, f"{own} belongs to the spine and imports {name}"
+        assert room == own or LEVEL[room] > LEVEL[own], f"{own} imports {name} above it"
+
+
+@pytest.mark.parametrize("path", MODULES, **ids)
+def test_wings_do_not_know_each_other(path):
+    own = room_of(path)
+    if own in WINGS:
+        rooms = {name.split(".")[0] for name in imported(path)}
+        assert not rooms & WINGS - {own}
+
+
+@pytest.mark.parametrize("path", MODULES, **ids)
+def test_no_private_module_of_another_room_is_imported(path):
+    own = room_of(path)
+    others = [name for name in imported(path) if name.split(".")[0] != own]
+    assert not [name for name in others if is_private(name)]
+
+
+def test_the_top_level_exports_the_spine_alone():
+    rooms = {name.split(".")[0] for name in imported(PACKAGE / "__init__.py")}
+    assert rooms <= set(LEVEL)
+
+
+@pytest.mark.parametrize("path", MODULES, **ids)
 def test_modules_stay_small(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
 def test_the_check_itself_sees_an_import(tmp_path):
     module = tmp_path / "m.py"
-    module.write_text("def f():\n    from skrank_abstain.displays import x\n")
-    assert list(imported_layers(module)) == ["displays"]
+    module.write_text("def f():\n    from skrank_abstain.displays._x import y\n")
+    assert list(imported(module)) == ["displays._x.y"]
+    assert is_private("displays._x.y")
+    assert not is_private("displays.y")

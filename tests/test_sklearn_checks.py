@@ -12,12 +12,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain import (
-    BALToR,
-    CostAbstainer,
-    DistanceAbstainer,
-    RiskControlledRanker,
-)
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed data without ties, where scores happen to separate the outcomes.

@@ -1,15 +1,7 @@
 """Data to learn and to test with: files, simulated queries, a triage list."""
 
-from skrank_abstain.datasets._label_ranking import load_label_ranking
 from skrank_abstain.datasets._letor import load_letor
-from skrank_abstain.datasets._mulan import load_mulan_arff
 from skrank_abstain.datasets._simulated import make_ranking
 from skrank_abstain.datasets._triage import load_triage
 
-__all__ = [
-    "load_letor",
-    "load_mulan_arff",
-    "load_label_ranking",
-    "make_ranking",
-    "load_triage",
-]
+__all__ = ["load_letor", "make_ranking", "load_triage"]

@@ -26,8 +26,7 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._totals import check_coverages, totals_at
-from skrank_abstain.metrics import coverage_score
-from skrank_abstain.metrics._inside import find_ranker
+from skrank_abstain.metrics import coverage_score, find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

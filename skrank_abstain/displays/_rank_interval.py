@@ -25,7 +25,7 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._totals import rows_by_query
-from skrank_abstain.metrics._inside import find_ranker
+from skrank_abstain.metrics import find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,8 +26,7 @@ from skrank_abstain.displays._drawing import (
 )
 from skrank_abstain.displays._outcomes import outcome_styles
 from skrank_abstain.displays._totals import labelled_pairs
-from skrank_abstain.metrics._checks import check_labels
-from skrank_abstain.metrics._inside import find_ranker
+from skrank_abstain.metrics import check_labels, find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,9 +24,12 @@ from skrank_abstain.displays._drawing import (
     thin,
 )
 from skrank_abstain.displays._totals import ladder
-from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
-from skrank_abstain.metrics._curves import area_of_prefixes
-from skrank_abstain.metrics._inside import find_ranker
+from skrank_abstain.metrics import (
+    area_of_prefixes,
+    aurc_loss,
+    find_ranker,
+    risk_coverage_curve,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_relevance,
 )
-from skrank_abstain.estimators._items import _take_column
+from skrank_abstain.estimators import take_column
 from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_labels
 from skrank_abstain.selection import PairTotals, RiskProfile
 
@@ -79,7 +79,7 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     """Return the query of each row, from ``qid`` or from the ranker's column of X."""
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is not None:
-        _, qid = _take_column(X if hasattr(X, "shape") else np.asarray(X), column)
+        _, qid = take_column(X if hasattr(X, "shape") else np.asarray(X), column)
     return group_queries(qid, _num_samples(X))
 
 

@@ -80,7 +80,7 @@ def take_items(
                 f"qid must not be given when qid_col={qid_col!r} names a column of X; "
                 "use one of the two."
             )
-        X, qid = _take_column(X, qid_col)
+        X, qid = take_column(X, qid_col)
     return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
 
 
@@ -117,7 +117,7 @@ def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
     return X[list(names)]
 
 
-def _take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
+def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
     """Take the query column out of X."""
     columns = getattr(X, "columns", None)
     if isinstance(qid_col, str):

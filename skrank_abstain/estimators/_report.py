@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
-from skrank_abstain.metrics._curves import area_of_prefixes
+from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals

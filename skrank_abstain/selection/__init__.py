@@ -1,6 +1,7 @@
 """Selection: from conditional risk to a threshold, and from it to acceptance."""
 
 from skrank_abstain.selection._base import (
+    Decided,
     PairJudge,
     PairRisk,
     PairTotals,
@@ -12,7 +13,6 @@ from skrank_abstain.selection._decide import decide_pairs, decide_queries
 from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.selection._fitting import calibrate, pair_risk
 from skrank_abstain.selection._hierarchical import select_hierarchical
-from skrank_abstain.selection._near import AbstentionCurve, NearCurve, NearJudge
 from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
@@ -34,9 +34,6 @@ __all__ = [
     "CellRegion",
     "RiskCurve",
     "DistanceRegion",
-    "NearJudge",
-    "NearCurve",
-    "AbstentionCurve",
     "select_coverage",
     "select_risk",
     "select_hierarchical",

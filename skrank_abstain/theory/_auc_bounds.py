@@ -17,73 +17,9 @@ from numbers import Real
 from typing import Any
 
 from skrank_abstain._validation import (
-    check_choice,
     check_fraction,
     check_positive_int,
 )
-
-
-def auc_test_set_bound(
-    m: int, n: int, *, delta: float, method: str = "hoeffding"
-) -> float:
-    """Bound the deviation of the AUC of one ranker on items it has not seen.
-
-    Lower is tighter; 1 or more says nothing.
-
-    Parameters
-    ----------
-    m, n : int
-        Numbers of positives and negatives, at least 1.
-    delta : float
-        Probability that the bound fails, in (0, 1).
-    method : {"hoeffding", "mcdiarmid"}, default="hoeffding"
-        The inequality. Hoeffding's is never wider; at m = n it is narrower by the
-        square root of 2.
-
-    Returns
-    -------
-    epsilon : float
-        With probability at least 1 - delta, the empirical and the expected AUC differ
-        by less than epsilon.
-
-    Raises
-    ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or ``method`` is
-        unknown.
-
-    See Also
-    --------
-    auc_confidence_interval : Intervals that use the data, and are shorter.
-
-    Notes
-    -----
-    Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
-    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)).
-
-    References
-    ----------
-    .. [1] Hoeffding (1963). "Probability inequalities for sums of bounded random
-       variables". Journal of the American Statistical Association 58(301), section 5.
-       doi:10.1080/01621459.1963.10500830.
-    .. [2] Agarwal, Graepel, Herbrich, Har-Peled and Roth (2005). "Generalization Bounds
-       for the Area Under the ROC Curve". Journal of Machine Learning Research 6.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import auc_test_set_bound
-    >>> round(auc_test_set_bound(500, 500, delta=0.01), 4)
-    0.0728
-    >>> round(auc_test_set_bound(500, 500, delta=0.01, method="mcdiarmid"), 4)
-    0.1029
-    """
-    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(2 / check_fraction(delta, "delta"))
-    check_choice(method, "method", ("hoeffding", "mcdiarmid"))
-    size = min(m, n) if method == "hoeffding" else m * n / (m + n)
-    return math.sqrt(log_term / (2 * size))
 
 
 def auc_uniform_bound(

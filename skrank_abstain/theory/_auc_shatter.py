@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import check_choice, check_positive_int
-from skrank_abstain.theory._auc_checks import check_finite
+from skrank_abstain._validation import check_choice, check_finite, check_positive_int
 
 
 def log_rank_shatter_linear(

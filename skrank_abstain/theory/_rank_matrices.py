@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from skrank_abstain._validation import FloatArray, check_positive_int
-from skrank_abstain.theory._auc_checks import check_finite
+from skrank_abstain._validation import FloatArray, check_finite, check_positive_int
 
 
 def bipartite_rank_matrix(

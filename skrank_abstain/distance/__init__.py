@@ -1,0 +1,63 @@
+"""Wing: abstention on pairs of items that are near in feature space, and its losses.
+
+`DistanceAbstainer` abstains on a pair whose items are at most gamma apart. Around it
+are the losses that price its abstentions, the surrogates that rankers are trained with,
+rankers whose weights stay within a ball, and what a small surrogate loss says about
+misranking.
+"""
+
+from skrank_abstain.distance._abstainer import DistanceAbstainer
+from skrank_abstain.distance._conditional_risk import (
+    LinearScorers,
+    OneHiddenLayerScorers,
+    minimal_conditional_risk,
+    minimizability_gap,
+)
+from skrank_abstain.distance._consistency import (
+    NegativeExample,
+    consistency_bound,
+    negative_example,
+)
+from skrank_abstain.distance._constrained_linear import ConstrainedLinearRanker
+from skrank_abstain.distance._constrained_mlp import ConstrainedMLPRanker
+from skrank_abstain.distance._misranking import (
+    bipartite_abstention_loss,
+    bipartite_misranking_loss,
+    pairwise_abstention_loss,
+    pairwise_misranking_loss,
+)
+from skrank_abstain.distance.surrogates import (
+    Exponential,
+    Hinge,
+    Logistic,
+    MarginLoss,
+    Sigmoid,
+    bipartite_surrogate_loss,
+    pair_feature_distances,
+    pairwise_surrogate_loss,
+)
+
+__all__ = [
+    "DistanceAbstainer",
+    "ConstrainedLinearRanker",
+    "ConstrainedMLPRanker",
+    "pairwise_misranking_loss",
+    "bipartite_misranking_loss",
+    "pairwise_abstention_loss",
+    "bipartite_abstention_loss",
+    "MarginLoss",
+    "Hinge",
+    "Exponential",
+    "Sigmoid",
+    "Logistic",
+    "pairwise_surrogate_loss",
+    "bipartite_surrogate_loss",
+    "pair_feature_distances",
+    "consistency_bound",
+    "negative_example",
+    "NegativeExample",
+    "minimal_conditional_risk",
+    "minimizability_gap",
+    "LinearScorers",
+    "OneHiddenLayerScorers",
+]

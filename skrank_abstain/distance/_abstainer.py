@@ -1,0 +1,295 @@
+"""DistanceAbstainer: abstention on items that are near each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import Tags
+
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction
+from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearJudge
+from skrank_abstain.distance.surrogates._pairs import (
+    check_features,
+    check_gamma,
+    check_norm,
+    distances,
+)
+from skrank_abstain.estimators import AbstainingRanker, Items
+from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.tie_models import LabelledScores
+
+
+class DistanceAbstainer(AbstainingRanker):
+    """Ranker that decides pairs of items that are far apart in feature space.
+
+    A pair is abstained on when the distance of its two items is at most ``gamma``, at
+    a price of ``cost`` [1]_; else the order of the scores is the answer. No tie model,
+    no probabilities: what near items share is that no smooth ranking function can tell
+    them apart for certain, however it was trained.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted or unfitted ranker: see :class:`BALToR`.
+    gamma : float or "auto", default="auto"
+        Items at most so far apart are not compared; at least 0, which is for equal
+        items alone, and infinity for all. "auto" takes the smallest one of the least
+        abstention loss on the calibration pairs.
+    norm : float, default=np.inf
+        The p of the l_p norm of the distance, in [1, inf].
+    cost : float, default=0.1
+        Price of one abstention, in [0, 1], where a misranked pair costs 1. Only
+        ``gamma="auto"`` and ``loss_curve_`` look at it.
+    scale : {"unit_ball", None} or transformer, default="unit_ball"
+        Features that distances are taken of. "unit_ball" divides by ``radius_``, so
+        that the calibration items fit into a ball of radius 1 and no distance between
+        them exceeds 2. None takes the features as they are. A scikit-learn
+        transformer such as ``StandardScaler()`` is cloned and fitted on the
+        calibration items; what it returns has to be numbers. Either way the wrapped
+        ranker gets X as it came.
+    prefit : {"auto", True, False}, default="auto"
+        Whether ``estimator`` is used as it is: see :class:`BALToR`.
+    calibration_size : float, default=0.25
+        Share of the queries set aside to calibrate on.
+    relevance_bins : int, default=None
+        Quantile bins of ``y`` for training a booster.
+    qid_col : str or int, default=None
+        Column of X that holds the query, instead of ``qid=``.
+    random_state : int, RandomState instance or None, default=None
+        Splits the queries.
+    verbose : int, default=0
+        1 prints a line per fit.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Pairs at most so far apart are abstained on.
+    loss_curve_ : AbstentionCurve
+        Arrays ``gamma``, ``loss`` at this ``cost``, and ``coverage``, of the
+        calibration pairs.
+    coverage_ : float
+        Share of calibration pairs accepted.
+    radius_ : float
+        Half-width of the calibration items: the largest distance of one from the
+        middle of the smallest box that holds them all. 1 unless
+        ``scale="unit_ball"``, and where all items are equal.
+    scaler_ : object
+        The fitted transformer, or None.
+    estimator_ : object
+        The fitted ranker.
+    prefit_ : bool
+        Whether the ranker was used as it was.
+    n_queries_, n_pairs_ : int
+        Queries and pairs calibrated on.
+
+    See Also
+    --------
+    CostAbstainer : Abstains where the scores are unsure, not where items are near.
+    skrank_abstain.distance.bipartite_abstention_loss : The loss, of two labels.
+    skrank_abstain.distance.consistency_bound : What abstaining on near items promises.
+
+    Notes
+    -----
+    The loss is the bipartite misranking loss of accepted pairs plus ``cost`` times the
+    share of the others. A pair of different relevance is misranked in the wrong
+    order, and half with equal scores; a pair of equal relevance has no wrong order, and
+    costs something only where it is abstained on. So a shell of distances is worth
+    giving up if its share of misranked pairs, among all of its pairs, is above
+    ``cost``. For two labels this is ``bipartite_abstention_loss`` of X with
+    ``gamma=gamma_ * radius_``; for graded relevance, with
+    ``t = ranker.evaluate(X, y, qid)``, the sum of
+    ``t.accepted - t.accepted_tied - t.ordered + cost * (t.pairs - t.accepted)``
+    divided by that of ``t.pairs``. ``score`` is another thing: there an order that is
+    predicted for a pair of equal relevance is wrong.
+
+    Equal scores predict a tie. Distances that exceed ``gamma_`` by rounding alone
+    count as equal to it. One factor for all features leaves a feature of large
+    numbers large: give a transformer where their units differ, and where X has missing
+    values or categories. The orders that are accepted never form a cycle, but they
+    are no semiorder, not even transitive: a over b and b over c may be accepted and a
+    and c be too near. So there are no rank intervals here.
+
+    ``gamma="auto"``: O(m log m) for m calibration pairs, and their distances; of more
+    than four million, that many spread over all. ``evaluate`` and ``score`` look at
+    the distances of all pairs, in bounded memory, O(n^2 d) for a query of n items;
+    from 128 items on, where few pairs are near, they search for those with k-d trees
+    and count the others from sorted scores.
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.distance import DistanceAbstainer
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> train = make_ranking(60, n_features=2, n_informative=2, random_state=0)
+    >>> ranker = DistanceAbstainer(Ridge(), cost=0.15, random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
+    >>> 0 < ranker.coverage_ < 1
+    True
+    >>> ranker.at_gamma(0.0).coverage_  # all items differ
+    1.0
+    >>> bool(ranker.at_cost(0.1).gamma_ > ranker.gamma_)  # cheaper to ask
+    True
+    """
+
+    _threshold_name = "gamma_"
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        gamma: float | str = "auto",
+        norm: float = np.inf,
+        cost: float = 0.1,
+        scale: Any = "unit_ball",
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        relevance_bins: int | None = None,
+        qid_col: str | int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.gamma = gamma
+        self.norm = norm
+        self.cost = cost
+        self.scale = scale
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.relevance_bins = relevance_bins
+        self.qid_col = qid_col
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def at_gamma(self, gamma: float) -> Self:
+        """Return a fitted copy with another distance.
+
+        Parameters
+        ----------
+        gamma : float
+            Items at most so far apart are not compared; at least 0.
+
+        Returns
+        -------
+        ranker : DistanceAbstainer
+            Shares the fitted model and scaling; nothing is rescored. Of more than
+            65,536 different calibration distances, ``coverage_`` is within 0.00002.
+        """
+        return self._with(gamma=gamma)
+
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy with the best distance at another price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, in [0, 1].
+
+        Returns
+        -------
+        ranker : DistanceAbstainer
+            With ``gamma="auto"``. Shares the fitted model and scaling; nothing is
+            rescored, and the distance is that of a new ``fit``.
+        """
+        return self._with(gamma="auto", cost=cost)
+
+    def _check_rule(self) -> None:
+        if isinstance(self.gamma, str):
+            if self.gamma != "auto":
+                raise ValueError(
+                    f"gamma must be 'auto' or a distance of at least 0, got "
+                    f"{self.gamma!r}."
+                )
+        else:
+            check_gamma(self.gamma)
+        check_norm(self.norm)
+        check_fraction(self.cost, "cost", include_zero=True, include_one=True)
+        if not (
+            self.scale is None
+            or (isinstance(self.scale, str) and self.scale == "unit_ball")
+            or hasattr(self.scale, "transform")
+        ):
+            raise ValueError(
+                f"scale must be 'unit_ball', None or a transformer, got {self.scale!r}."
+            )
+
+    def _check_items(self, items: Items) -> None:
+        if not hasattr(self.scale, "transform"):
+            _numbers(items.X, "X")
+
+    def _learn(self, data: LabelledScores, groups: IntArray) -> None:
+        self.scaler_ = None
+        if hasattr(self.scale, "transform"):
+            self.scaler_ = clone(self.scale).fit(data.X)
+        self.radius_ = 1.0
+        columns = self._columns(data.X)
+        if isinstance(self.scale, str):
+            self.radius_ = _half_width(columns, float(self.norm))
+        items = ScoredItems.build(data.scores, data.queries, data.y)
+        # Measured as they come and divided then: features that were divided first would
+        # put equal distances apart by rounding.
+        curve = NearCurve.of(columns, float(self.norm), items)
+        self._curve = replace(curve, gamma=curve.gamma / self.radius_)
+        self.n_queries_ = data.queries.n_queries
+        self.n_pairs_ = data.queries.n_pairs
+
+    def _set_threshold(self) -> None:
+        cost = float(self.cost)
+        automatic = isinstance(self.gamma, str)
+        self.gamma_ = self._curve.best(cost) if automatic else float(self.gamma)
+        self._region = self.gamma_ * self.radius_
+        self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
+        self.coverage_ = self._curve.coverage(self.gamma_)
+
+    def _judge(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[NearJudge, FloatArray, Queries]:
+        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        judge = NearJudge(self._columns(items.X), float(self.norm), self.radius_)
+        return judge, scores, items.queries
+
+    def _columns(self, X: Any) -> FloatArray:
+        """Return the features that distances are taken of, by feature and item."""
+        if self.scaler_ is None:
+            features = _numbers(X, "X")
+        else:
+            features = _numbers(self.scaler_.transform(X), "scale.transform(X)")
+        columns: FloatArray = np.ascontiguousarray(features.T)
+        return columns
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # Distances need dense numbers; whether a transformer makes them is not known.
+        tags.input_tags.sparse = tags.input_tags.allow_nan = False
+        return tags
+
+
+def _numbers(X: Any, name: str) -> FloatArray:
+    """Return a matrix of finite numbers, or say why distances need one."""
+    try:
+        return check_features(X)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must be a dense matrix of finite numbers for distances between "
+            f"items: {error} Give scale= a transformer that makes one."
+        ) from error
+
+
+def _half_width(columns: FloatArray, norm: float) -> float:
+    """Return the largest distance of an item from the middle of all."""
+    middle = columns.min(axis=1) / 2 + columns.max(axis=1) / 2
+    n_items = columns.shape[1]
+    with_middle = np.column_stack([columns, middle])
+    last = np.full(n_items, n_items)
+    radius = float(distances(with_middle, np.arange(n_items), last, norm).max())
+    if not np.isfinite(radius):
+        raise ValueError(
+            f"X must have finite distances between items, got a radius of {radius}."
+        )
+    return radius if radius > 0 else 1.0

@@ -1,0 +1,280 @@
+"""Abstention on pairs of items that are near each other in feature space.
+
+The one number of the rule is the distance gamma: pairs at most so far apart are
+abstained on, the others are decided by the order of their scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.distance._neighbours import near_pairs
+from skrank_abstain.distance.surrogates._pairs import (
+    OrderedPairs,
+    distances,
+    farthest_near,
+)
+from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.selection import Decided, PairTotals
+
+#: So many pairs choose gamma, at most.
+_MOST_PAIRS = 1 << 22
+#: Values of gamma that are kept besides those that are best at some cost.
+_KEPT = 1 << 16
+#: Neighbours are searched for in queries of at least so many items ...
+_SEARCHED = 128
+#: ... if no more than this share of some pairs is near; measured, see `NearJudge`.
+_NEAR_SHARE = 0.25
+_SOME_PAIRS = 1 << 12
+#: Losses that differ by no more are equal.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+class AbstentionCurve(NamedTuple):
+    """What each distance would do on the calibration pairs.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (n_gammas,), float64
+        Ascending from 0.
+    loss : ndarray of shape (n_gammas,), float64
+        Mean bipartite misranking loss of the accepted pairs, plus the cost of the
+        others. Lower is better.
+    coverage : ndarray of shape (n_gammas,), float64
+        Share of pairs accepted.
+    """
+
+    gamma: FloatArray
+    loss: FloatArray
+    coverage: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class NearCurve:
+    """Abstentions and errors left at each distance.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (n_gammas,), float64
+        0 and distances of calibration pairs, ascending.
+    abstained : ndarray of shape (n_gammas,), int64
+        Pairs at most so far apart.
+    halves : ndarray of shape (n_gammas,), int64
+        Pairs further apart that are misranked: of different relevance and in the
+        wrong order, which count two, or with equal scores, which count one.
+    n_pairs : int
+        All pairs.
+    """
+
+    gamma: FloatArray
+    abstained: IntArray
+    halves: IntArray
+    n_pairs: int
+
+    @classmethod
+    def of(cls, columns: FloatArray, norm: float, items: ScoredItems) -> Self:
+        """Look at labelled pairs.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (n_features, n_items), float64
+            In the order of the rows of X.
+        norm : float
+        items : ScoredItems
+            With relevance; at least one pair.
+
+        Returns
+        -------
+        curve : NearCurve
+
+        Notes
+        -----
+        O(m log m) for m pairs, and their distances. All pairs up to four million;
+        of more, that many spread over all. Of more than 65,536 distances those at
+        evenly spaced ranks are kept, and every one that is best at some cost: the
+        ends of the pools of the isotonic regression of the error rate on the
+        distance, falling. Giving up a pool pays if its error rate is above the cost.
+        """
+        from skrank_abstain._kernels.collecting import pairs_of_sample
+
+        high, low = pairs_of_sample(items.offsets, _MOST_PAIRS)
+        distance = distances(columns, items.rows[low], items.rows[high], norm)
+        order = np.argsort(distance)
+        distance = distance[order]
+        wrong = np.append(0, np.cumsum(_halves(items, low, high)[order]))
+        gamma = np.unique(np.append(0.0, distance))
+        reached = np.searchsorted(distance, farthest_near(gamma), side="right")
+        # Distances within rounding of each other are given up together.
+        reached, first = np.unique(reached, return_index=True)
+        gamma, wrong_near = gamma[first], wrong[reached]
+        kept = _best_at_some_cost(reached, wrong_near)
+        step = max(1, -(-reached.size // _KEPT))
+        kept = np.union1d(kept, np.arange(0, reached.size, step))
+        return cls(
+            gamma[kept], reached[kept], wrong[-1] - wrong_near[kept], distance.size
+        )
+
+    def at_cost(self, cost: float) -> AbstentionCurve:
+        """Return loss and coverage at each distance."""
+        loss = (self.halves / 2 + cost * self.abstained) / self.n_pairs
+        coverage = (self.n_pairs - self.abstained) / self.n_pairs
+        return AbstentionCurve(self.gamma, loss, coverage)
+
+    def best(self, cost: float) -> float:
+        """Return the smallest distance of the least loss."""
+        loss = self.at_cost(cost).loss
+        return float(self.gamma[np.argmax(loss <= loss.min() + _ROUNDING)])
+
+    def coverage(self, gamma: float) -> float:
+        """Return the share of pairs further apart than ``gamma``."""
+        below = np.searchsorted(self.gamma, farthest_near(gamma), side="right")
+        return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
+
+
+def _halves(items: ScoredItems, low: IntArray, high: IntArray) -> IntArray:
+    """Return twice the misranking of each pair of positions."""
+    grades = items.known_grades
+    equal = items.scores[low] == items.scores[high]
+    halves: IntArray = np.where(
+        equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
+    )
+    return halves
+
+
+def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
+    """Return the corners of the convex hull of abstentions and errors left."""
+    pairs = np.diff(reached)
+    if pairs.size == 0:
+        return np.zeros(1, dtype=np.int64)
+    rate = np.diff(wrong) / pairs
+    corners: IntArray = isotonic_regression(
+        rate, weights=pairs, increasing=False
+    ).blocks.astype(np.int64)
+    return corners
+
+
+@dataclass(frozen=True, eq=False)
+class NearJudge:
+    """Decides the pairs that are further apart than gamma; a region is a gamma.
+
+    Attributes
+    ----------
+    columns : ndarray of shape (n_features, n_items), float64
+        Features, in the order of the rows of X.
+    norm : float
+        The p of the l_p norm.
+    unit : float, default=1.0
+        What distances are divided by where they are shown.
+
+    Notes
+    -----
+    ``totals`` searches for neighbours in large queries where few pairs are near, and
+    else looks at every pair. The results are the same: what is far is what there is,
+    counted from sorted scores, less what is near.
+    """
+
+    columns: FloatArray
+    norm: float
+    unit: float = 1.0
+
+    def decide(
+        self,
+        region: float,
+        scores: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        difference: FloatArray,
+    ) -> Decided:
+        """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
+        distance = distances(self.columns, left, right, self.norm)
+        label = np.sign(difference).astype(np.int64)
+        accepted = distance > farthest_near(region)
+        return Decided(label, accepted, distance=distance / self.unit)
+
+    def totals(
+        self, region: float, items: ScoredItems, weight: FloatArray | None
+    ) -> PairTotals:
+        """Add up what happens to the pairs of each query."""
+        columns = np.ascontiguousarray(self.columns[:, items.rows])
+        value = None if weight is None else weight[items.rows]
+        sizes = np.diff(items.offsets)
+        searched = (sizes >= _SEARCHED) & self._few_are_near(columns, region, items)
+        # (query, whether far, whether of equal scores, outcome)
+        cells = np.zeros((items.n_queries, 2, 2, 4))
+        for low, high in _all_pairs(items.offsets, ~searched):
+            far = distances(columns, low, high, self.norm) > farthest_near(region)
+            cells += _outcomes(items, low, high, far, value)
+        for query in np.flatnonzero(searched).tolist():
+            start, stop = int(items.offsets[query]), int(items.offsets[query + 1])
+            for low, high in near_pairs(columns, start, stop, region, self.norm):
+                far = np.zeros(low.size, dtype=bool)
+                part = items.take(query, query + 1)
+                of_part = None if value is None else value[start:stop]
+                cells[query] += _outcomes(
+                    part, low - start, high - start, far, of_part
+                )[0]
+        every = _every_outcome(items, weight)[searched]
+        cells[searched, 1] = np.maximum(every - cells[searched, 0], 0)
+        pieces = cells.reshape(items.n_queries, 4, 4)
+        accepted = np.array([0.0, 0.0, 1.0, 1.0])
+        return PairTotals.of_pieces(pieces, accepted, np.array([False, True] * 2))
+
+    def _few_are_near(
+        self, columns: FloatArray, gamma: float, items: ScoredItems
+    ) -> bool:
+        from skrank_abstain._kernels.collecting import pairs_of_sample
+
+        later, earlier = pairs_of_sample(items.offsets, _SOME_PAIRS)
+        distance = distances(columns, later, earlier, self.norm)
+        n_near = int((distance <= farthest_near(gamma)).sum())
+        return n_near <= _NEAR_SHARE * distance.size
+
+
+def _all_pairs(
+    offsets: IntArray, chosen: BoolArray
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield blocks of the positions of all pairs of some queries, low before high."""
+    sizes = np.diff(offsets)
+    positions = np.flatnonzero(np.repeat(chosen, sizes))
+    ends = np.append(0, np.cumsum(sizes[chosen]))
+    codes = np.repeat(np.arange(ends.size - 1), sizes[chosen])
+    yield from OrderedPairs(Queries(codes, codes, positions, ends)).once()
+
+
+def _outcomes(
+    items: ScoredItems,
+    low: IntArray,
+    high: IntArray,
+    far: BoolArray,
+    value: FloatArray | None,
+) -> FloatArray:
+    """Add up pairs of positions, shape (n_queries, 2, 2, 4)."""
+    grades, query = items.known_grades, _query_of(items, low)
+    equal = items.scores[low] == items.scores[high]
+    order = np.sign(grades[high] - grades[low])
+    outcome = np.where(equal & (order != 0), 3, 1 - order)
+    cell = ((2 * query + far) * 2 + equal) * 4 + outcome
+    mass = None if value is None else value[low] * value[high]
+    sums = np.bincount(cell, mass, 16 * items.n_queries).astype(np.float64)
+    return sums.reshape(items.n_queries, 2, 2, 4)
+
+
+def _query_of(items: ScoredItems, position: IntArray) -> IntArray:
+    query: IntArray = np.searchsorted(items.offsets, position, side="right") - 1
+    return query
+
+
+def _every_outcome(items: ScoredItems, weight: FloatArray | None) -> FloatArray:
+    """Add up all pairs: of different and of equal scores, (n_queries, 2, 4)."""
+    cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
+    if weight is None:
+        beyond = items.count_outcomes(cuts, 0.0).astype(np.float64)
+    else:
+        beyond = items.weigh_outcomes(cuts, 0.0, weight)
+    return np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)

@@ -1,0 +1,193 @@
+"""Networks of one hidden layer with bounded weights, trained on strict pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.distance.surrogates._balls import dual_norm, project_rows
+from skrank_abstain.distance.surrogates._margins import MarginLoss
+from skrank_abstain.distance.surrogates._strict import Batch, PairBatches
+
+#: Length of the first step as a share of the bound. From 0.1 to 1 results are alike.
+_FIRST_STEP = 0.3
+
+
+class Network(NamedTuple):
+    """Parameters of x -> sum of u_j max(0, w_j . x + b_j), or a gradient in them.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_hidden, n_features), float64
+        Row j is w_j.
+    biases : ndarray of shape (n_hidden,), float64
+    output : ndarray of shape (n_hidden,), float64
+        The u_j.
+    """
+
+    weights: FloatArray
+    biases: FloatArray
+    output: FloatArray
+
+    def activations(self, items: FloatArray) -> FloatArray:
+        """Return what each unit makes of each item, shape (n_items, n_hidden)."""
+        active: FloatArray = np.maximum(items @ self.weights.T + self.biases, 0.0)
+        return active
+
+    def scores(self, items: FloatArray) -> FloatArray:
+        """Return the score of each item."""
+        scores: FloatArray = self.activations(items) @ self.output
+        return scores
+
+    def gradient(
+        self, items: FloatArray, active: FloatArray, slope: FloatArray
+    ) -> Network:
+        """Return the gradient of a loss from the one in the scores.
+
+        The derivative of max(0, t) at 0 is set to 0.
+        """
+        inner = np.where(active > 0, np.outer(slope, self.output), 0.0)
+        return Network(inner.T @ items, inner.sum(axis=0), active.T @ slope)
+
+
+@dataclass(frozen=True)
+class NetworkBounds:
+    """The set that the parameters are kept in.
+
+    Attributes
+    ----------
+    weight_norm, bias, output_norm : float
+        Bounds on the dual norm of each w_j, on each |b_j|, and on the l_1 norm of u.
+    norm : {1, 2, inf}
+        The p of the norm of items.
+    """
+
+    weight_norm: float
+    bias: float
+    output_norm: float
+    norm: float
+
+    def project(self, network: Network) -> Network:
+        """Return the nearest network of the set."""
+        return Network(
+            project_rows(network.weights, self.weight_norm, dual_norm(self.norm)),
+            np.clip(network.biases, -self.bias, self.bias),
+            project_rows(network.output, self.output_norm, 1),
+        )
+
+    def start(
+        self, n_hidden: int, n_features: int, generator: np.random.RandomState
+    ) -> Network:
+        """Return units in random directions, half of them counted negatively."""
+        q = dual_norm(self.norm)
+        weights = generator.standard_normal((n_hidden, n_features))
+        weights *= self.weight_norm / np.linalg.norm(weights, q, axis=1, keepdims=True)
+        biases = generator.uniform(-self.bias, self.bias, n_hidden)
+        signs = np.where(np.arange(n_hidden) % 2 == 0, 1.0, -1.0)
+        return self.project(
+            Network(weights, biases, signs * self.output_norm / n_hidden)
+        )
+
+
+@dataclass
+class _BlockSteps:
+    """Step sizes, one for each w_j, one for each b_j, one for u."""
+
+    bounds: NetworkBounds
+    rate: float
+    weights: FloatArray
+    biases: FloatArray
+    output: float = 0.0
+
+    @classmethod
+    def of(cls, bounds: NetworkBounds, rate: float, n_hidden: int) -> Self:
+        return cls(bounds, rate, np.zeros((n_hidden, 1)), np.zeros(n_hidden))
+
+    def take(self, network: Network, gradient: Network) -> Network:
+        """Return the network after a step within the bounds."""
+        self.weights += (gradient.weights**2).sum(axis=1, keepdims=True)
+        self.biases += gradient.biases**2
+        self.output += float(gradient.output @ gradient.output)
+        moved = Network(
+            network.weights
+            - self._size(self.bounds.weight_norm, self.weights) * gradient.weights,
+            network.biases
+            - self._size(self.bounds.bias, self.biases) * gradient.biases,
+            network.output
+            - self._size(self.bounds.output_norm, self.output) * gradient.output,
+        )
+        return self.bounds.project(moved)
+
+    def _size(self, radius: float, squares: FloatArray | float) -> FloatArray:
+        roots = np.sqrt(np.where(np.asarray(squares) > 0, squares, np.inf))
+        size: FloatArray = self.rate * radius / roots
+        return size
+
+
+def train_network(
+    start: Network,
+    bounds: NetworkBounds,
+    surrogate: MarginLoss,
+    batches: PairBatches,
+    max_iter: int,
+) -> tuple[Network, list[float]]:
+    """Take projected gradient steps from a start, and average the later networks.
+
+    Steps shrink with the root of the sum of the squared gradients (AdaGrad of Duchi,
+    Hazan and Singer 2011), each block of weights that is bounded by itself.
+
+    Parameters
+    ----------
+    start : Network
+    bounds : NetworkBounds
+    surrogate : MarginLoss
+    batches : PairBatches
+    max_iter : int
+        Steps.
+
+    Returns
+    -------
+    network : Network
+    losses : list of float
+        Mean surrogate of the batch of each step.
+    """
+    rate = _first_rate(start, bounds, surrogate, batches.draw())
+    steps = _BlockSteps.of(bounds, rate, start.biases.size)
+    network = average = start
+    losses = []
+    for t in range(1, max_iter + 1):
+        loss, gradient = _slope(network, surrogate, batches.draw())
+        losses.append(loss)
+        network = steps.take(network, gradient)
+        share = 4 / (t + 3)
+        average = Network(
+            *(a + share * (n - a) for a, n in zip(average, network, strict=True))
+        )
+    return bounds.project(average), losses
+
+
+def _slope(
+    network: Network, surrogate: MarginLoss, batch: Batch
+) -> tuple[float, Network]:
+    """Return the mean surrogate of a batch, and its gradient in the parameters."""
+    active = network.activations(batch.items)
+    loss, slope = batch.loss(active @ network.output, surrogate)
+    gradient = network.gradient(batch.items, active, slope)
+    batch.check_finite(loss, *gradient)
+    return loss, gradient
+
+
+def _first_rate(
+    start: Network, bounds: NetworkBounds, surrogate: MarginLoss, batch: Batch
+) -> float:
+    """Return the largest rate whose first step does not raise the loss of a batch."""
+    loss, gradient = _slope(start, surrogate, batch)
+    for rate in _FIRST_STEP * 0.25 ** np.arange(20):
+        moved = _BlockSteps.of(bounds, rate, start.biases.size).take(start, gradient)
+        margin = batch.margins(moved.scores(batch.items))
+        if surrogate.value(margin).mean() <= loss:
+            break
+    return float(rate)

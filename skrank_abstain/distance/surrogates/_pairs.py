@@ -1,0 +1,267 @@
+"""The ordered pairs that a loss is averaged over, a block at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_array, check_random_state
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_positive_int,
+    check_relevance,
+)
+from skrank_abstain.pairs import Queries, check_pairs, group_queries
+
+#: Pairs held together, and those whose features are looked at together.
+_PAIRS = 1 << 18
+_CACHED = 1 << 14
+#: Distances that exceed gamma by no more than rounding count as equal to it.
+_ROUNDING = 8 * np.finfo(np.float64).eps
+
+
+@dataclass(frozen=True)
+class DistanceRule:
+    """Abstain from pairs of items that are no further apart than ``gamma``."""
+
+    columns: FloatArray  # features, contiguous by feature
+    gamma: float
+    norm: float
+
+    @classmethod
+    def of(cls, X: ArrayLike, n_items: int, gamma: Any, norm: Any) -> Self:
+        """Check the arguments of a loss with abstention."""
+        features = check_features(X)
+        if features.shape[0] != n_items:
+            raise ValueError(
+                f"X must have one row per item: y has {n_items} values, X has "
+                f"{features.shape[0]} rows."
+            )
+        columns = np.ascontiguousarray(features.T)
+        return cls(columns, check_gamma(gamma), check_norm(norm))
+
+    def decide(self, left: IntArray, right: IntArray) -> BoolArray:
+        """Return whether each pair is decided."""
+        distance = distances(self.columns, left, right, self.norm)
+        decided: BoolArray = distance > farthest_near(self.gamma)
+        return decided
+
+
+@dataclass(frozen=True)
+class OrderedPairs:
+    """All ordered pairs of two items of one query, or chosen ones.
+
+    Attributes
+    ----------
+    queries : Queries
+    chosen : tuple of two ndarrays of shape (n_pairs,), int64, or None
+        Left and right rows; None for all ordered pairs.
+    """
+
+    queries: Queries
+    chosen: tuple[IntArray, IntArray] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        n_items: int,
+        qid: Any,
+        pairs: ArrayLike | None,
+        n_pairs: int | None = None,
+        random_state: Any = None,
+    ) -> Self:
+        """Take all pairs, given ones, or ``n_pairs`` drawn with replacement."""
+        queries = group_queries(qid, n_items)
+        if n_pairs is None:
+            return cls(queries, None if pairs is None else check_pairs(pairs, queries))
+        if pairs is not None:
+            raise ValueError(
+                f"n_pairs must be None where pairs are given, got {n_pairs!r}."
+            )
+        size = check_positive_int(n_pairs, "n_pairs")
+        return cls(queries, _draw(queries, size, random_state))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of ordered pairs."""
+        return 2 * self.queries.n_pairs if self.chosen is None else len(self.chosen[0])
+
+    def blocks(
+        self, rule: DistanceRule | None = None
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the left and right rows of the pairs that ``rule`` decides."""
+        for left, right in self.once():
+            if rule is not None:
+                decided = rule.decide(left, right)
+                left, right = left[decided], right[decided]
+            yield left, right
+            if self.chosen is None:
+                yield right, left
+
+    def once(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield blocks of rows; of all pairs each once, i before j."""
+        if self.chosen is not None:
+            left, right = self.chosen
+            for start in range(0, left.size, _PAIRS):
+                yield left[start : start + _PAIRS], right[start : start + _PAIRS]
+            return
+        queries = self.queries
+        last = np.repeat(queries.offsets[1:], queries.sizes)
+        # The item at position p is left of every later item of its query.
+        ends = np.cumsum(last - np.arange(queries.n_items) - 1)
+        for start in range(0, queries.n_pairs, _PAIRS):
+            pair = np.arange(start, min(start + _PAIRS, queries.n_pairs))
+            position = np.searchsorted(ends, pair, side="right")
+            partner = last[position] - ends[position] + pair
+            yield queries.order[position], queries.order[partner]
+
+
+def _draw(
+    queries: Queries, n_pairs: int, random_state: Any
+) -> tuple[IntArray, IntArray]:
+    """Draw ordered pairs, each as likely as any other."""
+    generator = check_random_state(random_state)
+    ends = np.cumsum(2 * queries.pair_counts)
+    if queries.n_pairs == 0:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none
+    drawn = generator.randint(ends[-1], size=n_pairs, dtype=np.int64)
+    query = np.searchsorted(ends, drawn, side="right")
+    within = drawn - (ends - 2 * queries.pair_counts)[query]
+    left, right = np.divmod(within, queries.sizes[query] - 1)
+    right += right >= left
+    start = queries.offsets[query]
+    return queries.order[start + left], queries.order[start + right]
+
+
+def pair_feature_distances(
+    X: ArrayLike, left: ArrayLike, right: ArrayLike, *, norm: float = np.inf
+) -> FloatArray:
+    """Return the distance of the two items of each pair in feature space.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_items, n_features)
+        Finite features, on scales that can be compared.
+    left, right : array-like of shape (n_pairs,), int
+        Row positions.
+    norm : float, default=np.inf
+        The p of the l_p norm, in [1, inf].
+
+    Returns
+    -------
+    distance : ndarray of shape (n_pairs,), float64
+
+    Raises
+    ------
+    TypeError
+        If ``norm`` is not a number.
+    ValueError
+        If ``norm`` is less than 1, or ``X`` is not a finite matrix.
+
+    See Also
+    --------
+    skrank_abstain.pairs.enumerate_pairs : All pairs within queries.
+    skrank_abstain.distance.pairwise_abstention_loss : Abstains where it is small.
+
+    Notes
+    -----
+    O(n_pairs * n_features) time, bounded memory besides the result.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import pair_feature_distances
+    >>> X = [[0, 0], [3, 4], [3, 0]]
+    >>> pair_feature_distances(X, [0, 1], [1, 2], norm=2)
+    array([5., 4.])
+    >>> pair_feature_distances(X, [0, 1], [1, 2])
+    array([4., 4.])
+    """
+    features, p = check_features(X), check_norm(norm)
+    rows = [np.asarray(side, dtype=np.intp) for side in (left, right)]
+    return distances(features.T, rows[0], rows[1], p)
+
+
+def farthest_near(gamma: Any) -> Any:
+    """Return the largest distance that counts as at most ``gamma``."""
+    return gamma * (1 + _ROUNDING)
+
+
+def distances(columns: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
+    """Return the distances of pairs of rows; ``columns`` is the transposed matrix."""
+    out = np.empty(left.shape[0])
+    for start in range(0, out.size, _CACHED):
+        block = slice(start, start + _CACHED)
+        out[block] = _block_distances(columns, left[block], right[block], norm)
+    return out
+
+
+def _block_distances(
+    columns: FloatArray, left: Any, right: Any, norm: float
+) -> FloatArray:
+    # Feature by feature: arrays of a block stay in the cache, rows would not be long.
+    largest, total = np.zeros(left.size), np.zeros(left.size)
+    for column in columns:
+        difference = np.abs(column[left] - column[right])
+        np.maximum(largest, difference, out=largest)
+        total += difference
+    if norm == np.inf:
+        return largest
+    if norm == 1:
+        return total
+    # Powers of numbers up to one neither overflow nor vanish altogether.
+    scale = np.where(largest > 0, largest, 1.0)
+    total[:] = 0
+    for column in columns:
+        ratio = np.abs(column[left] - column[right]) / scale
+        total += ratio * ratio if norm == 2 else ratio**norm
+    distance: FloatArray = largest * total ** (1 / norm)
+    return distance
+
+
+def check_features(X: ArrayLike) -> FloatArray:
+    """Return ``X`` as a finite float64 matrix."""
+    features: FloatArray = check_array(
+        X, dtype=np.float64, input_name="X", ensure_min_samples=0
+    )
+    return features
+
+
+def check_gamma(gamma: Any) -> float:
+    """Return the distance up to which there is abstention."""
+    if isinstance(gamma, bool | np.bool_) or not isinstance(gamma, Real):
+        raise TypeError(f"gamma must be a real number, got {gamma!r}.")
+    if not float(gamma) >= 0:
+        raise ValueError(f"gamma must be a distance of at least 0, got {gamma!r}.")
+    return float(gamma)
+
+
+def check_norm(norm: Any) -> float:
+    """Return the p of an l_p norm."""
+    if isinstance(norm, bool | np.bool_) or not isinstance(norm, Real):
+        raise TypeError(
+            f"norm must be a number, the p of an l_p norm in [1, inf], got {norm!r}."
+        )
+    if not float(norm) >= 1:
+        raise ValueError(f"norm must be in [1, inf], got {norm!r}.")
+    return float(norm)
+
+
+def check_binary(y: ArrayLike) -> FloatArray:
+    """Return relevance of at most two different values."""
+    relevance = check_relevance(y)
+    values = np.unique(relevance)
+    if values.size > 2:
+        raise ValueError(
+            "y must be binary, at most two different values, got "
+            f"{values.size}: {values[:4].tolist()}{' ...' if values.size > 4 else ''}. "
+            "Graded relevance has a pairwise loss, not a bipartite one."
+        )
+    return relevance

@@ -1,0 +1,172 @@
+"""Pairs of items of one query and different relevance, by number and never stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.distance.surrogates._margins import MarginLoss
+from skrank_abstain.pairs import Queries
+
+
+@dataclass(frozen=True)
+class StrictPairs:
+    """All pairs of a query's items of different relevance, numbered from 0.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_items,), int64
+        Rows of X by query, relevance ascending within it.
+    first : ndarray of shape (n_items,), int64
+        Where in ``rows`` the query of each of them begins.
+    ends : ndarray of shape (n_items,), int64
+        Pairs whose better item is at this position or before.
+    """
+
+    rows: IntArray
+    first: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, y: FloatArray, queries: Queries) -> Self:
+        """Sort items, O(n log n).
+
+        Raises
+        ------
+        ValueError
+            If there is no pair.
+        """
+        rows = np.lexsort((y, queries.codes))
+        code, grade = queries.codes[rows], y[rows]
+        new_query = np.diff(code, prepend=-1) != 0
+        new_grade = new_query | (np.diff(grade, prepend=np.nan) != 0)
+        first = _start_of_run(new_query)
+        pairs = cls(rows, first, np.cumsum(_start_of_run(new_grade) - first))
+        if pairs.n_pairs == 0:
+            raise ValueError(
+                "y must have different relevance for two items of one query, got no "
+                f"such pair (n_samples={y.size}, {queries.n_queries} queries)."
+            )
+        return pairs
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return int(self.ends[-1])
+
+    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of the better and the worse item, O(log n) for each pair."""
+        better = np.searchsorted(self.ends, number, side="right")
+        below = number - np.where(better > 0, self.ends[better - 1], 0)
+        return self.rows[better], self.rows[self.first[better] + below]
+
+    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
+        """Return one number from each of ``size`` stretches of equal length.
+
+        With uniform ``draws`` of shape (size,) in [0, 1), each pair is as likely as any
+        other to be that of a stretch drawn at random; with as many stretches as pairs
+        each comes once.
+        """
+        width = self.n_pairs / size
+        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
+        return np.minimum(numbers, self.n_pairs - 1)
+
+
+def _start_of_run(starts_here: BoolArray) -> IntArray:
+    """Return for each position where the run that it belongs to begins."""
+    at = np.where(starts_here, np.arange(starts_here.size), 0)
+    start: IntArray = np.maximum.accumulate(at)
+    return start
+
+
+class Batch(NamedTuple):
+    """Some pairs, and the features that they take.
+
+    Attributes
+    ----------
+    items : ndarray of shape (n_items, n_features), float64
+    better, worse : ndarray of shape (n_pairs,), int64
+        Rows of ``items``.
+    """
+
+    items: FloatArray
+    better: IntArray
+    worse: IntArray
+
+    def margins(self, scores: FloatArray) -> FloatArray:
+        """Return how much higher the better item of each pair is scored."""
+        margin: FloatArray = scores[self.better] - scores[self.worse]
+        return margin
+
+    def loss(
+        self, scores: FloatArray, surrogate: MarginLoss
+    ) -> tuple[float, FloatArray]:
+        """Return the mean surrogate of the margins, and its gradient in the scores."""
+        margin = self.margins(scores)
+        slope = surrogate.derivative(margin) / margin.size
+        gradient: Any = np.bincount(self.better, slope, scores.size)
+        gradient -= np.bincount(self.worse, slope, scores.size)
+        return float(surrogate.value(margin).mean()), gradient
+
+    def check_finite(self, loss: float, *gradients: FloatArray) -> None:
+        """Raise where the surrogate of these features does not fit into float64."""
+        if not (np.isfinite(loss) and all(np.isfinite(g).all() for g in gradients)):
+            raise ValueError(
+                "X must have features so small that the surrogate stays finite within "
+                f"the bounds, got one of size {np.abs(self.items).max():g}. Put a "
+                "scaler in front, or lower weight_norm."
+            )
+
+
+@dataclass(frozen=True)
+class PairBatches:
+    """Batches of strict pairs, drawn anew each time, or always all of them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+    pairs : StrictPairs
+    size : int
+        Pairs in a batch; from as many as there are, a batch holds each pair once.
+    generator : RandomState
+    """
+
+    X: FloatArray
+    pairs: StrictPairs
+    size: int
+    generator: np.random.RandomState
+
+    @property
+    def complete(self) -> bool:
+        """Whether a batch holds all pairs."""
+        return self.size >= self.pairs.n_pairs
+
+    def draw(self) -> Batch:
+        """Return a batch, in O(size) memory."""
+        if self.complete:
+            return self._all
+        draws = self.generator.random_sample(self.size)
+        return self._gather(self.pairs.spread(self.size, draws))
+
+    def evenly(self, size: int) -> Batch:
+        """Return pairs that stand for all, the same each time; all, where so few."""
+        size = min(size, self.pairs.n_pairs)
+        # At random within its stretch: a pattern in the rows must not be met in step.
+        draws = np.random.RandomState(0).random_sample(size)
+        return self._gather(self.pairs.spread(size, draws))
+
+    @cached_property
+    def _all(self) -> Batch:
+        return self._gather(np.arange(self.pairs.n_pairs))
+
+    def _gather(self, numbers: IntArray) -> Batch:
+        better, worse = self.pairs.decode(numbers)
+        if 2 * numbers.size >= self.X.shape[0]:
+            return Batch(self.X, better, worse)
+        place = np.arange(numbers.size)
+        items = self.X[np.concatenate([better, worse])]
+        return Batch(items, place, place + numbers.size)

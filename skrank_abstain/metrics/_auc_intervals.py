@@ -1,0 +1,367 @@
+"""Confidence intervals of the AUC of a given ranker."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, logit, ndtri
+from scipy.stats import rankdata
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import check_random_state
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    check_choice,
+    check_fraction,
+    check_positive_int,
+    check_relevance,
+    check_scores,
+    encode_qid,
+)
+from skrank_abstain.concentration import ratio_interval
+
+_ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
+_QUERY_METHODS = ("cluster", "bootstrap")
+
+
+class AUCInterval(NamedTuple):
+    """An AUC with its confidence interval.
+
+    A tuple, like the results of scikit-learn's metrics, with names.
+
+    Attributes
+    ----------
+    auc : float
+        Empirical AUC; score ties count one half. Higher is better, in [0, 1].
+    low, high : float
+        Confidence interval, within [0, 1]; ``low <= auc <= high``.
+    """
+
+    auc: float
+    low: float
+    high: float
+
+
+def auc_confidence_interval(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    confidence: float = 0.95,
+    method: str = "auto",
+    n_resamples: int = 1000,
+    random_state: int | np.random.RandomState | None = None,
+) -> AUCInterval:
+    """Return the AUC of a ranker with a confidence interval.
+
+    Without ``qid`` the items are independent, and the interval is about new items. With
+    ``qid`` the AUC is that of pairs within a query, the queries are independent, and
+    the interval is about new queries.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_items,)
+        Relevance with two different values; the higher one is the positive class.
+    scores : array-like of shape (n_items,)
+        Scores by a ranker that has not seen these items; higher is better.
+    qid : array-like of shape (n_items,), default=None
+        Query of each item. The AUC is pooled over the pairs of different relevance of
+        all queries; a query of one class has none and stands aside.
+    confidence : float, default=0.95
+        In (0, 1).
+    method : {"auto", "delong", "bootstrap", "hoeffding", "mcdiarmid", "cluster"}, \
+default="auto"
+        Without ``qid``: ``"delong"`` (the meaning of ``"auto"``), ``"bootstrap"``, or
+        one of the bounds ``"hoeffding"`` and ``"mcdiarmid"``, which hold for any number
+        of items and are much wider. With ``qid``: ``"cluster"`` (the meaning of
+        ``"auto"``) or ``"bootstrap"``.
+    n_resamples : int, default=1000
+        Number of bootstrap samples, at least 100; used by ``"bootstrap"`` alone.
+    random_state : int, RandomState instance or None, default=None
+        Draws the bootstrap samples; used by ``"bootstrap"`` alone.
+
+    Returns
+    -------
+    result : AUCInterval
+        Named tuple ``(auc, low, high)``.
+
+    Raises
+    ------
+    TypeError
+        If ``confidence`` is not a number or ``n_resamples`` not an integer.
+    ValueError
+        If ``y`` has other than two different values, lengths differ, a value is not
+        finite, a number is out of range, the method does not go with ``qid``, a class
+        has fewer than two items ("delong", "bootstrap"), or fewer than two queries have
+        items of both classes.
+
+    See Also
+    --------
+    auc_test_set_bound : Half the width of "hoeffding" and "mcdiarmid".
+    sklearn.metrics.roc_auc_score : The AUC without ``qid``.
+    skrank_abstain.concentration.ratio_interval : The interval of "cluster".
+
+    Notes
+    -----
+    ``"delong"``: the variance of [1]_ from average ranks [2]_, on the logit scale [3]_:
+    logit(auc) plus or minus z se / (auc (1 - auc)). The logit keeps the interval inside
+    (0, 1), and its coverage is the better one near the ends. O(n_items log n_items).
+
+    ``"bootstrap"``: percentiles; positives and negatives are drawn separately, or whole
+    queries. O(n_resamples n_items), or O(n_resamples n_queries).
+
+    ``"cluster"``: the AUC is a ratio of totals over queries, right pairs to all pairs;
+    linearised variance and t quantile. O(n_items log n_items).
+
+    Where these three see no spread at all (a perfect ranker, equal scores, or the same
+    AUC in each query), they would return an interval of no width. Instead: at least k
+    independent observations were all alike, k being the number of items of the smaller
+    class, or of queries. A share p = 1 - (alpha / 2)^(1 / k) of other ones could have
+    been missed, alpha = 1 - confidence, as in [4]_, and the interval goes from
+    (1 - p) auc to auc + p (1 - auc). For queries this assumes that the AUC of a query
+    is unrelated to its number of pairs.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong and Clarke-Pearson (1988). "Comparing the areas under two or
+       more correlated receiver operating characteristic curves: a nonparametric
+       approach". Biometrics 44(3). doi:10.2307/2531595.
+    .. [2] Sun and Xu (2014). "Fast implementation of DeLong's algorithm for comparing
+       the areas under correlated receiver operating characteristic curves". IEEE Signal
+       Processing Letters 21(11). doi:10.1109/LSP.2014.2337313.
+    .. [3] Pepe (2003). "The Statistical Evaluation of Medical Tests for Classification
+       and Prediction". Oxford University Press.
+    .. [4] Clopper and Pearson (1934). "The use of confidence or fiducial limits
+       illustrated in the case of the binomial". Biometrika 26(4). doi:10.2307/2331986.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import auc_confidence_interval
+    >>> y = [1, 0, 1, 1, 0, 0, 1, 0]
+    >>> scores = [0.9, 0.8, 0.8, 0.4, 0.4, 0.1, 0.7, 0.7]
+    >>> auc, low, high = auc_confidence_interval(y, scores)
+    >>> round(auc, 3), round(low, 3), round(high, 3)
+    (0.719, 0.276, 0.945)
+    """
+    alpha = 1 - check_fraction(confidence, "confidence")
+    n_resamples = check_positive_int(n_resamples, "n_resamples", minimum=100)
+    positive, values = _check_items(y, scores)
+    method = _check_method(method, qid)
+    random = check_random_state(random_state)
+    if qid is None:
+        return _item_interval(positive, values, alpha, method, n_resamples, random)
+    won, pairs = _pairs_of_queries(positive, values, qid)
+    if method == "cluster":
+        low, high = ratio_interval(won, pairs, confidence=confidence)
+    else:
+        draws = _resampled_queries(won, pairs, n_resamples, random)
+        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+    return _result(float(won.sum() / pairs.sum()), low, high, won.size, alpha)
+
+
+def _item_interval(
+    positive: BoolArray,
+    scores: FloatArray,
+    alpha: float,
+    method: str,
+    n_resamples: int,
+    random: np.random.RandomState,
+) -> AUCInterval:
+    auc = float(roc_auc_score(positive, scores))
+    m = int(positive.sum())
+    n = positive.size - m
+    if method in ("hoeffding", "mcdiarmid"):
+        half = auc_test_set_bound(m, n, delta=alpha, method=method)
+        return AUCInterval(auc, max(auc - half, 0.0), min(auc + half, 1.0))
+    if min(m, n) < 2:
+        raise ValueError(
+            f"y must have at least two items of each class for method={method!r}, got "
+            f"{m} of the higher and {n} of the lower one. Use method='hoeffding'."
+        )
+    if method == "delong":
+        low, high = _delong(auc, positive, scores, alpha)
+    else:
+        draws = _resampled_items(positive, scores, n_resamples, random)
+        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+    return _result(auc, low, high, min(m, n), alpha)
+
+
+def _check_method(method: Any, qid: Any) -> str:
+    allowed = _ITEM_METHODS if qid is None else _QUERY_METHODS
+    check_choice(method, "method", ("auto", *_ITEM_METHODS, "cluster"))
+    if method not in ("auto", *allowed):
+        raise ValueError(
+            f"method must be one of {', '.join(map(repr, allowed))} "
+            f"{'without' if qid is None else 'with'} qid, got {method!r}."
+        )
+    return allowed[0] if method == "auto" else str(method)
+
+
+def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray]:
+    relevance = check_relevance(y)
+    classes = np.unique(relevance)
+    if classes.size != 2:
+        listed = ", ".join(f"{value:g}" for value in classes[:5])
+        more = ", ..." if classes.size > 5 else ""
+        raise ValueError(
+            "y must have two different values, the higher one being positive, got "
+            f"{classes.size}: [{listed}{more}]. Turn grades into two classes first, "
+            "such as y >= 2."
+        )
+    positive: BoolArray = relevance == classes[1]
+    return positive, check_scores(scores, positive.size)
+
+
+def _result(auc: float, low: float, high: float, n: int, alpha: float) -> AUCInterval:
+    """Return a result; where there is no spread, of what n observations can miss."""
+    if high - low < 1e-12:
+        missed = 1 - (alpha / 2) ** (1 / n)
+        low, high = (1 - missed) * auc, auc + missed * (1 - auc)
+    # Percentiles of few resamples need not enclose the estimate.
+    return AUCInterval(
+        auc, float(np.clip(low, 0.0, auc)), float(np.clip(high, auc, 1.0))
+    )
+
+
+def _delong(
+    auc: float, positive: BoolArray, scores: FloatArray, alpha: float
+) -> tuple[float, float]:
+    """Return DeLong's interval on the logit scale, or (auc, auc) without variance."""
+    rank = rankdata(scores)
+    variance = 0.0
+    for group in (positive, ~positive):
+        # Items of the other class below each item of this one, ties one half.
+        below = rank[group] - rankdata(scores[group])
+        share = below / (positive.size - below.size)
+        variance += float(share.var(ddof=1)) / below.size
+    if not 0 < auc < 1 or variance == 0:
+        return auc, auc
+    half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
+    return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
+
+
+def _resampled_items(
+    positive: BoolArray,
+    scores: FloatArray,
+    n_resamples: int,
+    random: np.random.RandomState,
+) -> FloatArray:
+    """Return the AUC of bootstrap samples of the positives and of the negatives."""
+    level = rankdata(scores, method="dense").astype(np.int64) - 1
+    groups = level[positive], level[~positive]
+    pairs = groups[0].size * groups[1].size
+    draws = np.empty(n_resamples)
+    for draw in range(n_resamples):
+        above, below = (
+            np.bincount(
+                group[random.randint(group.size, size=group.size)],
+                minlength=int(level.max()) + 1,
+            )
+            for group in groups
+        )
+        # Twice the pairs won, in integers.
+        draws[draw] = above @ (2 * np.cumsum(below) - below) / (2 * pairs)
+    return draws
+
+
+def _resampled_queries(
+    won: FloatArray,
+    pairs: FloatArray,
+    n_resamples: int,
+    random: np.random.RandomState,
+) -> FloatArray:
+    """Return the pooled AUC of bootstrap samples of whole queries."""
+    draws = np.empty(n_resamples)
+    for draw in range(n_resamples):
+        chosen = random.randint(won.size, size=won.size)
+        draws[draw] = won[chosen].sum() / pairs[chosen].sum()
+    return draws
+
+
+def _pairs_of_queries(
+    positive: BoolArray, scores: FloatArray, qid: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Return pairs won, ties one half, and pairs of queries that have any."""
+    codes, _ = encode_qid(qid, positive.size)
+    sizes = np.bincount(codes)
+    positives = np.bincount(codes, weights=positive)
+    pairs = positives * (sizes - positives)
+    # Average ranks within queries, from one ranking of queries and then scores.
+    level = rankdata(scores, method="dense").astype(np.int64)
+    before = np.cumsum(sizes) - sizes
+    rank = rankdata(codes * (level.max() + 1) + level) - before[codes]
+    won = np.bincount(codes, weights=rank * positive) - positives * (positives + 1) / 2
+    some = pairs > 0
+    if some.sum() < 2:
+        raise ValueError(
+            "qid must name at least two queries with items of both classes, got "
+            f"{int(some.sum())} such queries of {sizes.size}."
+        )
+    return won[some], pairs[some]
+
+
+def auc_test_set_bound(
+    m: int, n: int, *, delta: float, method: str = "hoeffding"
+) -> float:
+    """Bound the deviation of the AUC of one ranker on items it has not seen.
+
+    Lower is tighter; 1 or more says nothing.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    delta : float
+        Probability that the bound fails, in (0, 1).
+    method : {"hoeffding", "mcdiarmid"}, default="hoeffding"
+        The inequality. Hoeffding's is never wider; at m = n it is narrower by the
+        square root of 2.
+
+    Returns
+    -------
+    epsilon : float
+        With probability at least 1 - delta, the empirical and the expected AUC differ
+        by less than epsilon.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or ``method`` is
+        unknown.
+
+    See Also
+    --------
+    auc_confidence_interval : Intervals that use the data, and are shorter.
+
+    Notes
+    -----
+    Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
+    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)).
+
+    References
+    ----------
+    .. [1] Hoeffding (1963). "Probability inequalities for sums of bounded random
+       variables". Journal of the American Statistical Association 58(301), section 5.
+       doi:10.1080/01621459.1963.10500830.
+    .. [2] Agarwal, Graepel, Herbrich, Har-Peled and Roth (2005). "Generalization Bounds
+       for the Area Under the ROC Curve". Journal of Machine Learning Research 6.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import auc_test_set_bound
+    >>> round(auc_test_set_bound(500, 500, delta=0.01), 4)
+    0.0728
+    >>> round(auc_test_set_bound(500, 500, delta=0.01, method="mcdiarmid"), 4)
+    0.1029
+    """
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    log_term = math.log(2 / check_fraction(delta, "delta"))
+    check_choice(method, "method", ("hoeffding", "mcdiarmid"))
+    size = min(m, n) if method == "hoeffding" else m * n / (m + n)
+    return math.sqrt(log_term / (2 * size))

@@ -1,0 +1,73 @@
+"""Wing: rankings of the labels of each sample, from relevance (n_samples, n_labels).
+
+A sample is a query and its labels are the items. Rankers of labels, their losses on
+arrays, abstention on pairs of labels, which losses can be learned by learning another
+one, and readers of published collections.
+"""
+
+from skrank_abstain.multilabel.datasets import load_label_ranking, load_mulan_arff
+from skrank_abstain.multilabel.learners import (
+    FamilyMembership,
+    OnlineExpertRun,
+    RelabellingResult,
+    agnostic_relabelling_learner,
+    loss_family_membership,
+    online_expert_run,
+)
+from skrank_abstain.multilabel.losses import (
+    label_ranks,
+    multilabel_auc_loss,
+    multilabel_auc_score,
+    multilabel_average_precision_loss,
+    multilabel_average_precision_score,
+    multilabel_dcg_loss,
+    multilabel_dcg_score,
+    multilabel_pairwise_loss,
+    multilabel_precision_loss,
+    multilabel_precision_score,
+    multilabel_reciprocal_rank_loss,
+    multilabel_reciprocal_rank_score,
+    multilabel_sample_losses,
+    multilabel_sum_loss,
+)
+from skrank_abstain.multilabel.rankers import (
+    LabelItems,
+    LinearMultilabelRanker,
+    OnlineMultilabelRanker,
+    ScoreColumn,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+    to_items,
+)
+
+__all__ = [
+    "SelectiveMultilabelRanker",
+    "LinearMultilabelRanker",
+    "ThresholdDecompositionRanker",
+    "OnlineMultilabelRanker",
+    "to_items",
+    "LabelItems",
+    "ScoreColumn",
+    "label_ranks",
+    "multilabel_sample_losses",
+    "multilabel_sum_loss",
+    "multilabel_precision_loss",
+    "multilabel_precision_score",
+    "multilabel_pairwise_loss",
+    "multilabel_dcg_loss",
+    "multilabel_dcg_score",
+    "multilabel_average_precision_loss",
+    "multilabel_average_precision_score",
+    "multilabel_auc_loss",
+    "multilabel_auc_score",
+    "multilabel_reciprocal_rank_loss",
+    "multilabel_reciprocal_rank_score",
+    "loss_family_membership",
+    "FamilyMembership",
+    "agnostic_relabelling_learner",
+    "RelabellingResult",
+    "online_expert_run",
+    "OnlineExpertRun",
+    "load_mulan_arff",
+    "load_label_ranking",
+]

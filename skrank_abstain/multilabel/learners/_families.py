@@ -1,0 +1,237 @@
+"""The two families of multilabel ranking losses, by brute force over few labels.
+
+Labels have ranks 1 to K, 1 for the best, and relevance. The *sum loss* at p charges
+each label ``min(rank, p + 1)`` times its relevance, the *precision loss* at p the
+relevance that is missing from the top p. Two rankings are the same for the first where
+they have the same labels at each of the top p positions, and for the second where they
+have the same set of labels there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import permutations, product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_positive_int,
+)
+
+#: A loss of the form of those in `skrank_abstain.metrics`: ``(y_true, y_score)``.
+RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+
+FAMILIES = ("sum", "precision")
+
+#: Most losses that are computed.
+MAX_LOSSES = 250_000
+
+#: Losses that differ by no more are equal.
+TOLERANCE = 1e-9
+
+
+class Witness(NamedTuple):
+    """Why a loss is not a member of a family.
+
+    Attributes
+    ----------
+    y : tuple of int
+        Relevance of the labels.
+    ranks : tuple of tuple of int
+        One ranking that only one of the two losses charges, or two rankings that are
+        the same for the family and have different losses.
+    loss : tuple of float
+        The loss of each of these rankings.
+    """
+
+    y: tuple[int, ...]
+    ranks: tuple[tuple[int, ...], ...]
+    loss: tuple[float, ...]
+
+
+class FamilyMembership(NamedTuple):
+    """Whether a loss is a member of a family, and why not.
+
+    Attributes
+    ----------
+    zero_sets_equal : bool
+        Whether the loss is 0 exactly where that of the family is.
+    invariant : bool
+        Whether rankings that are the same for the family have equal losses.
+    witness : Witness or None
+        A counterexample to the first condition that fails: the relevance ``y`` of the
+        labels, one or two rankings ``ranks``, and their ``loss``.
+    """
+
+    zero_sets_equal: bool
+    invariant: bool
+    witness: Witness | None
+
+    @property
+    def member(self) -> bool:
+        """Whether both conditions hold."""
+        return self.zero_sets_equal and self.invariant
+
+
+def loss_family_membership(
+    loss: RankingLoss,
+    n_labels: int,
+    *,
+    family: str,
+    p: int | None = None,
+    max_grade: int = 1,
+) -> FamilyMembership:
+    """Return whether a loss belongs to the family of the sum or precision loss at p.
+
+    Parameters
+    ----------
+    loss : callable
+        ``loss(y_true, y_score) -> float`` for arrays of shape (1, n_labels), as the
+        losses of `skrank_abstain.metrics`.
+    n_labels : int
+        Number of labels, small: all rankings are tried.
+    family : {"sum", "precision"}
+        The loss that gives the family its name.
+    p : int, default=None
+        Number of top positions, from 1 to n_labels; None for all.
+    max_grade : int, default=1
+        Relevance is tried from 0 to ``max_grade``.
+
+    Returns
+    -------
+    membership : FamilyMembership
+        With the attributes ``zero_sets_equal``, ``invariant``, ``member`` and
+        ``witness``.
+
+    Raises
+    ------
+    TypeError
+        If a number is not an integer.
+    ValueError
+        If ``family`` is unknown, ``p`` is out of range, or more than 250,000 losses
+        would have to be computed.
+
+    Notes
+    -----
+    The definition of [1]_: a family is the set of the losses that are 0 exactly where
+    the sum (or precision) loss at p is 0, and that are equal for rankings with the same
+    labels at each of the top p positions (in the same set of top p labels). All losses
+    of a family are learnable for the same classes of rankings.
+
+    [1]_ lists the reciprocal-rank loss in the family of the precision loss at 1. By
+    this definition it is no member (see the example): it looks below a wrong top label.
+    The loss that only asks whether the top label is relevant is a member.
+
+    n_labels! (max_grade + 1)**n_labels losses are computed.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import (
+    ...     multilabel_auc_loss,
+    ...     multilabel_reciprocal_rank_loss,
+    ... )
+    >>> from skrank_abstain.multilabel import loss_family_membership
+    >>> loss_family_membership(multilabel_auc_loss, 4, family="sum").member
+    True
+    >>> check = loss_family_membership(
+    ...     multilabel_reciprocal_rank_loss, 4, family="precision", p=1
+    ... )
+    >>> check.zero_sets_equal, check.invariant, check.member
+    (True, False, False)
+    >>> check.witness.y, check.witness.ranks
+    ((0, 0, 0, 1), ((1, 2, 3, 4), (1, 2, 4, 3)))
+    """
+    n_labels = check_positive_int(n_labels, "n_labels")
+    grades = check_positive_int(max_grade, "max_grade") + 1
+    p = check_top(p, n_labels)
+    check_choice(family, "family", FAMILIES)
+    n_losses = math.factorial(n_labels) * grades**n_labels
+    if n_losses > MAX_LOSSES:
+        raise ValueError(
+            f"n_labels and max_grade must ask for at most {MAX_LOSSES} losses, got "
+            f"{n_labels} and {grades - 1}, which ask for {n_losses}."
+        )
+    ranks = all_rankings(n_labels)
+    zero: Witness | None = None
+    varying: Witness | None = None
+    for y in product(range(grades), repeat=n_labels):
+        losses = losses_of(loss, ranks, np.array(y, dtype=np.float64))
+        zero = zero or _zero_set_witness(losses, ranks, y, family, p)
+        varying = varying or _variation_witness(losses, ranks, y, family, p)
+    return FamilyMembership(zero is None, varying is None, zero or varying)
+
+
+def check_top(p: int | None, n_labels: int) -> int:
+    """Return the number of top positions; None stands for all labels."""
+    top = n_labels if p is None else check_positive_int(p, "p")
+    if top > n_labels:
+        raise ValueError(
+            f"p must be at most the number of labels, {n_labels}, got {p}."
+        )
+    return top
+
+
+def all_rankings(n_labels: int) -> IntArray:
+    """Return all permutations of the ranks 1 to n_labels, one in a row."""
+    return np.array([*permutations(range(1, n_labels + 1))], dtype=np.int64)
+
+
+def losses_of(loss: RankingLoss, ranks: IntArray, y: FloatArray) -> FloatArray:
+    """Return the loss of each ranking of the same labels."""
+    relevance = y[np.newaxis]
+    rows = -ranks[:, np.newaxis].astype(np.float64)
+    return np.array([loss(relevance, row) for row in rows], dtype=np.float64)
+
+
+def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
+    """Return the sum or precision loss at p over the last axis."""
+    best = -np.sort(-y, axis=-1)
+    in_order = top_positions(np.arange(1, y.shape[-1] + 1), family, p)
+    excess = (top_positions(ranks, family, p) * y - in_order * best).sum(axis=-1)
+    # In the sum loss positions are costs, in the precision loss they are gains.
+    loss: IntArray = excess if family == "sum" else -excess
+    return loss
+
+
+def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
+    """Return what the family sees of rankings: the top positions, or their set."""
+    seen: IntArray = np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
+    return seen
+
+
+def _zero_set_witness(
+    losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
+) -> Witness | None:
+    named = family_loss(ranks, np.array(y), family, p)
+    differ = np.flatnonzero((losses > TOLERANCE) != (named > 0))
+    return _witness(y, ranks, losses, differ[:1]) if differ.size else None
+
+
+def _variation_witness(
+    losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
+) -> Witness | None:
+    seen = top_positions(ranks, family, p)
+    _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    of_first = first[inverse.reshape(-1)]
+    differ = np.flatnonzero(np.abs(losses - losses[of_first]) > TOLERANCE)
+    if not differ.size:
+        return None
+    return _witness(y, ranks, losses, np.array([of_first[differ[0]], differ[0]]))
+
+
+def _witness(
+    y: tuple[int, ...], ranks: IntArray, losses: FloatArray, rows: IntArray
+) -> Witness:
+    chosen = tuple(tuple(row) for row in ranks[rows].tolist())
+    return Witness(y, chosen, tuple(losses[rows].tolist()))

@@ -1,0 +1,140 @@
+"""Samples become queries, and their labels the items."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.multilabel.rankers._labels import check_label_matrix
+
+
+class LabelItems(NamedTuple):
+    """Labels of samples as items of queries.
+
+    Row ``sample * n_labels + label`` is an item. In the order in which rankers and
+    displays take them.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples * n_labels, 2), float64
+        The score, and the number of the label.
+    y : ndarray of shape (n_samples * n_labels,), float64, or None
+        Relevance, higher is better.
+    qid : ndarray of shape (n_samples * n_labels,), int64
+        The position of the sample.
+    """
+
+    X: FloatArray
+    y: Any
+    qid: IntArray
+
+
+def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
+    """Turn the scores of the labels of samples into items of queries.
+
+    A sample is a query and its labels are the items, so that selective rankers, tie
+    models, risk control and displays apply to the labels of a sample.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_samples, n_labels)
+        Higher is better, from any multilabel ranker or classifier.
+    y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
+        Relevance, higher is better.
+
+    Returns
+    -------
+    items : LabelItems
+        ``X``, ``y`` and ``qid``.
+
+    Raises
+    ------
+    ValueError
+        If shapes differ or a value is no finite number.
+
+    See Also
+    --------
+    ScoreColumn : The ranker of such items.
+    SelectiveMultilabelRanker : All of it in one estimator.
+
+    Notes
+    -----
+    O(n_samples * n_labels).
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import to_items
+    >>> items = to_items([[0.9, 0.2], [0.4, 0.6]], [[1, 0], [0, 1]])
+    >>> items.X
+    array([[0.9, 0. ],
+           [0.2, 1. ],
+           [0.4, 0. ],
+           [0.6, 1. ]])
+    >>> items.y
+    array([1., 0., 0., 1.])
+    >>> items.qid
+    array([0, 0, 1, 1])
+    """
+    matrix = check_label_matrix(scores, "scores")
+    n_samples, n_labels = matrix.shape
+    label = np.tile(np.arange(n_labels, dtype=np.float64), n_samples)
+    relevance = None
+    if y is not None:
+        relevance = check_label_matrix(y, "y", matrix.shape).ravel()
+    return LabelItems(
+        X=np.stack([matrix.ravel(), label], axis=1),
+        y=relevance,
+        qid=np.repeat(np.arange(n_samples), n_labels),
+    )
+
+
+class ScoreColumn(BaseEstimator):
+    """Ranker of items whose first column is their score.
+
+    There is nothing to fit: it goes into `BALToR` and its relatives together with
+    the items of `to_items`.
+
+    See Also
+    --------
+    to_items : Makes the items.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import ScoreColumn
+    >>> ScoreColumn().predict([[0.9, 0.0], [0.2, 1.0]])
+    array([0.9, 0.2])
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing.
+
+        Parameters
+        ----------
+        X, y : object
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        return self
+
+    def predict(self, X: ArrayLike) -> FloatArray:
+        """Return the first column.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_items, n_columns)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+        """
+        return np.asarray(X, dtype=np.float64)[:, 0]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True

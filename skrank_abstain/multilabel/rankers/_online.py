@@ -1,0 +1,396 @@
+"""Advice of several rankers, weighed as the labels come in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+from sklearn.base import clone, is_classifier
+from sklearn.utils import (
+    Tags,
+    _safe_indexing,
+    check_random_state,
+    gen_batches,
+    get_tags,
+)
+
+from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain.multilabel.rankers._labels import (
+    check_label_matrix,
+    misordered_share,
+)
+from skrank_abstain.multilabel.rankers._linear import check_not_negative
+from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
+from skrank_abstain.multilabel.rankers._scoring import label_scores
+from skrank_abstain.multilabel.rankers._weights import (
+    exponential_weights,
+    regret_bound,
+)
+from skrank_abstain.scorers import is_fitted
+
+#: How far a loss may leave its range by rounding.
+_ROUNDING = 1e-9
+
+
+class OnlineMultilabelRanker(MultilabelRanker):
+    """Weigh the advice of experts by the exponential of their losses so far.
+
+    Samples come one after the other; in each round every expert ranks the labels,
+    the truth is shown, and experts that erred lose weight. Whatever the sequence of
+    samples, drawing an expert by the weights of each round costs hardly more than
+    having followed the best expert all along. A round is one sample: see Notes on
+    batches.
+
+    Parameters
+    ----------
+    experts : list of (str, expert) tuples
+        An expert is a ranking that is always given, as ranks of shape (n_labels,), 1 =
+        best; a fitted estimator, used as it is (in a ``FrozenEstimator``, so that
+        it survives ``clone``); or an unfitted one with ``partial_fit`` for several
+        outputs, a clone of which learns along. Classifiers that learn along need 0/1
+        relevance.
+    loss : "misordered_share" or callable, default="misordered_share"
+        ``loss(y_true, y_score)`` of arrays of shape (n_samples, n_labels) returns the
+        loss of each sample, in [0, ``loss_bound``], lower is better.
+        ``"misordered_share"`` is that of label pairs in the wrong order, equal scores
+        counting half. Any loss of
+        ``skrank_abstain.metrics`` is one, too, and can be pickled:
+        ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
+    loss_bound : float, default=1.0
+        Largest possible loss; above 1 for the sum, precision, DCG and pairwise losses
+        of ``skrank_abstain.metrics``, which are no shares.
+    eta : float, default=None
+        Learning rate. None: ``sqrt(8 ln(N) / t) / loss_bound`` in round t, for N
+        experts, which needs no horizon.
+    batch_size : int, default=32
+        Samples between two updates of the experts that learn in ``fit``.
+    random_state : int, RandomState instance or None, default=None
+        Of ``draw``.
+
+    Attributes
+    ----------
+    experts_ : list of (str, expert) tuples
+    weights_ : ndarray of shape (n_experts,), float64
+        For the next round; they sum to one.
+    expert_losses_ : ndarray of shape (n_experts,), float64
+        Losses so far, added up.
+    expected_loss_ : float
+        Sum over rounds of the expected loss of an expert drawn by that round's weights,
+        which have learned from all samples before, also from those of the same batch.
+    regret_ : float
+        ``expected_loss_ - min(expert_losses_)``.
+    regret_bound_ : float
+        What ``regret_`` never exceeds.
+    n_rounds_ : int
+        Samples seen.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    Notes
+    -----
+    The randomised exponentially weighted average forecaster, used in [1]_ to
+    characterise online multilabel ranking. After T rounds, at any T, ``regret_`` is at
+    most ``M (sqrt(2 T ln N) + sqrt(ln(N) / 8))`` with the default rate (Theorem 2.3 of
+    [2]_), M being ``loss_bound``, and ``ln(N) / eta + eta T M^2 / 8`` with a fixed one
+    (Theorem 2.2): ``M sqrt(T ln(N) / 2)`` at the best ``eta = sqrt(8 ln(N) / T) / M``.
+    The constant of a rate that knows no horizon is twice as large.
+
+    The promise is about the expectation of ``draw`` of one sample at a time, followed
+    by ``partial_fit`` on it; the first sample, before which there is nothing to draw
+    from, counts as drawn with equal weights. ``decision_function`` is the weighted mean
+    of the experts' ranks instead, which is the same each time and often better, and has
+    no such promise, since losses of rankings are not convex.
+
+    The samples of one ``partial_fit``, or of one batch of ``fit``, are as many rounds:
+    ``expected_loss_`` and ``regret_`` are of weights that learn after each sample.
+    ``draw`` for a whole batch has only the weights from before the batch, and may lose
+    more than ``regret_bound_`` says. Experts that learn do so after the last sample of
+    the batch. One that has not learned yet ties all labels.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel
+       Ranking". NeurIPS 36.
+    .. [2] Cesa-Bianchi and Lugosi (2006). "Prediction, Learning, and Games". Cambridge
+       University Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.multilabel import OnlineMultilabelRanker
+    >>> X, y = np.zeros((50, 1)), np.tile([0, 1, 0], (50, 1))
+    >>> experts = [("second first", [2, 1, 3]), ("third first", [3, 2, 1])]
+    >>> ranker = OnlineMultilabelRanker(experts).fit(X, y)
+    >>> ranker.weights_.round(3)
+    array([1., 0.])
+    >>> bool(ranker.regret_ <= ranker.regret_bound_)
+    True
+    """
+
+    def __init__(
+        self,
+        experts: list[tuple[str, Any]],
+        *,
+        loss: str | Callable[[FloatArray, FloatArray], Any] = "misordered_share",
+        loss_bound: float = 1.0,
+        eta: float | None = None,
+        batch_size: int = 32,
+        random_state: Any = None,
+    ) -> None:
+        self.experts = experts
+        self.loss = loss
+        self.loss_bound = loss_bound
+        self.eta = eta
+        self.batch_size = batch_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Forget what was learned and go through the samples once, in their order.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the experts untouched.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter, an expert or an input breaks its rule.
+        """
+        batch_size = check_positive_int(self.batch_size, "batch_size")
+        X, relevance = self._check_fit(X, y)
+        self._start()
+        for batch in gen_batches(relevance.shape[0], batch_size):
+            self._learn(_safe_indexing(X, batch), relevance[batch])
+        return self
+
+    def partial_fit(self, X: Any, y: ArrayLike) -> Self:
+        """Weigh the experts by some more samples, then let them learn from these.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the experts untouched.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter, an expert or an input breaks its rule.
+        """
+        if not hasattr(self, "n_rounds_"):
+            X, relevance = self._check_fit(X, y)
+            self._start()
+        else:
+            X = self._check_samples(X)
+            relevance = check_label_matrix(y, "y", (X.shape[0], self.n_labels_))
+        self._learn(X, relevance)
+        return self
+
+    def _start(self) -> None:
+        """Take the experts, and forget what they lost."""
+        if not callable(self.loss) and self.loss != "misordered_share":
+            raise ValueError(
+                "loss must be 'misordered_share' or a function (y_true, y_score) -> "
+                "losses of samples, as functools.partial(multilabel_sample_losses, "
+                f"loss='sum', p=3) of skrank_abstain.metrics, got {self.loss!r}."
+            )
+        for name in ("loss_bound", "eta"):
+            value = getattr(self, name)
+            if value is not None and check_not_negative(value, name) == 0:
+                raise ValueError(f"{name} must be positive, got {value!r}.")
+        if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
+            raise ValueError(
+                "experts must be a list of (name, expert) tuples, got "
+                f"{self.experts!r}."
+            )
+        names = [name for name, _ in self.experts]
+        if not names or len(set(names)) < len(names):
+            raise ValueError(
+                "experts must be a list of at least one (name, expert) tuple with "
+                f"different names, got the names {names}."
+            )
+        self.experts_ = [
+            (name, _take_expert(name, expert, self.n_labels_))
+            for name, expert in self.experts
+        ]
+        # Ranks and fitted estimators stay as they are.
+        self._learners = [
+            name
+            for name, expert in self.experts_
+            if not isinstance(expert, np.ndarray) and not is_fitted(expert)
+        ]
+        self.expert_losses_ = np.zeros(len(names))
+        self.weights_ = np.full(len(names), 1.0 / len(names))
+        self.expected_loss_ = 0.0
+        self.n_rounds_ = 0
+        self._random = check_random_state(self.random_state)
+
+    def _learn(self, X: Any, relevance: FloatArray) -> None:
+        learners = {n: e for n, e in self.experts_ if n in self._learners}
+        for name, expert in learners.items():  # before anything is added up
+            _check_teachable(name, expert, relevance)
+        losses = np.stack(
+            [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
+        )
+        rounds = exponential_weights(
+            losses, self.expert_losses_, self.n_rounds_, self.eta, self.loss_bound
+        )
+        self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
+        self.expected_loss_ += float(rounds.expected_losses.sum())
+        self.weights_ = rounds.weights[-1]
+        self.n_rounds_ += relevance.shape[0]
+        self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
+        self.regret_bound_ = regret_bound(
+            len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
+        )
+        for expert in learners.values():
+            _teach(expert, X, relevance)
+
+    def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
+        loss = self.loss if callable(self.loss) else misordered_share
+        values = np.asarray(loss(relevance, scores), dtype=np.float64)
+        if values.shape != relevance.shape[:1]:
+            raise ValueError(
+                f"loss must return one value per sample, {relevance.shape[0]}, got "
+                f"shape {values.shape}. For losses of skrank_abstain.metrics there is "
+                "multilabel_sample_losses."
+            )
+        slack = _ROUNDING * self.loss_bound
+        bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
+        if bad.any():
+            raise ValueError(
+                f"loss must return values in [0, loss_bound], with loss_bound="
+                f"{self.loss_bound:g}, got {values[bad][0]:g}. Raise loss_bound to the "
+                "largest possible loss."
+            )
+        return values
+
+    def _advice(self, X: Any) -> list[FloatArray]:
+        """Return the scores of each expert."""
+        shape = (X.shape[0], self.n_labels_)
+        advice = []
+        for _, expert in self.experts_:
+            if isinstance(expert, np.ndarray):
+                advice.append(np.broadcast_to(-expert, shape).copy())
+            elif is_fitted(expert):
+                advice.append(label_scores(expert, X, self.n_labels_))
+            else:
+                advice.append(np.zeros(shape))
+        return advice
+
+    def _scores(self, X: Any) -> FloatArray:
+        # Ranks, since the scores of different experts have different units.
+        votes = np.zeros((X.shape[0], self.n_labels_))
+        for weight, scores in zip(self.weights_, self._advice(X), strict=True):
+            votes -= weight * rankdata(-scores, axis=1)
+        return votes
+
+    def draw(self, X: Any) -> FloatArray:
+        """Return for each sample the scores of an expert drawn by the weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), float64
+            Higher is better. Each call draws anew.
+        """
+        X = self._check_samples(X)
+        drawn = self._random.choice(
+            self.weights_.size, size=X.shape[0], p=self.weights_
+        )
+        scores: FloatArray = np.stack(self._advice(X))[drawn, np.arange(X.shape[0])]
+        return scores
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return one minus the mean loss of the vote, as a share of ``loss_bound``.
+
+        Higher is better, in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        score : float
+        """
+        scores, relevance = self._labelled(X, y)
+        mean = float(self._losses(relevance, scores).mean())
+        return 1.0 - mean / self.loss_bound
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        # What each expert takes; fixed rankings look at nothing.
+        read = [
+            get_tags(entry[-1]).input_tags
+            for entry in self.experts
+            if isinstance(entry, tuple) and hasattr(entry[-1], "__sklearn_tags__")
+        ]
+        tags.input_tags.allow_nan = all(one.allow_nan for one in read)
+        tags.input_tags.string = all(one.string for one in read)
+        return tags
+
+
+def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
+    """Return a fitted expert as it is, a clone of one that learns, ranks as floats."""
+    if not (hasattr(expert, "predict") or hasattr(expert, "decision_function")):
+        ranks = np.asarray(expert)
+        if ranks.dtype.kind not in "iuf" or not np.array_equal(
+            np.sort(ranks, axis=None), np.arange(1, n_labels + 1)
+        ):
+            raise ValueError(
+                f"experts must be estimators or rankings, permutations of 1 to "
+                f"{n_labels}, the number of labels; got {expert!r} for {name!r}."
+            )
+        return ranks.astype(np.float64)
+    if is_fitted(expert):
+        return expert
+    if not hasattr(expert, "partial_fit"):
+        raise TypeError(
+            "experts that are estimators must be fitted or have partial_fit, got "
+            f"{expert!r} for {name!r}. A fitted one loses its fit when it is cloned: "
+            "wrap it in sklearn.frozen.FrozenEstimator."
+        )
+    return clone(expert)
+
+
+def _check_teachable(name: str, expert: Any, relevance: FloatArray) -> None:
+    """Check that an expert can learn from such relevance."""
+    if is_classifier(expert) and not np.isin(relevance, (0.0, 1.0)).all():
+        raise ValueError(
+            f"y must be 0/1 for classifiers that learn along, got {relevance.max():g} "
+            f"with the expert {name!r}. Use a regressor."
+        )
+
+
+def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
+    """Let an expert learn from some samples."""
+    if not is_classifier(expert):
+        expert.partial_fit(X, relevance)
+        return
+    classes = [np.array([0, 1])] * relevance.shape[1]
+    expert.partial_fit(X, relevance.astype(int), classes=classes)

@@ -1,0 +1,141 @@
+"""What the multilabel rankers share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.estimators import check_columns
+from skrank_abstain.multilabel import label_ranks
+from skrank_abstain.multilabel.rankers._labels import (
+    check_label_matrix,
+    misordered_share,
+)
+
+
+class MultilabelRanker(BaseEstimator):
+    """Base of estimators that rank the labels of each sample.
+
+    A subclass supplies ``fit`` and ``_scores``. Nothing here is a classifier: relevance
+    may be graded, and what is predicted is an order. X is left as it is, for wrapped
+    estimators to read; a subclass that reads X itself overrides ``_check_features``.
+    """
+
+    n_labels_: int
+
+    @abstractmethod
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the scores of checked samples, shape (n_samples, n_labels)."""
+
+    def _check_fit(self, X: Any, y: Any) -> tuple[Any, FloatArray]:
+        """Check training data, and store its numbers of features and labels."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
+        X = self._check_features(X, reset=True)
+        relevance = check_label_matrix(y, "y", (X.shape[0], None))
+        self.n_labels_ = relevance.shape[1]
+        return X, relevance
+
+    def _check_samples(self, X: Any) -> Any:
+        check_is_fitted(self, "n_labels_")
+        return self._check_features(X, reset=False)
+
+    def _check_features(self, X: Any, *, reset: bool) -> Any:
+        """Check the columns of X, and that there are samples."""
+        X = check_columns(self, X, reset=reset)
+        if X.shape[0] == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
+                f"is required by {type(self).__name__}."
+            )
+        return X
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return a score of each label of each sample.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), float64
+            Higher is better.
+        """
+        return self._scores(self._check_samples(X))
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the scores of ``decision_function``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), float64
+            Higher is better, like ``y``: scikit-learn's ranking metrics may be given
+            either. Ranks, of which 1 is the best, come from ``predict_ranks``.
+        """
+        return self.decision_function(X)
+
+    def predict_ranks(self, X: Any) -> IntArray:
+        """Return the rank of each label of each sample.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_labels), int64
+            1 is the best; each row is a permutation. Of labels of equal score the one
+            of smaller index comes first.
+        """
+        return label_ranks(self.decision_function(X))
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return the mean share of label pairs in the right order.
+
+        Higher is better, in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        share : float
+            Of the pairs of labels of different relevance, averaged over samples;
+            equal scores count half, and a sample whose labels are all equally relevant
+            counts 1. For 0/1 relevance and distinct scores one minus scikit-learn's
+            ``label_ranking_loss``.
+        """
+        scores, relevance = self._labelled(X, y)
+        return float(1.0 - misordered_share(relevance, scores).mean())
+
+    def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
+        """Return scores and relevance of labelled samples."""
+        scores = np.ascontiguousarray(self.decision_function(X))
+        return scores, check_label_matrix(y, "y", scores.shape)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.target_tags.two_d_labels = True
+        tags.input_tags.sparse = True
+        return tags

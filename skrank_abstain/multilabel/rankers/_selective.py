@@ -1,0 +1,463 @@
+"""Rankings of labels that leave open what is uncertain."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+)
+from skrank_abstain.estimators import (
+    BALToR,
+    RankerWrapper,
+    check_columns,
+    split_for_calibration,
+    write_report,
+)
+from skrank_abstain.metrics import correctness_completeness_score
+from skrank_abstain.multilabel import label_ranks
+from skrank_abstain.multilabel.rankers._label_items import (
+    LabelItems,
+    ScoreColumn,
+    to_items,
+)
+from skrank_abstain.multilabel.rankers._labels import check_label_matrix
+from skrank_abstain.multilabel.rankers._scoring import label_scores
+from skrank_abstain.pairs import PairDecisions, group_queries
+from skrank_abstain.scorers import describe, resolve_model
+from skrank_abstain.selection import PairTotals
+
+
+class SelectiveMultilabelRanker(RankerWrapper):
+    """Rank the labels of each sample, and hand uncertain pairs of labels to a person.
+
+    Wraps any estimator that scores several labels. Each sample becomes a query, its
+    labels the items, and `BALToR` decides which pairs of labels are certain enough.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted or unfitted multilabel ranker of this package, or any estimator of
+        several outputs with ``decision_function``, ``predict_proba`` (one matrix or a
+        list with one per label) or ``predict``.
+    coverage : float, default=0.8
+        Target share of accepted pairs of labels, in (0, 1].
+    tie_model : str or TieModel, default="graded_relevance"
+        How scores become probabilities, see `BALToR`. With 0/1 relevance most pairs
+        of labels are tied, and ties are likelier among low scores than elsewhere.
+    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+        Loss of a prediction about a pair, see `BALToR`.
+    coverage_guarantee : {None, "hierarchical"}, default=None
+        Whether the coverage is guaranteed for new samples, see `BALToR`.
+    prefit : {"auto", True, False}, default="auto"
+        Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
+        if it is fitted; False always refits a clone. Calibrating on the samples that
+        trained a fitted estimator is leakage.
+    calibration_size : float, default=0.25
+        Share of the samples set aside to calibrate on when the estimator is trained.
+    random_state : int, RandomState instance or None, default=None
+        Splits the samples.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted estimator of the labels' scores.
+    selective_ranker_ : BALToR
+        Ranker of the items that ``to_items`` returns.
+    threshold_ : float
+        Accepted pairs have a conditional risk of at most this.
+    coverage_ : float
+        Share of calibration pairs accepted.
+    prefit_ : bool
+        Whether the estimator was used as it was.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    See Also
+    --------
+    skrank_abstain.BALToR : Makes the decisions.
+    to_items : What the samples become.
+
+    Notes
+    -----
+    An item is a row ``sample * n_labels + label``: this is what ``left`` and ``right``
+    of `predict_pairs` count. Rankings that abstain on pairs of labels are those of
+    [1]_ and [2]_.
+
+    References
+    ----------
+    .. [1] Cheng, Rademaker, De Baets and Hüllermeier (2010). "Predicting Partial
+       Orders: Ranking with Abstention". ECML PKDD.
+    .. [2] Cheng, Hüllermeier, Waegeman and Welker (2012). "Label Ranking with Partial
+       Abstention based on Thresholded Probabilistic Models". NeurIPS 25.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skrank_abstain.multilabel import (
+    ...     SelectiveMultilabelRanker,
+    ...     ThresholdDecompositionRanker,
+    ... )
+    >>> X, y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    >>> labels = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
+    >>> ranker = SelectiveMultilabelRanker(labels, coverage=0.7, random_state=0)
+    >>> ranker = ranker.fit(X, y)
+    >>> ranker.abstain(X[:2]).shape  # 6 pairs of 4 labels each
+    (12,)
+    >>> ranker.rank_intervals(X[:2]).shape
+    (2, 4, 2)
+    """
+
+    # Queries are the samples themselves: nothing is asked for.
+    __metadata_request__fit = {"qid": UNUSED}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__score = {"qid": UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        coverage: float = 0.8,
+        tie_model: Any = "graded_relevance",
+        loss: Any = "zero_one",
+        coverage_guarantee: str | None = None,
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.coverage = coverage
+        self.tie_model = tie_model
+        self.loss = loss
+        self.coverage_guarantee = coverage_guarantee
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Train the estimator unless it is fitted, then calibrate.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the estimator untouched.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule.
+        sklearn.exceptions.NotFittedError
+            If ``prefit=True`` and the estimator is not fitted.
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
+        check_fraction(self.coverage, "coverage", include_one=True)
+        X = check_columns(self, X, reset=True)
+        relevance = check_label_matrix(y, "y", (X.shape[0], None))
+        if relevance.shape[1] < 2:
+            raise ValueError(
+                "y must have at least 2 labels, whose order is in question, got shape "
+                f"{relevance.shape} (n_samples={relevance.shape[0]})."
+            )
+        self.n_labels_ = relevance.shape[1]
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
+        rows = self._fit_labels(X, y, int(seeds[0]))
+        scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
+        items = to_items(scores, relevance[rows])
+        ranker = BALToR(
+            ScoreColumn(),
+            coverage=self.coverage,
+            tie_model=self.tie_model,
+            loss=self.loss,
+            coverage_guarantee=self.coverage_guarantee,
+            random_state=int(seeds[1]),
+        )
+        self._take(ranker.fit(items.X, items.y, items.qid))
+        return self
+
+    def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
+        """Set ``estimator_``, and return the samples that are left to calibrate on."""
+        model = resolve_model(self.estimator)
+        self.prefit_ = self._is_prefit(model)
+        if self.prefit_:
+            self.estimator_ = model
+            return np.arange(X.shape[0])
+        check_fraction(self.calibration_size, "calibration_size")
+        train, calibration = split_for_calibration(
+            group_queries(None, X.shape[0]), self.calibration_size, seed
+        )
+        # Of its own type: 0/1 stay integers. Not every sparse format has rows to take.
+        y = y.tocsr() if issparse(y) else np.asarray(y)
+        self.estimator_ = clone(model).fit(_safe_indexing(X, train), y[train])
+        return calibration
+
+    def _take(self, ranker: BALToR) -> None:
+        self.selective_ranker_ = ranker
+        self.threshold_ = ranker.threshold_
+        self.coverage_ = ranker.coverage_
+
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy with the threshold of another coverage.
+
+        Parameters
+        ----------
+        coverage : float
+            Target share of accepted pairs, in (0, 1].
+
+        Returns
+        -------
+        ranker : SelectiveMultilabelRanker
+            Shares the fitted estimator and the calibration scores.
+        """
+        check_is_fitted(self, "selective_ranker_")
+        other = copy.copy(self)
+        other.coverage = coverage
+        other._take(self.selective_ranker_.at_coverage(coverage))
+        return other
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the wrapped estimator's score of each label.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), float64
+            Higher is better.
+        """
+        check_is_fitted(self, "selective_ranker_")
+        X = check_columns(self, X, reset=False)
+        return label_scores(self.estimator_, X, self.n_labels_)
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the scores of ``decision_function``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples, n_labels), float64
+            Higher is better. Nothing is abstained on: that is said by
+            ``predict_pairs`` and ``rank_intervals``.
+        """
+        return self.decision_function(X)
+
+    def predict_ranks(self, X: Any) -> IntArray:
+        """Return the rank of each label, whether certain or not.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ranks : ndarray of shape (n_samples, n_labels), int64
+            1 is the best; each row is a permutation.
+        """
+        return label_ranks(self.decision_function(X))
+
+    def to_items(self, X: Any, y: Any = None) -> LabelItems:
+        """Return the labels of samples as items, for tools that know queries.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
+            Relevance, higher is better.
+
+        Returns
+        -------
+        items : LabelItems
+            ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
+            ``from_estimator`` likewise.
+        """
+        return to_items(self.decision_function(X), y)
+
+    def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
+        """Decide pairs of labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            Pairs of items ``sample * n_labels + label``, of one sample each. All pairs
+            of labels of all samples by default: samples in order, within a sample all
+            (i, j) with i < j.
+
+        Returns
+        -------
+        decisions : PairDecisions
+            ``left`` and ``right`` count items ``sample * n_labels + label``; ``qid`` is
+            the position of the sample.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or pairs are of no such items.
+        """
+        items = self.to_items(X)
+        return self.selective_ranker_.predict_pairs(items.X, items.qid, pairs=pairs)
+
+    def abstain(self, X: Any, *, pairs: ArrayLike | None = None) -> BoolArray:
+        """Return which pairs of labels go to a person: one value per *pair*.
+
+        Parameters
+        ----------
+        X, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            Aligned with ``predict_pairs(X, pairs=pairs)``.
+        """
+        return self.predict_pairs(X, pairs=pairs).abstained
+
+    def rank_intervals(self, X: Any) -> IntArray:
+        """Return the best and the worst rank of each label that remain possible.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, n_labels, 2), int64
+            Best and worst rank, 1 = top, that the accepted orders leave open.
+
+        Raises
+        ------
+        ValueError
+            If the accepted orders are no semiorder, see ``BALToR.rank_intervals``.
+        """
+        items = self.to_items(X)
+        intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
+        return intervals.reshape(-1, self.n_labels_, 2)
+
+    def evaluate(self, X: Any, y: ArrayLike) -> PairTotals:
+        """Add up, sample by sample, what happens to labelled pairs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        totals : PairTotals
+            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool
+            the samples.
+        """
+        return self.selective_ranker_.evaluate(*self.to_items(X, y))
+
+    def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:
+        """Return how right the accepted orders are, and how many there are.
+
+        Higher is better in both.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        correctness : float
+            Concordant less discordant pairs over their sum, in [-1, 1].
+        completeness : float
+            Share of the pairs of different relevance that are ordered, in [0, 1].
+
+        See Also
+        --------
+        skrank_abstain.metrics.correctness_completeness_score : With intervals.
+        """
+        items = self.to_items(X, y)
+        decisions = self.selective_ranker_.predict_pairs(items.X, items.qid)
+        relevance = check_label_matrix(y, "y").ravel()
+        truth = np.sign(relevance[decisions.left] - relevance[decisions.right])
+        correctness, completeness = correctness_completeness_score(
+            truth.astype(np.int64), decisions.label, decisions.accepted
+        )
+        return float(correctness), float(completeness)
+
+    def report(self, X: Any, y: ArrayLike) -> str:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        report : str
+            Markdown. Its queries are the samples, its items their labels.
+        """
+        items = self.to_items(X, y)
+        ranker = self.selective_ranker_
+        labelled = ranker._labelled_items(items.X, items.y, items.qid)
+        origin = "used as it was given" if self.prefit_ else "trained here"
+        line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
+        return write_report(ranker, labelled, ranker_line=line)
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Higher is better, in [0, 1].
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        return self.selective_ranker_.score(*self.to_items(X, y))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.target_tags.two_d_labels = True
+        return tags

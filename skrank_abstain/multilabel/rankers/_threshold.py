@@ -1,0 +1,301 @@
+"""Labels ranked by the votes of binary classifiers."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
+
+from skrank_abstain._validation import FloatArray, check_choice, check_positive_int
+from skrank_abstain.multilabel.losses._rows import (
+    precision_loss,
+    rank_labels,
+    sum_loss,
+)
+from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
+from skrank_abstain.multilabel.rankers._targets import (
+    BinaryProblems,
+    grade_problems,
+    rank_problems,
+)
+
+
+class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
+    """Rank labels by votes: probabilities of binary problems, added up.
+
+    Each label gets one binary problem per threshold, each problem a clone of
+    ``estimator``, and each label its sum of predicted probabilities as a score.
+
+    Parameters
+    ----------
+    estimator : object
+        A probabilistic classifier. With ``thresholds="rank"`` and ties in ``y``, its
+        ``fit`` has to take ``sample_weight``; for a Pipeline that of its last step.
+    p : int, default=None
+        Only the first ``p`` ranks count. None: all labels.
+    loss : {"sum", "precision"}, default="sum"
+        The loss that `score` reports: ranks, cut off after ``p`` and weighted by
+        relevance, or the relevance missed by the top ``p``.
+    thresholds : {"grade", "rank"}, default="grade"
+        Problem j is "the label is of at least the j-th lowest grade but one", or "the
+        label is among the j most relevant of its sample". With grades ``p`` and
+        ``loss`` do not matter for training; for 0/1 relevance this is binary
+        relevance. With ranks j runs up to ``p``; for the precision loss it is ``p``
+        only.
+    ties : {"share", "index"}, default="share"
+        What ``thresholds="rank"`` makes of labels of equal relevance. They share the
+        places that they compete for, as if ties were broken at random, and samples are
+        weighted so that votes are as far apart as relevance; or those of smaller
+        index come first, as in [1]_.
+    n_jobs : int, default=None
+        Problems fitted at a time, as in joblib. The result does not depend on it.
+
+    Attributes
+    ----------
+    estimators_ : list of n_thresholds lists of n_labels estimators
+        A float in place of an estimator where the target is the same for all samples:
+        this probability is predicted.
+    thresholds_ : ndarray of shape (n_thresholds,)
+        The ranks, or the grades but the lowest.
+    vote_weights_ : ndarray of shape (n_thresholds,), float64
+        What a probability of one counts: 1 for a rank, and for a grade the gap to the
+        one below.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    See Also
+    --------
+    LinearMultilabelRanker : One convex problem for all labels.
+    SelectiveMultilabelRanker : Says which pairs of labels it is not sure of.
+
+    Notes
+    -----
+    Both losses are linear in relevance, so the best order of the labels of x is that of
+    ``E[y_i | x]``, whatever ``p`` is. Votes for grades estimate just that. Votes for
+    ranks estimate the expected number of ranks within ``p`` at or below that of the
+    label, another order in general; sharing ties and weighting samples makes it the
+    best one wherever no sample has more than two different relevances, 0/1 included.
+    Breaking ties by index never does.
+
+    A shared place is a target between 0 and 1. Such a sample is given twice, once as a
+    member and once not, with the target and its complement as weights; a base
+    learner that holds out rows of its own will find such twins on both sides. Samples
+    whose labels are all equally relevant are left out of the problems for shared ranks.
+
+    ``n_labels`` times the number of thresholds classifiers are fitted: for ranks at
+    most ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels``
+    best; for grades at most ``30 * n_labels``, since more than 31 are refused.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel
+       Ranking". NeurIPS 36.
+    .. [2] Dembczyński, Kotłowski and Hüllermeier (2012). "Consistent Multilabel Ranking
+       through Univariate Losses". ICML.
+    .. [3] Frank and Hall (2001). "A Simple Approach to Ordinal Classification". ECML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from skrank_abstain.multilabel import ThresholdDecompositionRanker
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> y = np.array([[2, 0, 1], [1, 0, 0], [0, 2, 1], [0, 2, 0]])
+    >>> ranker = ThresholdDecompositionRanker(LogisticRegression()).fit(X, y)
+    >>> ranker.thresholds_
+    array([1., 2.])
+    >>> ranker.predict_ranks([[-1.5], [1.5]])
+    array([[1, 3, 2],
+           [3, 1, 2]])
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        p: int | None = None,
+        loss: str = "sum",
+        thresholds: str = "grade",
+        ties: str = "share",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.p = p
+        self.loss = loss
+        self.thresholds = thresholds
+        self.ties = ties
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit a classifier for each label and threshold.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+            Goes to the classifiers untouched. Where all targets are constant, none is
+            fitted, and nothing reads its values.
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better: 0/1 or grades; any numbers with
+            ``thresholds="rank"``.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule, or ``y`` has more than 31
+            grades.
+        TypeError
+            If the estimator has no ``predict_proba``, or takes no ``sample_weight``
+            where samples have weights.
+        """
+        check_choice(self.loss, "loss", ("sum", "precision"))
+        check_choice(self.thresholds, "thresholds", ("grade", "rank"))
+        check_choice(self.ties, "ties", ("share", "index"))
+        if not hasattr(self.estimator, "predict_proba"):
+            raise TypeError(
+                "estimator must have predict_proba, since votes are probabilities, got "
+                f"{self.estimator!r}. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
+        X, relevance = self._check_fit(X, y)
+        p = self._last_rank()
+        problems = self._problems(relevance, p)
+        weight_name = _weight_name(self.estimator)
+        fitted = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_problem)(
+                self.estimator, X, column, problems.sample_weight, weight_name
+            )
+            for target in problems.targets()
+            for column in target.T
+        )
+        k = self.n_labels_
+        self.estimators_ = [fitted[i : i + k] for i in range(0, len(fitted), k)]
+        self.thresholds_ = problems.thresholds
+        self.vote_weights_ = problems.vote_weights
+        return self
+
+    def _last_rank(self) -> int:
+        """Return p, checked."""
+        if self.p is None:
+            if self.loss == "precision":
+                raise ValueError(
+                    "p must be given with loss='precision', got None: the top n_labels "
+                    "miss nothing."
+                )
+            return self.n_labels_
+        p = check_positive_int(self.p, "p")
+        if p > self.n_labels_:
+            raise ValueError(
+                f"p must be at most the number of labels, {self.n_labels_}, got {p}."
+            )
+        return p
+
+    def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
+        if self.thresholds == "grade":
+            return grade_problems(relevance)
+        # All labels are among the n_labels best: nothing to learn there.
+        last = min(p, max(self.n_labels_ - 1, 1))
+        ranks = np.arange(1 if self.loss == "sum" else last, last + 1)
+        return rank_problems(relevance, ranks, self.ties)
+
+    def _scores(self, X: Any) -> FloatArray:
+        votes = np.zeros((X.shape[0], self.n_labels_))
+        for weight, row in zip(self.vote_weights_, self.estimators_, strict=True):
+            for label, estimator in enumerate(row):
+                votes[:, label] += weight * _probability(estimator, X)
+        return votes
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Return one minus the targeted loss, as a share of the largest possible.
+
+        Higher is better, in [0, 1]: 1 where no order has a lower loss, 0 where none has
+        a higher one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        y : array-like or sparse matrix of shape (n_samples, n_labels)
+            Relevance, higher is better.
+
+        Returns
+        -------
+        score : float
+            ``1 - sum(loss) / sum(loss of the worst order)`` over samples. On the same
+            data it orders models as the mean loss does. 1 where no order matters.
+            Equal votes are in any order: the loss is its average over these.
+        """
+        scores, relevance = self._labelled(X, y)
+        p = self._last_rank()
+        loss = sum_loss if self.loss == "sum" else precision_loss
+        got, worst = (
+            float(loss(rank_labels(relevance, by, average=True), p).sum())
+            for by in (scores, -relevance)
+        )
+        rounding = 1e-12 * float(np.abs(relevance).sum())
+        return 1.0 - got / worst if worst > rounding else 1.0
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
+        return tags
+
+
+def _weight_name(estimator: Any) -> str | None:
+    """Return the name under which ``fit`` takes sample weights; None: it does not."""
+    prefix = ""
+    while isinstance(estimator, Pipeline):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    takes = has_fit_parameter(estimator, "sample_weight")
+    return f"{prefix}sample_weight" if takes else None
+
+
+def _fit_problem(
+    estimator: Any,
+    X: Any,
+    target: FloatArray,
+    weight: FloatArray | None,
+    weight_name: str | None,
+) -> Any:
+    """Fit a clone to one target in [0, 1], or return the target if it is constant."""
+    some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
+    if np.ptp(target[some]) == 0:
+        return float(target[some][0])
+    inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
+    if weight is None and inside.size + outside.size == target.size:
+        return clone(estimator).fit(X, (target > 0).astype(int))
+    if weight_name is None:
+        raise TypeError(
+            "estimator must take sample_weight in fit where labels share ranks or "
+            f"samples have weights, got {estimator!r}. Use thresholds='grade' or "
+            "ties='index', or another estimator."
+        )
+    share = np.ones(target.size) if weight is None else weight
+    rows = np.concatenate([inside, outside])
+    belongs = np.repeat([1, 0], [inside.size, outside.size])
+    weights = share[rows] * np.where(belongs, target[rows], 1.0 - target[rows])
+    return clone(estimator).fit(
+        _safe_indexing(X, rows), belongs, **{weight_name: weights}
+    )
+
+
+def _probability(estimator: Any, X: Any) -> Any:
+    """Return the probability of being within the threshold, shape (n_samples,)."""
+    if isinstance(estimator, float):
+        return np.full(X.shape[0], estimator)
+    column = list(estimator.classes_).index(1)
+    return estimator.predict_proba(X)[:, column]

@@ -1,0 +1,404 @@
+"""Consistency bounds: published numbers, random distributions, a counter-example."""
+
+from math import cosh, exp, sinh, sqrt, tanh
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from skrank_abstain.distance import (
+    Exponential,
+    Hinge,
+    LinearScorers,
+    Logistic,
+    OneHiddenLayerScorers,
+    Sigmoid,
+    consistency_bound,
+    minimal_conditional_risk,
+    minimizability_gap,
+    negative_example,
+    pairwise_surrogate_loss,
+)
+
+UNIT = LinearScorers(1.0)
+BOUNDED = [Hinge(), Exponential(), Sigmoid(), Sigmoid(3.0)]
+SETTINGS = ("pairwise", "bipartite")
+PROBABILITIES = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1))
+
+
+def bound(excess, surrogate, u, **options):
+    """Bound for a class that reaches u at gamma."""
+    return consistency_bound(excess, surrogate, UNIT, gamma=u, **options)
+
+
+def test_published_bounds(oracles):
+    names = {"hinge": "hinge", "exp": "exponential", "sig_k1": "sigmoid"}
+    columns = {"general": "pairwise", "bipartite_as_stated": "bipartite"}
+    for case in oracles["h_consistency"]:
+        for column, setting in columns.items():
+            for key, surrogate in names.items():
+                found = bound(
+                    case["t"],
+                    surrogate,
+                    case["Wgamma"],
+                    setting=setting,
+                    as_printed=True,
+                )
+                assert found == pytest.approx(case[column][key], rel=1e-9)
+                if surrogate != "exponential":
+                    assert found == bound(
+                        case["t"], surrogate, case["Wgamma"], setting=setting
+                    )
+
+
+def test_corrected_bounds(oracles):
+    for case in oracles["h_consistency"]:
+        t, u = case["t"], case["Wgamma"]
+        found = bound(t, "exponential", u, setting="bipartite")
+        assert found == pytest.approx(case["bipartite_exp_corrected"], rel=1e-9)
+        # The bound undoes the calibration function, or that of its convex hull.
+        psi = case["Psi_exp_general"]
+        assert bound(psi, "exponential", u) == pytest.approx(t, rel=1e-9)
+        psi = case["Psi_exp_bipartite_exact"]
+        found = bound(psi, "exponential", u, setting="bipartite")
+        if t <= 1 - exp(-u / 2):
+            assert found == pytest.approx(t, rel=1e-9)
+        else:
+            assert found >= t
+
+
+def test_counter_example_to_the_printed_bipartite_bound(oracles):
+    for case in oracles["h_consistency_counterexample_thm31"]:
+        u, target = case["Wgamma"], case["target_excess"]
+        # Two items, the better one scored a trifle lower; half of the pairs are equal
+        # items and cost nothing.
+        best = minimal_conditional_risk(1.0, 0.0, u, "exponential")
+        excess = (exp(0) - best) / 2
+        assert excess == pytest.approx(case["surrogate_excess"], rel=1e-9)
+        options = {"setting": "bipartite"}
+        printed = bound(excess, "exponential", u, **options, as_printed=True)
+        assert printed == pytest.approx(case["Gamma_stated"], rel=1e-9)
+        assert (printed < target) == case["violated"]
+        assert bound(excess, "exponential", u, **options) >= target
+
+
+@given(st.floats(0, 3), st.floats(0.01, 6))
+def test_the_pairwise_bound_is_within_the_published_one(excess, u):
+    sharp = bound(excess, "exponential", u)
+    assert sharp <= bound(excess, "exponential", u, as_printed=True) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("u", [0.05, 0.5, 2.0, 8.0])
+def test_exponential_bounds_by_their_formulas(u):
+    for s in (1e-4, 0.3, 0.9, 1.5):
+        if s <= 1 - 1 / cosh(u):
+            expected = sqrt(1 - (1 - s) ** 2)
+        else:
+            expected = (s + cosh(u) - 1) / sinh(u)
+        assert bound(s, "exponential", u) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("surrogate", BOUNDED, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_bounds_are_concave_and_start_at_zero(surrogate, setting):
+    s = np.linspace(0, 2, 2001)
+    for u in (0.05, 0.7, 3.0, 1000.0):
+        value = bound(s, surrogate, u, setting=setting)
+        assert value[0] == 0
+        assert (np.diff(value) >= 0).all()
+        assert np.diff(value, 2).max() <= 1e-12
+
+
+@st.composite
+def distributions(draw):
+    """Pairs with probabilities of being drawn, distances and probabilities of labels.
+
+    Scores differ by any share of what the class can give that pair, up to equality.
+    """
+    n = draw(st.integers(1, 6))
+
+    def columns(elements):
+        return np.array(draw(st.lists(elements, min_size=n, max_size=n)))
+
+    weight = columns(st.floats(0.01, 1))
+    eta, other = columns(PROBABILITIES), columns(PROBABILITIES)
+    # Distances begin right beyond gamma; some are within.
+    distance = columns(st.floats(0.5, 4)) * draw(st.sampled_from([0.05, 0.3, 1.0]))
+    gamma = draw(st.sampled_from([distance.min(), np.median(distance)])) * (1 - 1e-9)
+    share = columns(st.sampled_from([-1.0, -1e-9, 0.0, 1e-9, 1.0]) | st.floats(-1, 1))
+    return weight / weight.sum(), eta, other, distance, gamma, share
+
+
+@pytest.mark.parametrize("surrogate", BOUNDED, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+@given(
+    st.one_of(
+        st.just(UNIT),
+        st.just(LinearScorers(0.3)),
+        st.just(OneHiddenLayerScorers(0.5, 4.0, bias=1.0)),
+    ),
+    distributions(),
+)
+def test_no_distribution_violates_a_bound(surrogate, setting, scorers, distribution):
+    weight, eta, other, distance, gamma, share = distribution
+    decided = distance > gamma
+    reach = scorers.reach(distance)
+    difference = share * reach
+    if setting == "pairwise":
+        a, b = eta, 1 - eta
+        target = np.where(difference >= 0, b, a)
+    else:
+        a, b = eta * (1 - other), other * (1 - eta)
+        half = (a + b) / 2
+        target = np.select([difference > 0, difference < 0], [b, a], half)
+    risk = a * surrogate.value(difference) + b * surrogate.value(-difference)
+    regret = target - minimal_conditional_risk(a, b, reach)
+    excess = risk - minimal_conditional_risk(a, b, reach, surrogate)
+    assert regret.min() >= 0
+    assert excess.min() >= -1e-12
+    lost = weight @ (regret * decided)
+    most = consistency_bound(
+        max(weight @ (excess * decided), 0), surrogate, scorers, gamma=gamma,
+        setting=setting,
+    )  # fmt: skip
+    assert lost <= most + 1e-7  # the root of rounding
+
+
+def lost_on_a_grid(u, surrogate, setting):
+    """Misranking and surrogate excess of single pairs that are right beyond gamma."""
+    eta, other = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21))
+    a, b = eta * (1 - other), other * (1 - eta)
+    if setting == "pairwise":
+        a, b = eta, 1 - eta
+    target = np.where(a < b, b - a, 0)  # the first is scored higher, if by nothing
+    excess = np.inf
+    for d in (1e-12, 0.1 * u, 0.5 * u, u):
+        risk = a * surrogate.value(d) + b * surrogate.value(-d)
+        least = minimal_conditional_risk(a, b, u, surrogate)
+        excess = np.minimum(excess, np.maximum(risk - least, 0))
+    return target, excess
+
+
+@pytest.mark.parametrize("u", [0.05, 0.3, 0.6, 1.0, 4.0])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_every_pair_on_a_grid(setting, u):
+    for surrogate in BOUNDED:
+        target, excess = lost_on_a_grid(u, surrogate, setting)
+        most = bound(excess, surrogate, u, setting=setting)
+        # The excess has an error of 1e-16, of which the bound may take the root.
+        assert (target <= most + 1e-7).all()
+        # It is attained, but for the exponential loss of items by a hull.
+        if not (isinstance(surrogate, Exponential) and setting == "bipartite"):
+            decided = target > 0
+            np.testing.assert_allclose(most[decided], target[decided], rtol=1e-6)
+
+
+def test_the_grid_finds_what_is_wrong_with_the_printed_bound():
+    for u, violated in ((0.3, True), (4.0, False)):
+        target, excess = lost_on_a_grid(u, Exponential(), "bipartite")
+        printed = bound(excess, "exponential", u, setting="bipartite", as_printed=True)
+        assert (target > printed + 0.01).any() == violated
+
+
+@given(st.integers(0, 10**6))
+def test_linear_scorers_in_the_plane(seed):
+    rng = np.random.default_rng(seed)
+    scorers = LinearScorers(rng.uniform(0.2, 3))
+    X = rng.normal(size=(6, 2))
+    X /= np.abs(X).max()  # the unit ball of the largest coordinate; its dual is l1
+    w = rng.normal(size=2)
+    w *= scorers.weight_norm / np.abs(w).sum() * rng.uniform()
+    left, right = np.triu_indices(6, 1)
+    distance = np.abs(X[left] - X[right]).max(axis=1)
+    gamma = np.quantile(distance, 0.3)
+    difference = (X[right] - X[left]) @ w
+    assert (np.abs(difference) <= scorers.reach(distance) + 1e-12).all()
+    eta = rng.uniform(size=left.size).round(1)
+    far = distance > gamma
+    for surrogate in BOUNDED:
+        risk = eta * surrogate.value(difference)
+        risk += (1 - eta) * surrogate.value(-difference)
+        least = minimal_conditional_risk(
+            eta, 1 - eta, scorers.reach(distance), surrogate
+        )
+        wrong = np.where(difference >= 0, 1 - eta, eta) - np.minimum(eta, 1 - eta)
+        most = consistency_bound(
+            np.mean((risk - least) * far), surrogate, scorers, gamma=gamma
+        )
+        assert np.mean(wrong * far) <= most + 1e-12
+
+
+@pytest.mark.parametrize("surrogate", [*BOUNDED, Logistic()], ids=str)
+@given(a=PROBABILITIES, b=PROBABILITIES, u=st.floats(0, 5))
+def test_minimal_conditional_risk_on_a_grid(surrogate, a, b, u):
+    d = np.linspace(-u, u, 401)
+    on_grid = a * surrogate.value(d) + b * surrogate.value(-d)
+    found = minimal_conditional_risk(a, b, u, surrogate)
+    assert found <= on_grid.min() + 1e-12
+    spacing = u / 200
+    assert found >= on_grid.min() - 200 * spacing * (1 if u == 0 else spacing * exp(u))
+
+
+def test_minimal_conditional_risk_by_its_formulas():
+    eta = np.array([0.0, 0.1, 0.4, 0.5, 0.95])
+    for u in (0.3, 1.0, 2.5):
+        edge = np.abs(2 * eta - 1)
+        risks = {
+            "hinge": 1 - edge * min(u, 1),
+            "sigmoid": 1 - edge * tanh(u),
+            "exponential": [
+                2 * sqrt(e * (1 - e))
+                if 0 < e < 1 and abs(np.log(e / (1 - e))) / 2 <= u
+                else max(e, 1 - e) * exp(-u) + min(e, 1 - e) * exp(u)
+                for e in eta
+            ],
+        }
+        for surrogate, expected in risks.items():
+            found = minimal_conditional_risk(eta, 1 - eta, u, surrogate)
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+    found = minimal_conditional_risk(eta, 1 - eta, 1.0)
+    np.testing.assert_array_equal(found, np.minimum(eta, 1 - eta))
+    assert minimal_conditional_risk(1, 0, 1e4, "exponential") == 0
+    assert minimal_conditional_risk(0, 0, 1.0, "exponential") == 0
+
+
+def test_minimizability_gap():
+    # Two equal pairs that want opposite orders: no scorer can please both.
+    minimal = minimal_conditional_risk([0.9, 0.1], [0.1, 0.9], 1.0, "hinge")
+    gap = minimizability_gap(1.0, minimal)
+    assert gap == pytest.approx(1 - (1 - 0.8))
+    assert minimizability_gap(minimal[0], minimal[:1]) == 0
+    assert minimizability_gap(0.4, [0.0, 1.0], [3, 1]) == pytest.approx(0.4 - 0.25)
+
+
+def test_gap_of_the_best_linear_scorer():
+    # The smallest hinge risk of w . x, |w|_1 <= W, as a linear programme.
+    rng = np.random.default_rng(0)
+    X, size = rng.uniform(-1, 1, (12, 2)), 1.5
+    y = rng.permutation(12)
+    left, right = np.triu_indices(12, 1)
+    label = np.sign(y[right] - y[left])
+    rows = label[:, None] * (X[right] - X[left])
+    n = label.size
+    # Unknowns: positive and negative part of w, and the hinge of each pair.
+    result = linprog(
+        np.concatenate([np.zeros(4), np.full(n, 1 / n)]),
+        np.block([[-rows, rows, -np.eye(n)], [np.ones((1, 4)), np.zeros((1, n))]]),
+        np.append(-np.ones(n), size),
+    )
+    w = result.x[:2] - result.x[2:4]
+    loss, _ = pairwise_surrogate_loss(y, X @ w, surrogate="hinge")
+    assert loss == pytest.approx(result.fun, rel=1e-9)
+    distance = np.abs(X[left] - X[right]).max(axis=1)
+    reach = LinearScorers(size).reach(distance)
+    minimal = minimal_conditional_risk(label > 0, label < 0, reach, "hinge")
+    assert minimizability_gap(loss, minimal) == pytest.approx(loss - minimal.mean())
+    assert loss > minimal.mean()
+
+
+@pytest.mark.parametrize("surrogate", [*BOUNDED, Logistic()], ids=str)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_negative_example(surrogate, setting):
+    scorers = OneHiddenLayerScorers(2.0, 3.0, bias=2.0)
+    previous = np.inf
+    for epsilon in (100.0, 0.1, 1e-3, 1e-5):
+        found = negative_example(epsilon, scorers, surrogate, setting=setting)
+        u = scorers.reach(found.distance)
+        assert u < epsilon
+        assert found.distance == abs(found.better - found.worse)
+        assert np.abs(found.better) < 1
+        excess = surrogate.value(0.0) - surrogate.value(u)
+        if isinstance(surrogate, Hinge):
+            excess = min(u, 1)
+        assert found.surrogate_excess == pytest.approx(excess, abs=1e-12)
+        assert found.surrogate_excess < min(previous, 4 * epsilon)
+        assert found.misranking_excess == (1 if setting == "pairwise" else 0.5)
+        previous = found.surrogate_excess
+        # Abstention takes the pair away, and only where it is that near.
+        gamma = found.distance
+        options = {"setting": setting, "gamma": gamma}
+        assert negative_example(epsilon, scorers, surrogate, **options)[3:] == (0, 0)
+        options["gamma"] = gamma * 0.999
+        again = negative_example(epsilon, scorers, surrogate, **options)
+        assert again[3:] == found[3:]
+        if not isinstance(surrogate, Logistic):
+            most = consistency_bound(again[3], surrogate, scorers, **options)
+            assert most >= again[4]
+
+
+def test_without_abstention_there_is_no_bound():
+    for surrogate in ("hinge", "sigmoid", "exponential"):
+        assert bound(0.0, surrogate, 0.0) == 0
+        limit = bound(1e-9, surrogate, 0.0)
+        assert limit == np.inf
+
+
+def test_reach():
+    assert LinearScorers(2.0).reach(0.25) == 0.5
+    assert OneHiddenLayerScorers(2.0, 3.0, bias=5.0).reach(0.25) == 1.5
+    one = consistency_bound(0.1, "hinge", LinearScorers(2.0), gamma=0.25)
+    assert one == pytest.approx(0.1 / 0.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: LinearScorers(0), ValueError, "weight_norm must be positive and fin"),
+        (lambda: LinearScorers("2"), TypeError, "weight_norm must be a real number"),
+        (
+            lambda: OneHiddenLayerScorers(2.0, 1.0, bias=1.0),
+            ValueError,
+            "bias must be at least weight_norm = 2.0, got 1.0",
+        ),
+        (
+            lambda: OneHiddenLayerScorers(2.0, -1.0, bias=2.0),
+            ValueError,
+            "output_norm must be positive and finite, got -1.0",
+        ),
+        (lambda: bound(-0.1, "hinge", 1), ValueError, "excess must be at least 0, got"),
+        (lambda: bound(np.nan, "hinge", 1), ValueError, "excess must be finite, got n"),
+        (lambda: bound(0.1, "logistic", 1), ValueError, "surrogate must be the hinge"),
+        (lambda: bound(0.1, "ramp", 1), ValueError, "surrogate must be one of 'hinge'"),
+        (lambda: bound(0.1, "hinge", -1), ValueError, "gamma must be a distance of at"),
+        (
+            lambda: bound(0.1, "hinge", 1, setting="listwise"),
+            ValueError,
+            "setting must be one of 'pairwise', 'bipartite', got 'listwise'",
+        ),
+        (
+            lambda: consistency_bound(0.1, "hinge", 2.0, gamma=1),
+            TypeError,
+            "scorers must be LinearScorers or OneHiddenLayerScorers, got 2.0",
+        ),
+        (
+            lambda: minimal_conditional_risk(-1, 0, 1),
+            ValueError,
+            "weight must be at least 0, got -1.0",
+        ),
+        (
+            lambda: minimal_conditional_risk(1, 0, np.inf),
+            ValueError,
+            "reach must be finite, got inf",
+        ),
+        (
+            lambda: minimizability_gap(0.1, [0.2, 0.3]),
+            ValueError,
+            "best_risk must be at least the mean of minimal_risks = 0.25, got 0.1",
+        ),
+        (
+            lambda: minimizability_gap(0.1, [0.0], [0.0]),
+            ValueError,
+            "sample_weight must have a positive sum",
+        ),
+        (
+            lambda: negative_example(0, UNIT, "hinge"),
+            ValueError,
+            "epsilon must be positive and finite, got 0",
+        ),
+    ],
+)
+def test_checks(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()

@@ -1,0 +1,261 @@
+"""Labels as items of queries, and rankings of them that abstain."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank_abstain import BALToR, RiskControlledRanker
+from skrank_abstain.displays import RiskCoverageDisplay
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    ScoreColumn,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+    label_ranks,
+    to_items,
+)
+from skrank_abstain.multilabel.rankers._scoring import label_scores
+
+pytestmark = pytest.mark.filterwarnings("ignore:Liblinear:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_multilabel_classification(
+        500, n_features=8, n_classes=5, random_state=3
+    )
+    return X.astype(float), y
+
+
+@pytest.fixture(scope="module")
+def ranker(data):
+    X, y = data
+    model = ThresholdDecompositionRanker(LogisticRegression(max_iter=1000))
+    return SelectiveMultilabelRanker(model, random_state=0).fit(X[:350], y[:350])
+
+
+def test_items_hold_scores_labels_and_samples():
+    scores, y = np.arange(6.0).reshape(2, 3), np.array([[0, 1, 2], [2, 1, 0]])
+    items = to_items(scores, y)
+    for sample in range(2):
+        for label in range(3):
+            row = 3 * sample + label
+            assert items.X[row].tolist() == [scores[sample, label], label]
+            assert (items.y[row], items.qid[row]) == (y[sample, label], sample)
+    assert to_items(scores).y is None
+    with pytest.raises(ValueError, match="y must have 3 labels"):
+        to_items(scores, [[1], [0]])
+
+
+def test_it_is_baltor_on_the_items(data, ranker):
+    X, y = data
+    by_hand = BALToR(ScoreColumn(), tie_model="graded_relevance", random_state=0)
+    fitted = ranker.estimator_
+    whole = SelectiveMultilabelRanker(fitted).fit(X, y)
+    items = to_items(fitted.decision_function(X), y)
+    by_hand.fit(items.X, items.y, items.qid)
+    mine, theirs = whole.predict_pairs(X), by_hand.predict_pairs(items.X, items.qid)
+    for name in ("left", "right", "qid", "label", "accepted", "risk", "proba"):
+        assert np.array_equal(getattr(mine, name), getattr(theirs, name))
+    assert whole.threshold_ == by_hand.threshold_
+    assert whole.prefit_
+
+
+def test_pairs_count_samples_and_labels(data, ranker):
+    decisions = ranker.predict_pairs(data[0][:3])
+    assert len(decisions) == 3 * 10
+    assert np.array_equal(decisions.left // 5, decisions.qid)
+    assert np.array_equal(decisions.right // 5, decisions.qid)
+    assert (decisions.left % 5 < decisions.right % 5).all()
+    some = ranker.predict_pairs(data[0][:3], pairs=[[5, 7], [14, 10]])
+    assert some.qid.tolist() == [1, 2]
+    assert ranker.abstain(data[0][:3], pairs=[[5, 7]]).shape == (1,)
+    with pytest.raises(ValueError, match="pairs"):
+        ranker.predict_pairs(data[0][:3], pairs=[[4, 5]])
+
+
+def test_intervals_are_those_of_the_accepted_orders(data, ranker):
+    X = data[0][350:]
+    intervals = ranker.rank_intervals(X)
+    assert intervals.shape == (150, 5, 2)
+    d = ranker.predict_pairs(X)
+    best, worst = np.ones(750, dtype=int), np.full(750, 5)
+    strict = d.accepted & (d.label != 0)
+    winner = np.where(d.label > 0, d.left, d.right)[strict]
+    loser = np.where(d.label > 0, d.right, d.left)[strict]
+    np.add.at(best, loser, 1)
+    np.subtract.at(worst, winner, 1)
+    assert np.array_equal(intervals.reshape(-1, 2), np.stack([best, worst], axis=1))
+
+
+def test_coverage_and_accuracy_on_new_samples(data, ranker):
+    X, y = data[0][350:], data[1][350:]
+    totals = ranker.evaluate(X, y)
+    assert totals.coverage == pytest.approx(0.8, abs=0.1)
+    assert ranker.score(X, y) == totals.accuracy
+    strict = ranker.at_coverage(0.3)
+    assert strict.score(X, y) > ranker.score(X, y) + 0.03
+    assert (strict.coverage, ranker.coverage) == (0.3, 0.8)
+    assert strict.coverage_ == pytest.approx(0.3, abs=0.02)
+    assert strict.threshold_ < ranker.threshold_
+
+
+def test_correctness_and_completeness_count_pairs(data, ranker):
+    X, y = data[0][350:], data[1][350:]
+    d = ranker.predict_pairs(X)
+    truth = np.sign(y.ravel()[d.left] - y.ravel()[d.right])
+    given = d.accepted & (d.label != 0) & (truth != 0)
+    right = (d.label == truth)[given]
+    correctness, completeness = ranker.correctness_completeness(X, y)
+    assert correctness == pytest.approx(2 * right.mean() - 1)
+    assert completeness == pytest.approx(given.sum() / (truth != 0).sum())
+    low = ranker.at_coverage(0.3).correctness_completeness(X, y)
+    assert low[1] < completeness
+
+
+def test_ranks_and_scores_are_the_estimators(data, ranker):
+    X = data[0][:20]
+    scores = ranker.estimator_.decision_function(X)
+    assert np.array_equal(ranker.predict(X), scores)
+    assert np.array_equal(ranker.predict_ranks(X), label_ranks(scores))
+
+
+MODELS = [
+    RandomForestClassifier(20, random_state=0),
+    MultiOutputClassifier(LogisticRegression(max_iter=1000)),
+    OneVsRestClassifier(LogisticRegression(max_iter=1000)),
+    make_pipeline(StandardScaler(), Ridge()),
+    LinearMultilabelRanker(alpha=0.1),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+def test_any_estimator_of_several_outputs(data, model):
+    X, y = data
+    ranker = SelectiveMultilabelRanker(model, coverage=0.6, random_state=0)
+    ranker.fit(X[:350], y[:350])
+    assert not ranker.prefit_
+    assert ranker.score(X[350:], y[350:]) > 0.7
+    again = pickle.loads(pickle.dumps(ranker))
+    assert np.array_equal(again.predict(X), ranker.predict(X))
+
+
+def test_scores_of_classifiers_with_a_list_of_probabilities(data):
+    X, y = data
+    y = y.copy()
+    y[:, 1] *= 2  # grades 0 and 2
+    y[:, 2] = 1
+    forest = RandomForestClassifier(5, random_state=0).fit(X, y)
+    proba = forest.predict_proba(X)
+    scores = label_scores(forest, X, 5)
+    assert np.allclose(scores[:, 0], proba[0][:, 1])
+    assert np.allclose(scores[:, 1], 2 * proba[1][:, 1])
+    assert (scores[:, 2] == 1).all()
+    with pytest.raises(ValueError, match="scores must have 4 labels"):
+        label_scores(forest, X, 4)
+
+
+def test_prefit(data):
+    X, y = data
+    model = LinearMultilabelRanker(alpha=0.1)
+    with pytest.raises(NotFittedError, match="prefit=True needs a fitted estimator"):
+        SelectiveMultilabelRanker(model, prefit=True).fit(X, y)
+    model.fit(X[:100], y[:100])
+    ranker = SelectiveMultilabelRanker(model)
+    assert isinstance(clone(ranker).estimator, FrozenEstimator)
+    scores = cross_val_score(ranker, X[100:], y[100:], cv=2)
+    assert (scores > 0.6).all()
+    assert not SelectiveMultilabelRanker(model, prefit=False).fit(X, y).prefit_
+    with pytest.raises(ValueError, match="must not be set on a fitted estimator"):
+        ranker.set_params(estimator__alpha=2.0)
+
+
+def test_grid_search_needs_no_queries(data):
+    X, y = data
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            SelectiveMultilabelRanker(LinearMultilabelRanker(), random_state=0),
+            {"estimator__alpha": [0.1, 1.0]},
+            cv=2,
+        ).fit(X, y)
+        routing = search.best_estimator_.get_metadata_routing()
+    assert search.best_score_ > 0.6
+    assert "qid" not in routing.fit.requests
+
+
+def test_what_knows_queries_knows_labels(data, ranker):
+    X, y = data[0][350:], data[1][350:]
+    pytest.importorskip("matplotlib")
+    display = RiskCoverageDisplay.from_estimator(
+        ranker.selective_ranker_, *ranker.to_items(X, y)
+    )
+    assert display is not None
+    controlled = RiskControlledRanker(
+        ScoreColumn(), max_risk=0.3, tie_model="graded_relevance", random_state=0
+    ).fit(*ranker.to_items(X, y))
+    assert controlled.predict_pairs(to_items(ranker.predict(X[:1])).X).coverage > 0
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "lil", "bsr"])
+def test_sparse_relevance(data, form):
+    X, y = data
+    dense, sparse = (
+        SelectiveMultilabelRanker(LinearMultilabelRanker(alpha=0.1), random_state=0)
+        .fit(X, relevance)
+        .predict(X)
+        for relevance in (y, csr_array(y).asformat(form))
+    )
+    assert np.array_equal(dense, sparse)
+
+
+def test_report(data, ranker):
+    X, y = data[0][350:], data[1][350:]
+    page = ranker.report(X, y)
+    assert "- ranker: ThresholdDecompositionRanker, trained here; each label" in page
+    inner = ranker.selective_ranker_.report(*ranker.to_items(X, y))
+    assert "- ranker: ScoreColumn, used as it was given" in inner
+    # Else they are one page.
+    same = [a == b for a, b in zip(page.split("\n"), inner.split("\n"), strict=True)]
+    assert same.count(False) == 1
+    assert f"{ranker.evaluate(X, y).coverage:.4f}" in page
+    fitted = SelectiveMultilabelRanker(ranker.estimator_).fit(X, y)
+    line = "- ranker: ThresholdDecompositionRanker, used as it was given"
+    assert line in fitted.report(X, y)
+
+
+def test_coverage_can_be_guaranteed(data, ranker):
+    X, y = data
+    sure = SelectiveMultilabelRanker(
+        ranker.estimator_, coverage_guarantee="hierarchical", random_state=0
+    ).fit(X[200:350], y[200:350])
+    assert sure.evaluate(X[350:], y[350:]).coverage > 0.75
+
+
+@pytest.mark.parametrize(
+    ("params", "y", "message"),
+    [
+        ({"coverage": 0.0}, None, r"coverage must be in \(0, 1\], got 0.0"),
+        ({"tie_model": "elo"}, None, "tie_model must be"),
+        ({}, np.zeros((40, 1)), "y must have at least 2 labels"),
+        ({}, np.zeros(40), "y must be of shape"),
+        ({"calibration_size": 1.5}, None, "calibration_size must be"),
+    ],
+)
+def test_messages(data, params, y, message):
+    ranker = SelectiveMultilabelRanker(Ridge()).set_params(**params)
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(data[0][:40], data[1][:40] if y is None else y)
