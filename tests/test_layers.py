@@ -1,4 +1,4 @@
-"""The architecture: the spine's modules import downwards only, the wings stand beside it."""
+"""The architecture: the spine imports downwards only, the wings stand beside it."""
 
 import ast
 from pathlib import Path

@@ -23,9 +23,12 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
 from skrank_abstain.distance import (
     DistanceAbstainer,
+    _near,
+    _neighbours,
     bipartite_abstention_loss,
     pair_feature_distances,
 )
+from skrank_abstain.distance._near import NearCurve
 from skrank_abstain.metrics import (
     neg_aurc_scorer,
     selective_accuracy_score,
@@ -33,8 +36,6 @@ from skrank_abstain.metrics import (
     selective_utility,
 )
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.distance import _near, _neighbours
-from skrank_abstain.distance._near import NearCurve
 
 NORMS = [1, 2, 3.5, np.inf]
 

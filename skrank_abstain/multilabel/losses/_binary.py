@@ -329,8 +329,8 @@ def multilabel_reciprocal_rank_loss(
 
     In [1]_ this loss stands among those that look at the top label only. By the
     definition printed there it is not one of them: below a wrong top label it still
-    tells rankings apart. `skrank_abstain.multilabel.loss_family_membership` gives two such
-    rankings.
+    tells rankings apart. `skrank_abstain.multilabel.loss_family_membership` gives two
+    such rankings.
 
     References
     ----------
