@@ -44,9 +44,9 @@ class FixedModel(DifferenceModel):
     def _fit(self, scores, y, queries):
         raise NotImplementedError
 
-    def proba_at_distance(self, distance):
+    def proba_at_gap(self, gap):
         margin = np.log(self.param) if self.kind == "rao_kupper" else self.param
-        return LINKS[self.kind].proba(self.scale * distance, margin)
+        return LINKS[self.kind].proba(self.scale * gap, margin)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def models(draw, kind=None, tie_zone=None, tied=False):
     """Tie models; with or without a zone where a tie is predicted, or either.
 
     ``tied=True`` leaves out those where a tie is impossible: a loss under which it is
-    predicted all the same has the same risk at every distance.
+    predicted all the same has the same risk at every gap.
     """
     kind = draw(st.sampled_from(sorted(LINKS))) if kind is None else kind
     param = draw(_params(kind, tie_zone, tied))

@@ -50,7 +50,7 @@ def test_entropy_turns_over_at_the_known_parameter(kind, oracles):
     bump = oracles["critical_parameters"]["entropy_bump"][f"{kind}_{suffix[kind]}"]
     near = np.array([0.0, 0.01])
     below, above = (
-        entropy(FixedModel(kind, bump * factor).proba_at_distance(near))
+        entropy(FixedModel(kind, bump * factor).proba_at_gap(near))
         for factor in (0.999, 1.001)
     )
     assert below[1] < below[0]

@@ -1,4 +1,4 @@
-"""The differences of the pairs between two distances: all of them, or a sample."""
+"""The differences of the pairs between two gaps: all of them, or a sample."""
 
 from __future__ import annotations
 

@@ -33,17 +33,17 @@ def settle_pairs(
     tie_up_to, inner, outer = cuts[0], cuts[1], cuts[2]
     for k in range(differences.shape[0]):
         difference = differences[k]
-        distance = abs(difference)
+        gap = abs(difference)
         lower, tie, higher = proba[k, 0], proba[k, 1], proba[k, 2]
         strict = swap * lower + order_for_tie * tie
         tied = tie_for_order * (lower + higher)
         risk[k] = min(strict, tied)
-        accepted[k] = distance <= inner or distance >= outer
+        accepted[k] = gap <= inner or gap >= outer
         if difference < 0:
             proba[k, 0] = higher
             proba[k, 2] = lower
             label[k] = -1
         else:
             label[k] = 1
-        if distance <= tie_up_to:
+        if gap <= tie_up_to:
             label[k] = 0

@@ -85,7 +85,7 @@ def cheaper_on_grid(
 def lag_points(
     scores: FloatArray, grades: IntArray, offsets: IntArray, step: float
 ) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Return ``lag_weights`` as distances, outcomes and weights, each of shape (m,).
+    """Return ``lag_weights`` as gaps, outcomes and weights, each of shape (m,).
 
     The outcome is ``+1`` for an untied pair and a positive difference, ``-1`` for a
     negative one, ``0`` for a tied pair. No points of a kind that no pair is of.

@@ -49,7 +49,7 @@ class PairReliabilityDisplay:
         and that the lower-scored item is preferred.
     prob_true : ndarray of shape (3, n_bins), float64
         Their frequencies.
-    distance : ndarray of shape (n_bins,), float64
+    gap : ndarray of shape (n_bins,), float64
         Mean absolute score difference of each bin, ascending.
     n_pairs : ndarray of shape (n_bins,), int64
         Pairs in each bin.
@@ -95,14 +95,14 @@ class PairReliabilityDisplay:
         *,
         prob_pred: FloatArray,
         prob_true: FloatArray,
-        distance: FloatArray,
+        gap: FloatArray,
         n_pairs: IntArray,
         interval: FloatArray | None = None,
         name: str | None = None,
     ) -> None:
         self.prob_pred = prob_pred
         self.prob_true = prob_true
-        self.distance = distance
+        self.gap = gap
         self.n_pairs = n_pairs
         self.interval = interval
         self.name = name
@@ -257,7 +257,7 @@ class PairReliabilityDisplay:
         display = cls(
             prob_pred=_means(predicted, code),
             prob_true=_means(observed, code),
-            distance=np.bincount(code, np.abs(signed)) / n_pairs,
+            gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
             interval=interval,
             name=name,
@@ -324,11 +324,11 @@ def _turn(columns: FloatArray, difference: FloatArray) -> FloatArray:
     return np.where(sign > 0, left_first, np.where(sign < 0, turned, either))
 
 
-def _bins(distance: FloatArray, n_bins: int) -> IntArray:
-    """Return the bin of each pair: of nearly equal size, equal distances together."""
+def _bins(gap: FloatArray, n_bins: int) -> IntArray:
+    """Return the bin of each pair: of nearly equal size, equal gaps together."""
     shares = np.arange(1, n_bins + 1) / n_bins
-    upper = np.unique(np.quantile(distance, shares, method="inverted_cdf"))
-    return np.searchsorted(upper, distance)
+    upper = np.unique(np.quantile(gap, shares, method="inverted_cdf"))
+    return np.searchsorted(upper, gap)
 
 
 def _means(columns: FloatArray, code: IntArray) -> FloatArray:

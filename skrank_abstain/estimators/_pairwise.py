@@ -217,7 +217,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         )
         self.n_pairs_ = rows.size
         data = LabelledPairs(left, right, label[rows], groups[rows])
-        self.tie_model_, self._risk, self._distances = calibrate(
+        self.tie_model_, self._risk, self._gaps = calibrate(
             candidates, self._loss, data
         )
         self._set_threshold()
@@ -240,11 +240,11 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
 
     def _set_threshold(self) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        distances = self._distances
-        self._region = self._risk.select_coverage(distances, self.coverage)
+        gaps = self._gaps
+        self._region = self._risk.select_coverage(gaps, self.coverage)
         self.threshold_ = self._region.risk
-        accepted = self._risk.accepted_mass(self._region, distances)
-        self.coverage_ = accepted / distances.n_pairs
+        accepted = self._risk.accepted_mass(self._region, gaps)
+        self.coverage_ = accepted / gaps.n_pairs
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.

@@ -1,11 +1,7 @@
 """Pairs of items of one query: enumeration, labels, and decisions about them."""
 
-from skrank_abstain.pairs._arrays import DistanceArray, outcomes_of
 from skrank_abstain.pairs._decisions import PairDecisions
-from skrank_abstain.pairs._distances import (
-    PairDistances,
-    ScoredItems,
-)
+from skrank_abstain.pairs._gaps import GapArray, outcomes_of
 from skrank_abstain.pairs._memory import check_output_size
 from skrank_abstain.pairs._queries import (
     Queries,
@@ -14,13 +10,17 @@ from skrank_abstain.pairs._queries import (
     group_queries,
     pair_labels,
 )
+from skrank_abstain.pairs._scored_items import (
+    PairGaps,
+    ScoredItems,
+)
 
 __all__ = [
     "PairDecisions",
     "Queries",
     "ScoredItems",
-    "PairDistances",
-    "DistanceArray",
+    "PairGaps",
+    "GapArray",
     "group_queries",
     "enumerate_pairs",
     "pair_labels",

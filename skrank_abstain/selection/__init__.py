@@ -8,13 +8,13 @@ from skrank_abstain.selection._base import (
     Region,
     RiskProfile,
 )
-from skrank_abstain.selection._cells import CellRegion, CellRisk
+from skrank_abstain.selection._bin_risk import BinRegion, BinRisk
 from skrank_abstain.selection._decide import decide_pairs, decide_queries
-from skrank_abstain.selection._difference import DifferenceRisk
 from skrank_abstain.selection._fitting import calibrate, pair_risk
+from skrank_abstain.selection._gap_curve import GapRegion, RiskCurve
+from skrank_abstain.selection._gap_risk import GapRisk
 from skrank_abstain.selection._hierarchical import select_hierarchical
 from skrank_abstain.selection._quantile import order_statistic_rank
-from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 from skrank_abstain.selection._rules import (
     accepted_mass,
     select_coverage,
@@ -29,11 +29,11 @@ __all__ = [
     "Region",
     "calibrate",
     "pair_risk",
-    "DifferenceRisk",
-    "CellRisk",
-    "CellRegion",
+    "GapRisk",
+    "BinRisk",
+    "BinRegion",
     "RiskCurve",
-    "DistanceRegion",
+    "GapRegion",
     "select_coverage",
     "select_risk",
     "select_hierarchical",

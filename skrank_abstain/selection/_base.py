@@ -1,7 +1,7 @@
 """What every way of turning tie models into decisions offers.
 
 How the pairs below a risk are found depends on the structure of the tie model: two
-cuts in ``|d|`` for models of the score difference, cells for piecewise constant ones.
+cuts in ``|d|`` for models of the score difference, bins for piecewise constant ones.
 What is asked of them does not.
 """
 
@@ -223,7 +223,7 @@ class PairRisk(ABC):
 
         Parameters
         ----------
-        items : ScoredItems or DistanceArray
+        items : ScoredItems or GapArray
             The calibration pairs.
         coverage : float
             Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those

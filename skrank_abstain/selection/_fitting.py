@@ -9,10 +9,10 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.selection._base import PairRisk
-from skrank_abstain.selection._cells import CellRisk
-from skrank_abstain.selection._difference import DifferenceRisk
+from skrank_abstain.selection._bin_risk import BinRisk
+from skrank_abstain.selection._gap_risk import GapRisk
 from skrank_abstain.tie_models import (
-    CellModel,
+    BinModel,
     DifferenceModel,
     LabelledPairs,
     LabelledScores,
@@ -46,7 +46,7 @@ def calibrate(
         Fitted on all pairs.
     risk : PairRisk
         Of the fitted model.
-    items : ScoredItems or DistanceArray
+    items : ScoredItems or GapArray
         The calibration pairs as the model sees them. Where values are learned from
         features, each comes from a fit without the item's query.
 
@@ -72,21 +72,19 @@ def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
     model : TieModel
         Fitted.
     loss : ndarray of shape (3, 3)
-    items : ScoredItems or DistanceArray
-        Pairs that the unit of distances, and what counts as equal, is taken from.
+    items : ScoredItems or GapArray
+        Pairs that the unit of gaps, and what counts as equal, is taken from.
 
     Raises
     ------
     TypeError
-        If the model is neither a model of the score difference nor one of cells.
+        If the model is neither a model of the score difference nor one of bins.
     """
-    if isinstance(model, CellModel):
-        return CellRisk(model, loss)
+    if isinstance(model, BinModel):
+        return BinRisk(model, loss)
     if isinstance(model, DifferenceModel):
-        return DifferenceRisk(
-            model, loss, items.largest, 8 * _EPS * items.largest_score
-        )
+        return GapRisk(model, loss, items.largest, 8 * _EPS * items.largest_score)
     raise TypeError(
-        "tie_model must be a DifferenceModel or a CellModel, which say how its pairs "
+        "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {model!r}."
     )

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import DistanceArray, PairDistances
-from skrank_abstain.selection._regions import RiskCurve
+from skrank_abstain.pairs import GapArray, PairGaps
+from skrank_abstain.selection._gap_curve import RiskCurve
 
 #: Pairs that are collected once the bracket is narrow enough, and so few of these
 #: that they are merged.
@@ -37,20 +37,20 @@ class Cuts:
     ----------
     risk : float
         Conditional risk of the pair of this rank; grows with the rank.
-    distance : float
+    gap : float
         ``|d|`` of that pair.
     tie : bool
         Whether a tie is predicted there.
     inner, inner_end : float
-        The largest accepted distance of a predicted tie (negative for none) and the
+        The largest accepted gap of a predicted tie (negative for none) and the
         smallest that is not.
     outer, outer_end : float
-        The smallest accepted distance of a predicted order (infinity for none) and
+        The smallest accepted gap of a predicted order (infinity for none) and
         the largest that is not.
     """
 
     risk: float
-    distance: float
+    gap: float
     tie: bool
     inner: float
     inner_end: float
@@ -67,15 +67,15 @@ class _Set:
     count: int
 
 
-def cuts_at_rank(curve: RiskCurve, distances: PairDistances, rank: int) -> Cuts:
+def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
     """Return where the ``rank`` surest pairs end.
 
     Parameters
     ----------
     curve : RiskCurve
-    distances : PairDistances
+    gaps : PairGaps
     rank : int
-        From 1. Equal risks are ordered by distance, the surer side first, orders
+        From 1. Equal risks are ordered by gap, the surer side first, orders
         before ties; rounding of the risk does not change the order within a side.
 
     Returns
@@ -85,18 +85,18 @@ def cuts_at_rank(curve: RiskCurve, distances: PairDistances, rank: int) -> Cuts:
     Notes
     -----
     Where there are many pairs, some that are spread over all of them say between
-    which distances to collect; collecting counts the pairs on both sides, so that one
+    which gaps to collect; collecting counts the pairs on both sides, so that one
     pass is usually enough: O(n) in the number of items, and at most some 60 MB.
     """
     low = _Set(-1.0, np.inf, 0)
     top = _below(curve.crossing) if curve.crossing > 0 else -1.0
-    high = _Set(top, _below(curve.crossing), distances.n_pairs)
-    return _search(curve, distances, low, high, rank, COLLECT)
+    high = _Set(top, _below(curve.crossing), gaps.n_pairs)
+    return _search(curve, gaps, low, high, rank, COLLECT)
 
 
 def _search(
     curve: RiskCurve,
-    distances: PairDistances,
+    gaps: PairGaps,
     low: _Set,
     high: _Set,
     rank: int,
@@ -107,7 +107,7 @@ def _search(
     Pairs that have been collected are searched in the same way: counting them costs
     next to nothing.
     """
-    guide, fresh = distances.sketch(), False
+    guide, fresh = gaps.sketch(), False
     while high.count - low.count > few:
         pivots = _pivots(curve, guide, low, high, rank)
         if few > _MERGE:
@@ -115,11 +115,11 @@ def _search(
             surer, other = (_Set(inner, outer, 0) for inner, outer in ends)
             share = float(np.mean(_between(guide, surer, other)))
             if share * (high.count - low.count) <= few:
-                collected = _collect(curve, distances, surer, other, rank)
+                collected = _collect(curve, gaps, surer, other, rank)
                 if collected is not None:
                     return collected
         before = low, high
-        low, high, found = _narrow(curve, distances, low, high, pivots, rank)
+        low, high, found = _narrow(curve, gaps, low, high, pivots, rank)
         if found is not None:
             return found
         stuck = before == (low, high)
@@ -128,24 +128,24 @@ def _search(
         guide = guide[_between(guide, low, high)]
         fresh = stuck or guide.size < _FEWEST
         if fresh and high.count - low.count > few:
-            guide = _sample(distances, low, high)
+            guide = _sample(gaps, low, high)
     if few > _MERGE and high.count - low.count > _MERGE:
-        found = _collect(curve, distances, low, high, rank)
+        found = _collect(curve, gaps, low, high, rank)
         if found is not None:
             return found
-    return _merge(curve, distances, low, high, rank)
+    return _merge(curve, gaps, low, high, rank)
 
 
 def _collect(
-    curve: RiskCurve, distances: PairDistances, low: _Set, high: _Set, rank: int
+    curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int
 ) -> Cuts | None:
     """Search the pairs between two sets, unless the rank is not among these."""
-    n_inner, ties = distances.collect(low.inner, high.inner)
-    n_outer, orders = distances.collect(high.outer, low.outer)
-    n_low = n_inner + distances.n_pairs - n_outer - orders.size
+    n_inner, ties = gaps.collect(low.inner, high.inner)
+    n_outer, orders = gaps.collect(high.outer, low.outer)
+    n_low = n_inner + gaps.n_pairs - n_outer - orders.size
     if not n_low < rank <= n_low + ties.size + orders.size:
         return None
-    every = DistanceArray.of(np.concatenate([ties, orders]))
+    every = GapArray.of(np.concatenate([ties, orders]))
     low, high = replace(low, count=0), replace(high, count=every.n_pairs)
     return _search(curve, every, low, high, rank - n_low, _MERGE)
 
@@ -160,15 +160,15 @@ def _above(value: float) -> float:
 
 
 def _surest_first(
-    curve: RiskCurve, distance: FloatArray
+    curve: RiskCurve, gap: FloatArray
 ) -> tuple[FloatArray, FloatArray, BoolArray, IntArray]:
     """Merge both sides by risk; rounding must not reorder a side.
 
-    Returns the distances of both sides, their risk, whether each predicts a tie, and
+    Returns the gaps of both sides, their risk, whether each predicts a tie, and
     the order.
     """
-    orders = np.sort(distance[distance >= curve.crossing])[::-1]
-    ties = np.sort(distance[distance < curve.crossing])
+    orders = np.sort(gap[gap >= curve.crossing])[::-1]
+    ties = np.sort(gap[gap < curve.crossing])
     both = np.concatenate([orders, ties])
     risk = np.concatenate(
         [np.maximum.accumulate(curve(side)) for side in (orders, ties)]
@@ -176,12 +176,10 @@ def _surest_first(
     return both, risk, both < curve.crossing, np.argsort(risk, kind="stable")
 
 
-def _merge(
-    curve: RiskCurve, distances: PairDistances, low: _Set, high: _Set, rank: int
-) -> Cuts:
+def _merge(curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int) -> Cuts:
     """Collect the pairs between two sets and find the one of the wanted rank."""
-    _, inner = distances.collect(low.inner, high.inner)
-    _, outer = distances.collect(high.outer, low.outer)
+    _, inner = gaps.collect(low.inner, high.inner)
+    _, outer = gaps.collect(high.outer, low.outer)
     inside = np.concatenate([inner, outer])
     both, risk, tie, order = _surest_first(curve, inside)
     n_accepted = rank - low.count
@@ -190,7 +188,7 @@ def _merge(
     accepted[order[:n_accepted]] = True
     return Cuts(
         risk=float(risk[last]),
-        distance=float(both[last]),
+        gap=float(both[last]),
         tie=bool(tie[last]),
         inner=float(both[tie & accepted].max(initial=low.inner)),
         inner_end=float(both[tie & ~accepted].min(initial=_above(high.inner))),
@@ -199,20 +197,20 @@ def _merge(
     )
 
 
-def _between(distance: FloatArray, low: _Set, high: _Set) -> BoolArray:
-    """Tell which distances lie between two sets."""
-    inner = (distance > low.inner) & (distance <= high.inner)
-    between: BoolArray = inner | ((distance > high.outer) & (distance <= low.outer))
+def _between(gap: FloatArray, low: _Set, high: _Set) -> BoolArray:
+    """Tell which gaps lie between two sets."""
+    inner = (gap > low.inner) & (gap <= high.inner)
+    between: BoolArray = inner | ((gap > high.outer) & (gap <= low.outer))
     return between
 
 
-def _sample(distances: PairDistances, low: _Set, high: _Set) -> FloatArray:
+def _sample(gaps: PairGaps, low: _Set, high: _Set) -> FloatArray:
     """Draw pairs between two sets, each side as many as it has pairs."""
-    n_inner = int(np.diff(distances.count_within([low.inner, high.inner]))[0])
+    n_inner = int(np.diff(gaps.count_within([low.inner, high.inner]))[0])
     share = n_inner / (high.count - low.count)
     size = round(_SAMPLE * share)
     drawn = [
-        distances.sample(*window)
+        gaps.sample(*window)
         for window in (
             (low.inner, high.inner, size),
             (high.outer, low.outer, _SAMPLE - size),
@@ -225,7 +223,7 @@ def _sample(distances: PairDistances, low: _Set, high: _Set) -> FloatArray:
 def _pivots(
     curve: RiskCurve, guide: FloatArray, low: _Set, high: _Set, rank: int
 ) -> list[tuple[float, bool]]:
-    """Return distances that probably lie on both sides of the wanted rank.
+    """Return gaps that probably lie on both sides of the wanted rank.
 
     And whether each stands in the sample more than once: many pairs may share it.
     """
@@ -256,7 +254,7 @@ def _ends_at(
 
 def _narrow(
     curve: RiskCurve,
-    distances: PairDistances,
+    gaps: PairGaps,
     low: _Set,
     high: _Set,
     pivots: list[tuple[float, bool]],
@@ -264,8 +262,8 @@ def _narrow(
 ) -> tuple[_Set, _Set, Cuts | None]:
     """Count the pairs surer than each pivot, with those as sure as it.
 
-    Where many pairs may share a pivot's distance also without them, so that such a
-    distance is found and not bracketed.
+    Where many pairs may share a pivot's gap also without them, so that such a
+    gap is found and not bracketed.
     """
     bounds: list[tuple[float, float]] = []
     shared: list[tuple[int, float]] = []
@@ -274,8 +272,8 @@ def _narrow(
             shared.append((len(bounds), pivot))
             bounds.append(_ends_at(curve, low, high, pivot, True))
         bounds.append(_ends_at(curve, low, high, pivot, not often))
-    within = distances.count_within(np.array(bounds, dtype=np.float64).reshape(-1))
-    counts = (within[0::2] + distances.n_pairs - within[1::2]).tolist()
+    within = gaps.count_within(np.array(bounds, dtype=np.float64).reshape(-1))
+    counts = (within[0::2] + gaps.n_pairs - within[1::2]).tolist()
     for k, pivot in shared:
         if counts[k + 1] < rank <= counts[k]:
             tie, risk = pivot < curve.crossing, float(curve(np.array([pivot]))[0])
@@ -288,13 +286,11 @@ def _narrow(
     return low, high, None
 
 
-def _cuts_at(
-    risk: float, distance: float, tie: bool, inner: float, outer: float
-) -> Cuts:
-    """Return the cuts of a set that ends exactly at ``distance``."""
+def _cuts_at(risk: float, gap: float, tie: bool, inner: float, outer: float) -> Cuts:
+    """Return the cuts of a set that ends exactly at ``gap``."""
     return Cuts(
         risk=risk,
-        distance=distance,
+        gap=gap,
         tie=tie,
         inner=inner,
         inner_end=_above(inner),

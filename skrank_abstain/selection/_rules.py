@@ -6,28 +6,28 @@ from dataclasses import replace
 
 import numpy as np
 
-from skrank_abstain.pairs import PairDistances
+from skrank_abstain.pairs import PairGaps
+from skrank_abstain.selection._gap_curve import GapRegion, RiskCurve
 from skrank_abstain.selection._order import Cuts, cuts_at_rank
 from skrank_abstain.selection._quantile import order_statistic_rank
-from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
 
 
 def select_coverage(
     curve: RiskCurve,
-    distances: PairDistances,
+    gaps: PairGaps,
     coverage: float,
     *,
     tolerance: float,
     quantile: str = "inverted_cdf",
     boundary: str = "accept",
     seed: int = 0,
-) -> DistanceRegion:
+) -> GapRegion:
     """Accept the pairs whose risk is at most the coverage quantile.
 
     Parameters
     ----------
     curve : RiskCurve
-    distances : PairDistances
+    gaps : PairGaps
         ``|d|`` of the calibration pairs.
     coverage : float
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
@@ -45,11 +45,11 @@ def select_coverage(
 
     Returns
     -------
-    region : DistanceRegion
+    region : GapRegion
 
     Notes
     -----
-    Theorem 3.2 and Algorithm 1 of [1]_. Pairs of equal risk are taken by distance,
+    Theorem 3.2 and Algorithm 1 of [1]_. Pairs of equal risk are taken by gap,
     the surer side first. The order statistic is found by counting, in O(n log n) for
     n items whatever the number of pairs.
 
@@ -59,16 +59,14 @@ def select_coverage(
        Pairwise Learning to Rank". arXiv:2505.23437.
     """
     if coverage == 1:
-        return DistanceRegion(
-            curve.highest, -1.0, 0.0, tolerance, crossing=curve.crossing
-        )
-    n_pairs = distances.n_pairs
+        return GapRegion(curve.highest, -1.0, 0.0, tolerance, crossing=curve.crossing)
+    n_pairs = gaps.n_pairs
     if quantile == "linear":
-        threshold = _linear_quantile(curve, distances, coverage)
+        threshold = _linear_quantile(curve, gaps, coverage)
         return select_risk(curve, threshold, tolerance=tolerance)
     rank = order_statistic_rank(coverage, n_pairs)
-    cuts = cuts_at_rank(curve, distances, rank)
-    region = DistanceRegion(
+    cuts = cuts_at_rank(curve, gaps, rank)
+    region = GapRegion(
         cuts.risk,
         *_ends(curve, cuts, tolerance),
         tolerance,
@@ -77,27 +75,25 @@ def select_coverage(
     if boundary == "accept":
         return region
     # With kappa = 0 the pairs on the cuts count as abstained.
-    n_accepted = accepted_mass(region, distances)
-    n_below = accepted_mass(replace(region, kappa=0.0), distances)
+    n_accepted = accepted_mass(region, gaps)
+    n_below = accepted_mass(replace(region, kappa=0.0), gaps)
     kappa = (coverage * n_pairs - n_below) / (n_accepted - n_below)
     return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
 
-def accepted_mass(region: DistanceRegion, distances: PairDistances) -> float:
+def accepted_mass(region: GapRegion, gaps: PairGaps) -> float:
     """Return the expected number of accepted pairs."""
     starts, weight, _ = region.pieces()
-    below = distances.count_within(np.nextafter(starts, -np.inf))
-    counts = np.diff(np.append(below, distances.n_pairs))
+    below = gaps.count_within(np.nextafter(starts, -np.inf))
+    counts = np.diff(np.append(below, gaps.n_pairs))
     return float(weight @ counts)
 
 
-def _linear_quantile(
-    curve: RiskCurve, distances: PairDistances, coverage: float
-) -> float:
+def _linear_quantile(curve: RiskCurve, gaps: PairGaps, coverage: float) -> float:
     """Interpolate between two order statistics, as numpy does by default."""
-    place = coverage * (distances.n_pairs - 1)
+    place = coverage * (gaps.n_pairs - 1)
     ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
-    found = [cuts_at_rank(curve, distances, rank).risk for rank in ranks]
+    found = [cuts_at_rank(curve, gaps, rank).risk for rank in ranks]
     return float(np.quantile(found, place - np.floor(place)))
 
 
@@ -112,13 +108,13 @@ def _ends(curve: RiskCurve, cuts: Cuts, tolerance: float) -> tuple[float, float]
         with np.errstate(over="ignore"):  # where an order never wins
             reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
         outer = max(curve.outer_cut(cuts.risk), float(reach))
-        return cuts.distance, min(outer, cuts.outer)
+        return cuts.gap, min(outer, cuts.outer)
     reach = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)
     inner = min(curve.inner_cut(cuts.risk), float(reach))
-    return max(inner, cuts.inner), cuts.distance
+    return max(inner, cuts.inner), cuts.gap
 
 
-def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> DistanceRegion:
+def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> GapRegion:
     """Accept the pairs whose conditional risk is at most ``risk``.
 
     Parameters
@@ -131,13 +127,13 @@ def select_risk(curve: RiskCurve, risk: float, *, tolerance: float) -> DistanceR
 
     Returns
     -------
-    region : DistanceRegion
+    region : GapRegion
 
     Notes
     -----
     Two monotone searches, independent of the number of pairs.
     """
     if risk >= curve.highest:
-        return DistanceRegion(risk, -1.0, 0.0, tolerance, crossing=curve.crossing)
+        return GapRegion(risk, -1.0, 0.0, tolerance, crossing=curve.crossing)
     inner, outer = curve.inner_cut(risk), curve.outer_cut(risk)
-    return DistanceRegion(risk, inner, outer, tolerance, crossing=curve.crossing)
+    return GapRegion(risk, inner, outer, tolerance, crossing=curve.crossing)

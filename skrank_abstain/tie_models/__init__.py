@@ -1,16 +1,16 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
 from skrank_abstain.tie_models._base import DifferenceModel, TieModel
-from skrank_abstain.tie_models._cells import CellModel
+from skrank_abstain.tie_models._bins import BinModel
 from skrank_abstain.tie_models._crossfit import (
     choose_tie_model,
     cross_fit,
     cross_fitted_loss,
 )
-from skrank_abstain.tie_models._data import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
+from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import tie_model_candidates
 from skrank_abstain.tie_models._risk import bayes_decision, expected_losses
@@ -23,7 +23,7 @@ __all__ = [
     "FeatureAwareRelevance",
     "TieModel",
     "DifferenceModel",
-    "CellModel",
+    "BinModel",
     "LabelledScores",
     "LabelledPairs",
     "tie_model_candidates",

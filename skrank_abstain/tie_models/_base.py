@@ -216,7 +216,7 @@ class DifferenceModel(TieModel):
         self._fit_outcomes(PairOutcomes(*items.outcomes))
 
     def _fit_outcomes(self, pairs: PairOutcomes) -> None:
-        """Fit on distances and outcomes; for subclasses."""
+        """Fit on gaps and outcomes; for subclasses."""
         raise NotImplementedError(
             f"{type(self).__name__} must define _fit_outcomes to be fitted on pairs."
         )
@@ -224,20 +224,20 @@ class DifferenceModel(TieModel):
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
             difference = left - right
-        proba = self.proba_at_distance(np.abs(difference))
+        proba = self.proba_at_gap(np.abs(difference))
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
     def log_loss(self, items: ScoredItems) -> float:
-        distance, counts = items.counts_by_distance()
-        return mean_log_loss(counts, self.proba_at_distance(distance))
+        gap, counts = items.counts_by_gap()
+        return mean_log_loss(counts, self.proba_at_gap(gap))
 
     @abstractmethod
-    def proba_at_distance(self, distance: FloatArray) -> FloatArray:
+    def proba_at_gap(self, gap: FloatArray) -> FloatArray:
         """Return probabilities at absolute differences.
 
         Parameters
         ----------
-        distance : ndarray of shape (n,), float64
+        gap : ndarray of shape (n,), float64
             Absolute score differences.
 
         Returns

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skrank_abstain.tie_models._base import TieModel
-from skrank_abstain.tie_models._data import LabelledData
+from skrank_abstain.tie_models._labelled import LabelledData
 
 
 def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]:
@@ -24,7 +24,7 @@ def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]
 
     Returns
     -------
-    parts : list of (TieModel, ScoredItems or DistanceArray)
+    parts : list of (TieModel, ScoredItems or GapArray)
         For each part a model that has not seen it, and its pairs. Together they hold
         every pair. Empty if there are not two queries with pairs.
 

@@ -13,16 +13,16 @@ from skrank_abstain._validation import (
     check_positive_int,
 )
 from skrank_abstain.pairs import Queries, ScoredItems
-from skrank_abstain.tie_models._cells import CellModel
+from skrank_abstain.tie_models._bins import BinModel
 from skrank_abstain.tie_models._crossfit import choose_tie_model
-from skrank_abstain.tie_models._data import LabelledScores
+from skrank_abstain.tie_models._labelled import LabelledScores
 from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
 
-#: Cells that the values are divided into; more change nothing that can be measured.
-_N_CELLS = 256
+#: Bins that the values are divided into; more change nothing that can be measured.
+_N_BINS = 256
 
 
-class GradedRelevance(CellModel):
+class GradedRelevance(BinModel):
     """A tie model that knows how relevant items of a score are.
 
     Each item has a distribution over grades of relevance that depends on its score,
@@ -47,7 +47,7 @@ class GradedRelevance(CellModel):
     Attributes
     ----------
     weights_ : ndarray of shape (2,), float64
-        Of the score and of its distance from the query's mean in the value of an item,
+        Of the score and of its gap from the query's mean in the value of an item,
         at least 0; [1, 0] without context.
     slope_ : float
         Of the logit of P(grade >= k) in the value, at least 0.
@@ -56,10 +56,10 @@ class GradedRelevance(CellModel):
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
         Too small in queries of more than 20 items, which weigh as 20.
-    edges_ : ndarray of shape (n_cells - 1,), float64
-        Up to 256 cells of about equally many calibration items.
-    table_ : ndarray of shape (n_cells, n_cells, 3), float64
-        Probabilities of the labels -1, 0, +1 by the cells of left and right item.
+    edges_ : ndarray of shape (n_bins - 1,), float64
+        Up to 256 bins of about equally many calibration items.
+    table_ : ndarray of shape (n_bins, n_bins, 3), float64
+        Probabilities of the labels -1, 0, +1 by the bins of left and right item.
     n_pairs_ : int
         Number of pairs that were fitted.
 
@@ -212,7 +212,7 @@ def tied_shares(fine: IntArray, grades: IntArray, offsets: IntArray) -> FloatArr
 
 
 def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Divide values into cells of about equally many.
+    """Divide values into bins of about equally many.
 
     Parameters
     ----------
@@ -220,24 +220,24 @@ def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Returns
     -------
-    edges : ndarray of shape (n_cells - 1,), float64
+    edges : ndarray of shape (n_bins - 1,), float64
         Between two values each; equal values are never divided.
-    centres : ndarray of shape (n_cells,), float64
-        Mean of the values of each cell.
+    centres : ndarray of shape (n_bins,), float64
+        Mean of the values of each bin.
     """
     levels, counts = np.unique(values, return_counts=True)
     passed = np.cumsum(counts)
-    wanted = values.size * np.arange(1, _N_CELLS) / _N_CELLS
+    wanted = values.size * np.arange(1, _N_BINS) / _N_BINS
     last = np.unique(np.searchsorted(passed, wanted))
     last = last[last < levels.size - 1]
-    if levels.size <= _N_CELLS:
+    if levels.size <= _N_BINS:
         last = np.arange(levels.size - 1)
     low, high = levels[last], levels[last + 1]
     middle = low / 2 + high / 2
     edges = np.where(middle > low, np.minimum(middle, high), high)
-    cell = np.searchsorted(edges, levels, side="right")
-    share = counts / np.bincount(cell, counts)[cell]
-    return edges, np.bincount(cell, share * levels).astype(np.float64)
+    number = np.searchsorted(edges, levels, side="right")
+    share = counts / np.bincount(number, counts)[number]
+    return edges, np.bincount(number, share * levels).astype(np.float64)
 
 
 def query_means(scores: FloatArray, queries: Queries) -> FloatArray:

@@ -119,32 +119,30 @@ class IsotonicDifference(DifferenceModel):
 
     def _fit(self, items: ScoredItems) -> None:
         # Blocks need counts; the summary that serves smooth models has none.
-        distance, counts = items.counts_by_distance()
+        gap, counts = items.counts_by_gap()
         entry, column = np.nonzero(counts)
-        self._fit_outcomes(
-            PairOutcomes(distance[entry], column - 1, counts[entry, column])
-        )
+        self._fit_outcomes(PairOutcomes(gap[entry], column - 1, counts[entry, column]))
 
     def _fit_outcomes(self, pairs: PairOutcomes) -> None:
         tied = (pairs.outcome == 0).astype(np.float64)
         self.tie_curve_ = (
-            fit_monotone(pairs.distance, tied, pairs.weight, increasing=False)
+            fit_monotone(pairs.gap, tied, pairs.weight, increasing=False)
             if tied.any()
             else MonotoneCurve(np.zeros(1), np.zeros(1))
         )
         # Equal scores carry no order.
-        ordered = (pairs.outcome != 0) & (pairs.distance > 0)
+        ordered = (pairs.outcome != 0) & (pairs.gap > 0)
         if not ordered.any():
             self.order_curve_ = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
             return
         right = (pairs.outcome[ordered] > 0).astype(np.float64)
         curve = fit_monotone(
-            pairs.distance[ordered], right, pairs.weight[ordered], increasing=True
+            pairs.gap[ordered], right, pairs.weight[ordered], increasing=True
         )
         # The order of the scores is never worse than a coin.
         self.order_curve_ = MonotoneCurve(curve.x, np.maximum(curve.y, 0.5))
 
-    def proba_at_distance(self, distance: FloatArray) -> FloatArray:
-        tie = self.tie_curve_(distance)
-        right = self.order_curve_(distance)
+    def proba_at_gap(self, gap: FloatArray) -> FloatArray:
+        tie = self.tie_curve_(gap)
+        right = self.order_curve_(gap)
         return np.stack([(1 - tie) * (1 - right), tie, (1 - tie) * right], axis=1)

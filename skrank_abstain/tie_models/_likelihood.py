@@ -18,7 +18,7 @@ _FLATTEST = 1e-3
 #: Differences are summarised in steps of this, and of at most that, after scaling.
 _STEP = 0.1
 _COARSEST = 0.16
-#: So few pairs are summarised by their distances.
+#: So few pairs are summarised by their gaps.
 _FEW_PAIRS = 1 << 17
 #: Pairs of a kind from which the scale is guessed.
 _GUESS = 1 << 11
@@ -30,7 +30,7 @@ class PairOutcomes:
 
     Attributes
     ----------
-    distance : ndarray of shape (n,)
+    gap : ndarray of shape (n,)
         Absolute score differences.
     outcome : ndarray of shape (n,), int64
         +1 the higher-scored item is preferred (or the scores are equal and one of
@@ -39,12 +39,12 @@ class PairOutcomes:
         How many pairs the entry stands for. On a grid some are negative; sums of
         smooth functions of the difference are right all the same.
     step : float
-        Step of the grid that the distances lie on; 0 for distances of pairs.
+        Step of the grid that the gaps lie on; 0 for gaps of pairs.
     finer : callable or None
         Returns the same pairs on a grid of another step.
     """
 
-    distance: FloatArray
+    gap: FloatArray
     outcome: IntArray
     weight: FloatArray
     step: float = 0.0
@@ -61,7 +61,7 @@ class PairOutcomes:
 
 
 def pair_outcomes(items: ScoredItems) -> PairOutcomes:
-    """Summarise distance and outcome of all within-query pairs.
+    """Summarise gap and outcome of all within-query pairs.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def pair_outcomes(items: ScoredItems) -> PairOutcomes:
     queries are never looked at one by one. The scale is guessed from some pairs, and
     a fit that finds another asks for a finer grid. Where no scale can be guessed
     (disagreement, perfect order), or there are few pairs, pairs of nearly the same
-    distance are one entry at their mean: a fit agrees with that on all pairs to
+    gap are one entry at their mean: a fit agrees with that on all pairs to
     about 1e-7, on the grid to some 1e-8.
     """
     guess = None if items.n_pairs <= _FEW_PAIRS else _guess_scale(items)
@@ -104,14 +104,12 @@ def _guess_scale(items: ScoredItems) -> float | None:
         chosen.append(kept)
         weights.append(np.full(kept.size, rows.size / max(kept.size, 1)))
     rows = np.concatenate(chosen)
-    pairs = PairOutcomes(
-        some.distance[rows], some.outcome[rows], np.concatenate(weights)
-    )
+    pairs = PairOutcomes(some.gap[rows], some.outcome[rows], np.concatenate(weights))
     unit = _root_mean_square(pairs)
     if not 1e-150 < unit < 1e150:
         return None
-    pairs = PairOutcomes(pairs.distance / unit, pairs.outcome, pairs.weight)
-    if not ((pairs.outcome == -1) & (pairs.distance > 0)).any():
+    pairs = PairOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
+    if not ((pairs.outcome == -1) & (pairs.gap > 0)).any():
         return None
     if _agreement(pairs) <= 0:
         return None
@@ -138,22 +136,22 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
     -----
     UserWarning
         If the scores do not agree with relevance, or if no finite optimum exists
-        (all pairs tied, or order and ties perfectly separated by the distance) and
-        half a pair of each outcome was added at the median distance.
+        (all pairs tied, or order and ties perfectly separated by the gap) and
+        half a pair of each outcome was added at the median gap.
 
     Notes
     -----
     Newton steps in the logarithms of both parameters (trust region), with exact
     derivatives; a handful of passes over the pairs.
     """
-    largest = float(pairs.distance.max())
+    largest = float(pairs.gap.max())
     if largest == 0:
         n_pairs = float(pairs.weight.sum())
         if not pairs.n_untied:
             _warn_no_optimum()
         return 1.0, link.from_tie_rate(n_pairs, pairs.n_untied or 0.5)
     given, unit = pairs, _root_mean_square(pairs)
-    pairs = PairOutcomes(pairs.distance / unit, pairs.outcome, pairs.weight)
+    pairs = PairOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
     # On a grid there is an optimum: see ``_guess_scale``.
     if not given.step and _has_no_optimum(pairs):
         _warn_no_optimum()
@@ -169,7 +167,7 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
         scale, margin = _fit(link, pairs, None)
     else:
         # The best scale is not positive: take one that barely orders the pairs.
-        scale = _FLATTEST / float(pairs.distance.max())
+        scale = _FLATTEST / float(pairs.gap.max())
         margin = _fit(link, pairs, np.log(scale))[1]
     scale /= unit
     if given.finer is not None and given.step * scale > _COARSEST:
@@ -178,18 +176,18 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
 
 
 def _root_mean_square(pairs: PairOutcomes) -> float:
-    """Return that of the distances, of numbers so small that no square overflows."""
-    largest = float(pairs.distance.max())
+    """Return that of the gaps, of numbers so small that no square overflows."""
+    largest = float(pairs.gap.max())
     if largest == 0:
         return 0.0
-    mean_square = np.average((pairs.distance / largest) ** 2, weights=pairs.weight)
+    mean_square = np.average((pairs.gap / largest) ** 2, weights=pairs.weight)
     return largest * float(np.sqrt(mean_square))
 
 
 def _warn_no_optimum() -> None:
     warnings.warn(
         "The maximum-likelihood tie model does not exist on these pairs (all are "
-        "tied, or their distances separate the outcomes perfectly): half a pair "
+        "tied, or their gaps separate the outcomes perfectly): half a pair "
         "of each outcome was added.",
         stacklevel=7,
     )
@@ -197,7 +195,7 @@ def _warn_no_optimum() -> None:
 
 def _agreement(pairs: PairOutcomes) -> float:
     """Slope of the likelihood in the scale at zero, up to a positive factor."""
-    return float(np.sum(pairs.weight * pairs.outcome * pairs.distance))
+    return float(np.sum(pairs.weight * pairs.outcome * pairs.gap))
 
 
 def _fit(
@@ -205,7 +203,7 @@ def _fit(
 ) -> tuple[float, float]:
     """Maximise over whichever of the two parameters is free."""
     groups = [
-        (o, pairs.distance[rows], pairs.weight[rows])
+        (o, pairs.gap[rows], pairs.weight[rows])
         for o in (-1, 0, 1)
         if (rows := np.flatnonzero((pairs.outcome == o) & (pairs.weight != 0))).size
     ]
@@ -255,8 +253,8 @@ def _negative_log_likelihood(
     """Value, gradient and Hessian in (ln scale, ln margin)."""
     value = 0.0
     gradient, hessian = np.zeros(2), np.zeros((2, 2))
-    for outcome, distance, weight in groups:
-        x = scale * distance
+    for outcome, gap, weight in groups:
+        x = scale * gap
         log = link.derivatives(outcome, x, margin)
         # Sums by numpy are pairwise and serial; a dot product would wake BLAS threads.
         value -= float(np.sum(weight * log.value))
@@ -273,27 +271,27 @@ def _negative_log_likelihood(
 def _has_no_optimum(pairs: PairOutcomes) -> bool:
     """Whether the likelihood grows without bound in some direction."""
     kept = pairs.weight > 0
-    distance, outcome = pairs.distance[kept], pairs.outcome[kept]
-    untied = distance[outcome != 0]
+    gap, outcome = pairs.gap[kept], pairs.outcome[kept]
+    untied = gap[outcome != 0]
     if untied.size == 0:
         return True
-    if ((outcome == -1) & (distance > 0)).any():
+    if ((outcome == -1) & (gap > 0)).any():
         return False
-    tied = distance[outcome == 0]
+    tied = gap[outcome == 0]
     return bool(tied.size == 0 or tied.max() <= untied.min())
 
 
 def _with_half_pairs(pairs: PairOutcomes) -> PairOutcomes:
-    """Add half a pair of each outcome at the median positive distance.
+    """Add half a pair of each outcome at the median positive gap.
 
     Where no pair is tied none is made up: the probability of a tie stays zero.
     """
-    order = np.argsort(pairs.distance)
-    total = np.cumsum(np.where(pairs.distance > 0, pairs.weight, 0.0)[order])
-    typical = pairs.distance[order[np.searchsorted(total, total[-1] / 2)]]
+    order = np.argsort(pairs.gap)
+    total = np.cumsum(np.where(pairs.gap > 0, pairs.weight, 0.0)[order])
+    typical = pairs.gap[order[np.searchsorted(total, total[-1] / 2)]]
     added = np.array([-1, 0, 1] if (pairs.outcome == 0).any() else [-1, 1])
     return PairOutcomes(
-        np.concatenate([pairs.distance, np.full(added.size, typical)]),
+        np.concatenate([pairs.gap, np.full(added.size, typical)]),
         np.concatenate([pairs.outcome, added]),
         np.concatenate([pairs.weight, np.full(added.size, 0.5)]),
     )

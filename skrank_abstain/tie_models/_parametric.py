@@ -47,8 +47,8 @@ class _ParametricModel(DifferenceModel):
                 delattr(self, name)
         self._name_margin(self._margin)
 
-    def proba_at_distance(self, distance: FloatArray) -> FloatArray:
-        return self._link().proba(self.scale_ * distance, self._margin)
+    def proba_at_gap(self, gap: FloatArray) -> FloatArray:
+        return self._link().proba(self.scale_ * gap, self._margin)
 
     @abstractmethod
     def _link(self) -> Link:
@@ -100,9 +100,9 @@ class BradleyTerry(_ParametricModel):
     Notes
     -----
     No tied pair gives theta = 1 (nu = 0) and P(tie) = 0. When the likelihood has no
-    finite optimum (all pairs tied, or outcomes perfectly separated by distance) half
+    finite optimum (all pairs tied, or outcomes perfectly separated by gap) half
     a pair of each outcome that occurs, and of both orders, is added at the median
-    distance, with a warning; in
+    gap, with a warning; in
     ``"counts"`` mode half a pair then counts as untied.
 
     References

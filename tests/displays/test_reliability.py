@@ -17,7 +17,7 @@ def test_bins_are_of_like_difference():
     display = PairReliabilityDisplay.from_predictions(
         truth, proba, difference, n_bins=3
     )
-    np.testing.assert_array_equal(display.distance, [1, 3])
+    np.testing.assert_array_equal(display.gap, [1, 3])
     np.testing.assert_array_equal(display.n_pairs, [2, 4])
     np.testing.assert_allclose(display.prob_pred, [[0.4, 0.7], [0.3, 0.2], [0.3, 0.1]])
     # Near: left (higher) once, tie once. Far: the higher-scored in 3 of 4, tie once.

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import FixedModel, losses, models, scores
 
-from skrank_abstain.pairs import DistanceArray, ScoredItems, group_queries
+from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
 from skrank_abstain.selection import RiskCurve, _order
 from skrank_abstain.selection._order import cuts_at_rank
 
@@ -26,20 +26,20 @@ def distances_by_brute_force(s, qid):
     )
 
 
-def check(curve, distances, every, rank):
-    """The accepted pairs are ``rank`` of the surest, up to pairs of equal distance."""
-    cuts = cuts_at_rank(curve, distances, rank)
+def check(curve, gaps, every, rank):
+    """The accepted pairs are ``rank`` of the surest, up to pairs of equal gap."""
+    cuts = cuts_at_rank(curve, gaps, rank)
     inside = (every <= cuts.inner) | (every >= cuts.outer)
     strictly = (every < cuts.inner) | (every > cuts.outer)
-    assert cuts.distance in every
-    assert cuts.tie == (cuts.distance < curve.crossing)
+    assert cuts.gap in every
+    assert cuts.tie == (cuts.gap < curve.crossing)
     assert inside.sum() >= rank
-    assert (inside & (every != cuts.distance)).sum() < rank
+    assert (inside & (every != cuts.gap)).sum() < rank
     assert strictly.sum() < rank
     # No pair left out is clearly surer than one accepted.
     if (~inside).any():
         assert curve(every[~inside]).min() >= curve(every[inside]).max() - 1e-12
-    # On the side of the rank, equal distances may stand on both sides of it.
+    # On the side of the rank, equal gaps may stand on both sides of it.
     assert cuts.inner_end >= cuts.inner if cuts.tie else cuts.inner_end > cuts.inner
     assert cuts.outer_end < cuts.outer if cuts.tie else cuts.outer_end <= cuts.outer
     return cuts
@@ -55,7 +55,7 @@ def test_every_rank(limit, model, loss, s, data):
     items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
     with mock.patch.multiple(_order, COLLECT=limit, _MERGE=limit // 4, _SAMPLE=8):
         found = check(curve, items, every, rank)
-        other = check(curve, DistanceArray.of(every), every, rank)
+        other = check(curve, GapArray.of(every), every, rank)
     assert found.risk == pytest.approx(other.risk, abs=1e-12)
 
 
@@ -72,7 +72,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
         with mock.patch.multiple(_order, COLLECT=500, _MERGE=100, _SAMPLE=200):
-            assert check(curve, items, every, rank).distance == whole.distance
+            assert check(curve, items, every, rank).gap == whole.gap
 
 
 def test_a_million_items_of_one_query():
@@ -82,9 +82,9 @@ def test_a_million_items_of_one_query():
     curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, items.largest)
     # The largest difference occurs once, the next twice, and so on.
     for rank, steps in ((1, n - 1), (2, n - 2), (3, n - 2), (4, n - 3)):
-        assert cuts_at_rank(curve, items, rank).distance == 0.5 * steps
+        assert cuts_at_rank(curve, items, rank).gap == 0.5 * steps
     half = n * (n - 1) // 4
-    steps = round(cuts_at_rank(curve, items, half).distance / 0.5)
+    steps = round(cuts_at_rank(curve, items, half).gap / 0.5)
     # Pairs at least ``steps`` apart: 1 + 2 + ... + (n - steps).
     assert (n - steps) * (n - steps + 1) // 2 >= half
     assert (n - steps - 1) * (n - steps) // 2 < half

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from strategies import TIE_ZONE, FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
-from skrank_abstain.selection import DistanceRegion, RiskCurve, select_risk
+from skrank_abstain.selection import GapRegion, RiskCurve, select_risk
 
 ZERO_ONE = 1 - np.eye(3)
 
@@ -46,19 +46,16 @@ def test_a_tie_is_predicted_from_the_critical_parameter_on(kind, oracles):
 
 @given(models(), losses(), scores(), st.floats(0.01, 1.2))
 def test_accepts_exactly_the_pairs_of_at_most_this_risk(model, loss, s, share):
-    distance = distances_of(s)
-    curve = RiskCurve(model, loss, distance.max())
+    gap = distances_of(s)
+    curve = RiskCurve(model, loss, gap.max())
     risk = np.array(
-        [
-            reference.risk(model.kind, model.param, model.scale * d, loss)
-            for d in distance
-        ]
+        [reference.risk(model.kind, model.param, model.scale * d, loss) for d in gap]
     )
     tau = share * risk.max()
-    accepted = select_risk(curve, tau, tolerance=0.0).weight(distance) == 1
+    accepted = select_risk(curve, tau, tolerance=0.0).weight(gap) == 1
     clear = abs(risk - tau) > 1e-9
     np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
-    np.testing.assert_allclose(curve(distance), risk, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(curve(gap), risk, rtol=1e-9, atol=1e-15)
     assert risk.max() <= curve.highest * (1 + 1e-9) + 1e-15
 
 
@@ -68,8 +65,8 @@ def test_cuts_are_the_last_floats_of_their_risk(model, loss, share, unit):
     curve = RiskCurve(model, loss, unit)
     tau = share * curve.highest
 
-    def at(distance, column):
-        return curve._losses(np.array([distance]))[0, column]
+    def at(gap, column):
+        return curve._losses(np.array([gap]))[0, column]
 
     outer, inner = curve.outer_cut(tau), curve.inner_cut(tau)
     if curve.crossing < outer < np.inf:
@@ -84,7 +81,7 @@ def test_cuts_are_the_last_floats_of_their_risk(model, loss, share, unit):
 
 @given(models(), losses(), st.integers(0, 400))
 def test_accepts_exactly_the_risks_of_a_fine_grid(model, loss, step):
-    # Distances between those of calibration pairs, and far beyond them.
+    # Gaps between those of calibration pairs, and far beyond them.
     grid = np.concatenate([np.linspace(0, 2, 101), np.linspace(2, 12, 101)])
     curve = RiskCurve(model, loss, 1.0)
     risk = np.array(
@@ -149,7 +146,7 @@ def test_oracle_counts(key, tolerance, oracles):
     d = s[left] - s[right]
     truth = pair_labels(case["y"], left, right)
     for row in case["rows"]:
-        region = DistanceRegion(0.0, row["d_minus"], row["d_plus"], tolerance)
+        region = GapRegion(0.0, row["d_minus"], row["d_plus"], tolerance)
         accepted = region.accept(s[left], s[right])
         tie = accepted & (abs(d) <= row["d_minus"] + tolerance)
         strict = accepted & ~tie
@@ -166,33 +163,33 @@ class TestDistanceRegion:
     zero = np.zeros(6)
 
     def test_two_cuts(self):
-        region = DistanceRegion(0.3, 0.5, 2.0, 0.0)
+        region = GapRegion(0.3, 0.5, 2.0, 0.0)
         assert region.accept(self.d, self.zero).tolist() == [1, 1, 0, 0, 1, 1]
         assert region.weight(self.d).tolist() == [1, 1, 0, 0, 1, 1]
 
     def test_no_inner_set(self):
-        region = DistanceRegion(0.3, -1.0, 2.0, 0.75)
+        region = GapRegion(0.3, -1.0, 2.0, 0.75)
         # The tolerance widens the cuts there are, not one there is not.
         assert region.accept(self.d, self.zero).tolist() == [0, 0, 0, 1, 1, 1]
 
     def test_no_outer_set(self):
-        region = DistanceRegion(0.3, 0.0, np.inf, 0.0)
+        region = GapRegion(0.3, 0.0, np.inf, 0.0)
         assert region.accept(self.d, self.zero).tolist() == [1, 0, 0, 0, 0, 0]
 
     def test_differences_within_the_tolerance_are_equal(self):
-        region = DistanceRegion(0.3, 0.5, 2.0, 1e-9, kappa=0.25)
+        region = GapRegion(0.3, 0.5, 2.0, 1e-9, kappa=0.25)
         near = np.array([0.5 - 5e-10, 0.5 + 5e-10, 2.0 - 5e-10, 2.0 + 5e-10])
         far = np.array([0.5 - 2e-9, 0.5 + 2e-9, 2.0 - 2e-9, 2.0 + 2e-9])
         assert region.weight(near).tolist() == [0.25] * 4
         assert region.weight(far).tolist() == [1, 0, 0, 1]
 
     def test_kappa_only_touches_the_cuts(self):
-        region = DistanceRegion(0.3, 0.5, 2.0, 0.0, kappa=0.25)
+        region = GapRegion(0.3, 0.5, 2.0, 0.0, kappa=0.25)
         assert region.weight(self.d).tolist() == [1, 0.25, 0, 0, 0.25, 1]
 
     @pytest.mark.parametrize("kappa", [0.0, 0.3, 0.9, 1.0])
     def test_pairs_on_a_cut_are_accepted_with_probability_kappa(self, kappa):
-        region = DistanceRegion(0.3, -1.0, 2.0, 0.0, kappa=kappa, seed=5)
+        region = GapRegion(0.3, -1.0, 2.0, 0.0, kappa=kappa, seed=5)
         left = np.arange(20_000) / 4
         share = region.accept(left, left - 2.0).mean()
         # Four standard errors of at most 0.5 / sqrt(20000).
@@ -200,7 +197,7 @@ class TestDistanceRegion:
 
     @given(scores(), st.floats(0, 1), st.integers(0, 2**32 - 1), st.randoms())
     def test_decisions_do_not_depend_on_side_order_or_batch(self, s, kappa, seed, rng):
-        region = DistanceRegion(0.3, 0.25, 1.0, 0.0, kappa=kappa, seed=seed)
+        region = GapRegion(0.3, 0.25, 1.0, 0.0, kappa=kappa, seed=seed)
         left, right = np.triu_indices(s.size, 1)
         together = region.accept(s[left], s[right])
         np.testing.assert_array_equal(together, region.accept(s[right], s[left]))
@@ -215,6 +212,6 @@ class TestDistanceRegion:
         np.testing.assert_array_equal(together, alone)
 
     def test_no_pairs(self):
-        region = DistanceRegion(0.3, 0.5, 2.0, 0.0, kappa=0.5)
+        region = GapRegion(0.3, 0.5, 2.0, 0.0, kappa=0.5)
         none = np.empty(0)
         assert region.accept(none, none).shape == region.weight(none).shape == (0,)

@@ -13,7 +13,7 @@ from skrank_abstain.metrics import (
     coverage_score,
     selective_accuracy_score,
 )
-from skrank_abstain.pairs import DistanceArray
+from skrank_abstain.pairs import GapArray
 from skrank_abstain.selection import (
     RiskCurve,
     order_statistic_rank,
@@ -35,39 +35,36 @@ def tolerance_of(s):
 
 
 def select(model, loss, s, coverage, **options):
-    distance = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, distance.max())
+    gap = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, gap.max())
     region = select_coverage(
         curve,
-        DistanceArray.of(distance),
+        GapArray.of(gap),
         coverage,
         tolerance=tolerance_of(s),
         **options,
     )
-    return region, distance
+    return region, gap
 
 
-def reference_risks(model, loss, distance):
+def reference_risks(model, loss, gap):
     return np.array(
-        [
-            reference.risk(model.kind, model.param, model.scale * d, loss)
-            for d in distance
-        ]
+        [reference.risk(model.kind, model.param, model.scale * d, loss) for d in gap]
     )
 
 
 @given(models(), losses(), scores(), COVERAGES)
 def test_accepts_what_is_at_most_the_order_statistic(model, loss, s, coverage):
-    region, distance = select(model, loss, s, coverage)
-    risk = reference_risks(model, loss, distance)
+    region, gap = select(model, loss, s, coverage)
+    risk = reference_risks(model, loss, gap)
     tau = reference.order_statistic(risk, coverage)
     assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
     accepted = region.accept(*paired(s))
-    # Where a loss is zero all risks are; then the rule goes by distance instead.
+    # Where a loss is zero all risks are; then the rule goes by gap instead.
     assume(tau > 1e-12)
     # Equal differences have equal risks, all others differ by far more than this.
     at = abs(risk - tau) <= 1e-9 * tau
-    assume(len({*distance[at]}) == 1)
+    assume(len({*gap[at]}) == 1)
     np.testing.assert_array_equal(accepted, (risk < tau) | at)
 
 
@@ -75,14 +72,14 @@ def test_accepts_what_is_at_most_the_order_statistic(model, loss, s, coverage):
 def test_calibration_coverage_reaches_its_target_without_a_group_to_spare(
     model, loss, s, coverage
 ):
-    region, distance = select(model, loss, s, coverage)
+    region, gap = select(model, loss, s, coverage)
     accepted = region.accept(*paired(s))
-    needed = reference.rank_of_quantile(coverage, distance.size)
+    needed = reference.rank_of_quantile(coverage, gap.size)
     assert accepted.sum() >= needed
-    largest_group = max(np.unique(distance, return_counts=True)[1])
+    largest_group = max(np.unique(gap, return_counts=True)[1])
     assert accepted.sum() < needed + largest_group
     # Some group of equal |d| is needed to get there.
-    groups = [accepted & (distance == d) for d in np.unique(distance)]
+    groups = [accepted & (gap == d) for d in np.unique(gap)]
     assert any(g.any() and accepted.sum() - g.sum() < needed for g in groups)
 
 
@@ -109,8 +106,8 @@ def test_full_coverage_accepts_every_pair_ever(model, loss, s):
 
 @given(models(), losses(), scores(), COVERAGES, st.integers(0, 2**32 - 1))
 def test_randomized_coverage_is_exact_in_expectation(model, loss, s, coverage, seed):
-    region, distance = select(model, loss, s, coverage, boundary="randomize", seed=seed)
-    weight = region.weight(distance)
+    region, gap = select(model, loss, s, coverage, boundary="randomize", seed=seed)
+    weight = region.weight(gap)
     assert weight.mean() == pytest.approx(coverage, abs=1e-12)
     assert 0 < region.kappa <= 1
     # Randomising takes pairs away from the cut and nothing else.
@@ -147,24 +144,24 @@ def test_randomized_draws_have_the_right_share():
     scores(),
     COVERAGES,
 )
-def test_without_a_tie_zone_all_rules_are_one_threshold_on_distance(model, s, coverage):
+def test_without_a_tie_zone_all_rules_are_one_threshold_on_gap(model, s, coverage):
     left, right = paired(s)
-    distance = abs(left - right)
-    cut = np.sort(distance)[::-1][order_statistic_rank(coverage, distance.size) - 1]
-    by_distance = distance >= cut
+    gap = abs(left - right)
+    cut = np.sort(gap)[::-1][order_statistic_rank(coverage, gap.size) - 1]
+    by_gap = gap >= cut
     region, _ = select(model, ZERO_ONE, s, coverage)
-    np.testing.assert_array_equal(region.accept(left, right), by_distance)
+    np.testing.assert_array_equal(region.accept(left, right), by_gap)
     # Beyond six the entropies of the normal model fall below the rule's 1e-12.
-    if model.kind != "thurstone_mosteller" or model.scale * distance.max() < 6:
+    if model.kind != "thurstone_mosteller" or model.scale * gap.max() < 6:
         proba = model.proba(left, right)
         by_entropy = entropy_abstention(proba, proba, coverage=coverage)
-        np.testing.assert_array_equal(by_entropy, by_distance)
+        np.testing.assert_array_equal(by_entropy, by_gap)
 
 
 @given(models(), losses(), scores(), COVERAGES)
 def test_linear_quantile_is_numpys(model, loss, s, coverage):
-    region, distance = select(model, loss, s, coverage, quantile="linear")
-    risk = reference_risks(model, loss, distance)
+    region, gap = select(model, loss, s, coverage, quantile="linear")
+    risk = reference_risks(model, loss, gap)
     tau = np.quantile(risk, coverage)
     assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
     clear = abs(risk - tau) > 1e-9
@@ -174,8 +171,8 @@ def test_linear_quantile_is_numpys(model, loss, s, coverage):
 
 @given(models(), losses(), scores())
 def test_the_highest_risk_accepts_everything(model, loss, s):
-    distance = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, distance.max())
+    gap = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, gap.max())
     everything = select_risk(curve, curve.highest, tolerance=0.0)
     assert everything.accept(*paired(s)).all()
     assert everything.risk == curve.highest
@@ -183,10 +180,10 @@ def test_the_highest_risk_accepts_everything(model, loss, s):
 
 @given(models(), losses(), scores(), st.floats(0, 1), st.floats(0, 1))
 def test_acceptance_is_nested_in_risk(model, loss, s, one, other):
-    distance = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, distance.max())
+    gap = abs(np.subtract(*paired(s)))
+    curve = RiskCurve(model, loss, gap.max())
     low, high = (
-        select_risk(curve, r * curve.highest, tolerance=0.0).weight(distance)
+        select_risk(curve, r * curve.highest, tolerance=0.0).weight(gap)
         for r in sorted((one, other))
     )
     assert (low <= high).all()
@@ -205,19 +202,19 @@ def test_equal_scores_only():
         model = FixedModel("rao_kupper", param)
         region, _ = select(model, ZERO_ONE, s, 0.5)
         assert region.accept(*paired(s)).all()
-        region, distance = select(model, ZERO_ONE, s, 0.5, boundary="randomize")
-        np.testing.assert_allclose(region.weight(distance), 0.5, rtol=1e-15)
+        region, gap = select(model, ZERO_ONE, s, 0.5, boundary="randomize")
+        np.testing.assert_allclose(region.weight(gap), 0.5, rtol=1e-15)
 
 
 def test_rounding_does_not_split_equal_differences():
     # 2.1 - 1.4 is not the float 0.7 that 1.4 - 0.7 is.
     s = np.array([0.7, 1.4, 2.1, 0.0, 2.8])
-    distance = abs(np.subtract(*paired(s)))
-    assert len({*distance}) > len({*distance.round(9)})
+    gap = abs(np.subtract(*paired(s)))
+    assert len({*gap}) > len({*gap.round(9)})
     region, _ = select(FixedModel("rao_kupper", 1.5), ZERO_ONE, s, 0.7)
     accepted = region.accept(*paired(s))
-    for d in np.unique(distance.round(9)):
-        assert len({*accepted[distance.round(9) == d]}) == 1
+    for d in np.unique(gap.round(9)):
+        assert len({*accepted[gap.round(9) == d]}) == 1
 
 
 def worked_example(oracles):
@@ -235,8 +232,8 @@ def test_worked_example(run, oracles):
     runs, left, right = worked_example(oracles)
     case = runs[run]
     model = FixedModel(case["model"], case["param"])
-    distance = abs(left - right)
-    curve = RiskCurve(model, ZERO_ONE, distance.max())
+    gap = abs(left - right)
+    curve = RiskCurve(model, ZERO_ONE, gap.max())
     tolerance = 8 * EPS * 2.1
     risk = np.array([pair["risk"] for pair in case["pairs"]])
     truth = [pair["y"] for pair in case["pairs"]]
@@ -245,16 +242,14 @@ def test_worked_example(run, oracles):
     np.testing.assert_allclose(
         model.proba(left, right)[:, ::-1], [p["p"] for p in case["pairs"]], rtol=1e-12
     )
-    np.testing.assert_allclose(curve(distance), risk, rtol=1e-12)
+    np.testing.assert_allclose(curve(gap), risk, rtol=1e-12)
     for entry in case["thresholds"]:
         coverage = entry["c"]
         options = {"tolerance": tolerance}
         if entry.get("randomised"):
             options["boundary"] = "randomize"
-            region = select_coverage(
-                curve, DistanceArray.of(distance), coverage, **options
-            )
-            weight = region.weight(distance)
+            region = select_coverage(curve, GapArray.of(gap), coverage, **options)
+            weight = region.weight(gap)
             if coverage < 1:
                 assert region.kappa == pytest.approx(entry["kappa"], rel=1e-9)
                 assert weight.sum() == pytest.approx(coverage * 16, rel=1e-12)
@@ -267,7 +262,7 @@ def test_worked_example(run, oracles):
             continue
         region = select_coverage(
             curve,
-            DistanceArray.of(distance),
+            GapArray.of(gap),
             coverage,
             quantile=entry["quantile_method"],
             **options,
@@ -294,14 +289,14 @@ def test_rounding_of_a_flat_risk_does_not_move_the_coverage(kind, param, size):
     s = np.random.default_rng(0).normal(size=60) * size
     model = FixedModel(kind, param)
     curve = RiskCurve(model, ZERO_ONE, np.ptp(s))
-    distance = np.abs(s[:, None] - s[None])[np.triu_indices(60, 1)]
-    last = np.zeros(distance.size, dtype=bool)
+    gap = np.abs(s[:, None] - s[None])[np.triu_indices(60, 1)]
+    last = np.zeros(gap.size, dtype=bool)
     for coverage in (0.01, 0.3, 0.5, 0.9, 0.99):
         region = select_coverage(
-            curve, DistanceArray.of(distance), coverage, tolerance=tolerance_of(s)
+            curve, GapArray.of(gap), coverage, tolerance=tolerance_of(s)
         )
-        accepted = region.weight(distance) > 0
-        assert 0 <= accepted.sum() - coverage * distance.size < 2
+        accepted = region.weight(gap) > 0
+        assert 0 <= accepted.sum() - coverage * gap.size < 2
         assert (accepted >= last).all()
         last = accepted
 
@@ -310,12 +305,10 @@ def test_a_risk_that_is_constant_over_predicted_ties():
     model = FixedModel("rao_kupper", 1.0, 1.0000000000000002)
     loss = np.array([[0, 0, 3], [1, 0, 1], [3, 0, 0]], dtype=float)
     curve = RiskCurve(model, loss, 0.25)
-    distance = np.array([0.0, 0.25, 0.25])
+    gap = np.array([0.0, 0.25, 0.25])
     for coverage, expected in ((0.01, 1), (0.34, 3), (0.67, 3)):
-        region = select_coverage(
-            curve, DistanceArray.of(distance), coverage, tolerance=1e-15
-        )
-        assert (region.weight(distance) > 0).sum() == expected
+        region = select_coverage(curve, GapArray.of(gap), coverage, tolerance=1e-15)
+        assert (region.weight(gap) > 0).sum() == expected
 
 
 def test_where_an_order_never_wins_only_ties_are_accepted_in_silence():
@@ -324,7 +317,7 @@ def test_where_an_order_never_wins_only_ties_are_accepted_in_silence():
     s = np.array([0.0, 1.0, 2.0, 4.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        region, distance = select(model, ZERO_ONE, s, 0.5)
+        region, gap = select(model, ZERO_ONE, s, 0.5)
     assert region.crossing == np.inf
-    assert region.weight(distance).sum() == 4  # distances 1, 1, 2, 2 of six
-    assert (region.label(distance) == 0).all()
+    assert region.weight(gap).sum() == 4  # gaps 1, 1, 2, 2 of six
+    assert (region.label(gap) == 0).all()

@@ -12,7 +12,7 @@ from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.selection import DifferenceRisk, _difference
+from skrank_abstain.selection import GapRisk, _gap_risk
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -115,7 +115,7 @@ def decide(ranker, data):
 def test_difference_models_of_any_shape(data, model, loss, more):
     queries = group_queries(data.qid, data.scores.size)
     scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = DifferenceRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    risk = GapRisk(model, loss, max(scored.largest, 0.25), 1e-12)
     thresholds = np.array([*more, 0.5, risk.highest, -np.inf])
     accepted, cost = risk.at_thresholds(scored, thresholds)
     for k, threshold in enumerate(thresholds):
@@ -138,7 +138,7 @@ def test_difference_models_of_any_shape(data, model, loss, more):
 def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
     queries = group_queries(data.qid, data.scores.size)
     scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = DifferenceRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    risk = GapRisk(model, loss, max(scored.largest, 0.25), 1e-12)
     accepted, cost = risk.at_thresholds(scored, np.linspace(0, risk.highest, 9))
     assert (np.diff(accepted, axis=1) >= 0).all()
     assert (np.diff(cost, axis=1) >= -1e-9).all()
@@ -154,9 +154,7 @@ def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
 def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
     queries = group_queries(data.qid, data.target.size)
     scored = ScoredItems.build(data.data[:, 0], queries, data.target.astype(float))
-    risk = DifferenceRisk(
-        FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12
-    )
+    risk = GapRisk(FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12)
     thresholds = np.linspace(0, risk.highest, 6)
     whole = risk.at_thresholds(scored, thresholds)
     taken = []
@@ -166,7 +164,7 @@ def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
         taken.append((start, stop))
         return take(self, start, stop)
 
-    monkeypatch.setattr(_difference, "_COUNTS", counts)
+    monkeypatch.setattr(_gap_risk, "_COUNTS", counts)
     monkeypatch.setattr(ScoredItems, "take", spy)
     chunked = risk.at_thresholds(scored, thresholds)
     np.testing.assert_array_equal(chunked, whole)
@@ -182,7 +180,7 @@ def test_queries_without_pairs_have_none():
     scores, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
     qid = np.array([0, 0, 1, 2])
     scored = ScoredItems.build(scores, group_queries(qid, 4), y)
-    risk = DifferenceRisk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
+    risk = GapRisk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
     accepted, cost = risk.at_thresholds(scored, np.array([0.0, 1.0]))
     np.testing.assert_array_equal(accepted, [[0, 1], [0, 0], [0, 0]])
     np.testing.assert_array_equal(cost, np.zeros((3, 2)))

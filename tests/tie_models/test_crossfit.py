@@ -103,9 +103,9 @@ def test_the_simpler_model_wins_ties():
 def test_a_formula_that_does_not_fit_loses():
     rng = np.random.default_rng(1)
     scores = rng.uniform(0, 4, (3000, 2))
-    distance = np.abs(scores[:, 0] - scores[:, 1])
+    gap = np.abs(scores[:, 0] - scores[:, 1])
     # Almost always tied below 1, almost never above.
-    tied = rng.random(3000) < np.where(distance < 1, 0.95, 0.05)
+    tied = rng.random(3000) < np.where(gap < 1, 0.95, 0.05)
     label = np.where(tied, 0, np.sign(scores[:, 0] - scores[:, 1]))
     y = np.stack([label, np.zeros(3000)], axis=1).ravel()
     data = labelled(scores.ravel(), y, np.repeat(np.arange(3000), 2))
@@ -119,4 +119,4 @@ def test_pairs_of_a_group_stay_together():
     label = np.sign(left - right).astype(int)
     groups = np.repeat(np.arange(3), 10)
     parts = cross_fit(IsotonicDifference(), LabelledPairs(left, right, label, groups))
-    assert [distances.n_pairs for _, distances in parts] == [10, 10, 10]
+    assert [gaps.n_pairs for _, gaps in parts] == [10, 10, 10]

@@ -85,11 +85,9 @@ def test_weights_are_repeated_pairs(kind, oracles):
     case = oracles["calibration_mle"]
     pairs = outcomes(case["d"], case["y"])
     weight = 1.0 + np.arange(pairs.weight.size) % 3
-    repeated = [
-        np.repeat(a, weight.astype(int)) for a in (pairs.distance, pairs.outcome)
-    ]
+    repeated = [np.repeat(a, weight.astype(int)) for a in (pairs.gap, pairs.outcome)]
     one = fit_maximum_likelihood(
-        LINKS[kind], PairOutcomes(pairs.distance, pairs.outcome, weight)
+        LINKS[kind], PairOutcomes(pairs.gap, pairs.outcome, weight)
     )
     other = fit_maximum_likelihood(
         LINKS[kind], PairOutcomes(*repeated, np.ones(repeated[0].size))
@@ -271,7 +269,7 @@ def test_all_pairs_tied(kind):
     # Half a pair each says -1, 0 and +1; the 250 pairs say 0.
     expected = (250 + 0.5) / (250 + 1.5)
     np.testing.assert_allclose(
-        model.proba_at_distance(np.zeros(1))[0, 1], expected, rtol=1e-5
+        model.proba_at_gap(np.zeros(1))[0, 1], expected, rtol=1e-5
     )
 
 
@@ -298,7 +296,7 @@ def test_perfectly_separated_pairs(kind):
     assert_usable(model, s)
     # No pair is tied, so none is made up.
     assert getattr(model, PARAMETER[kind]) == NO_TIE[kind]
-    # Ties near, orders far: the distance separates them just as well.
+    # Ties near, orders far: the gap separates them just as well.
     close = np.round(s)
     with pytest.warns(UserWarning, match=NO_OPTIMUM):
         model = clone(ML[kind]).fit(close, close, qid)
@@ -330,7 +328,7 @@ def test_scores_against_relevance_are_usable_with_a_warning(kind):
     expected = np.tile([(1 - share) / 2, share, (1 - share) / 2], (s.size - 1, 1))
     np.testing.assert_allclose(proba, expected, atol=1e-3)
     # But their order is kept: the surer pairs are still those further apart.
-    order = model.proba_at_distance(np.array([0.5, 1.0, 2.0]))[:, 2]
+    order = model.proba_at_gap(np.array([0.5, 1.0, 2.0]))[:, 2]
     assert (np.diff(order) > 0).all()
 
 
@@ -371,7 +369,7 @@ def test_outcomes_are_seen_from_the_higher_score():
     pairs = pair_outcomes(ScoredItems.build(s, group_queries(None, 4), y))
     weight = {
         (round(d, 6), o): w
-        for d, o, w in zip(pairs.distance, pairs.outcome, pairs.weight, strict=True)
+        for d, o, w in zip(pairs.gap, pairs.outcome, pairs.weight, strict=True)
     }
     # Pairs 01, 02, 03, 12, 13, 23; the equal scores of 12 carry no order.
     assert weight == {

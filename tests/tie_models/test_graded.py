@@ -42,7 +42,7 @@ def labelled(data, scores=None):
     )
 
 
-# Cells
+# Bins
 
 
 @given(
@@ -53,8 +53,8 @@ def test_few_distinct_values_are_cells_of_their_own(values, scale):
     values = np.array(values) * scale
     edges, centres = divide(values)
     levels = np.unique(values)
-    cells = np.searchsorted(edges, values, side="right")
-    np.testing.assert_array_equal(np.unique(cells), np.arange(levels.size))
+    bins = np.searchsorted(edges, values, side="right")
+    np.testing.assert_array_equal(np.unique(bins), np.arange(levels.size))
     np.testing.assert_allclose(centres, levels, rtol=1e-15)
     assert (edges > levels[:-1]).all()
     assert (edges <= levels[1:]).all()
@@ -75,15 +75,15 @@ def test_many_values_share_at_most_256_cells(n, kind):
     assert (np.diff(edges) > 0).all()
     assert (np.diff(centres) > 0).all()
     assert not np.isin(edges, values).any()
-    cells = np.searchsorted(edges, values, side="right")
-    counts = np.bincount(cells, minlength=centres.size)
+    bins = np.searchsorted(edges, values, side="right")
+    counts = np.bincount(bins, minlength=centres.size)
     assert (counts > 0).all()
-    for cell, centre in enumerate(centres):
-        assert centre == pytest.approx(values[cells == cell].mean(), abs=1e-12)
+    for number, centre in enumerate(centres):
+        assert centre == pytest.approx(values[bins == number].mean(), abs=1e-12)
     if kind != "heavy":
         assert counts.max() <= np.ceil(n / 256) + 1
     else:
-        # The values that half of the items share are one cell, with few others.
+        # The values that half of the items share are one bin, with few others.
         assert counts.max() <= (values == 0.25).sum() + n / 256 + 1
 
 
@@ -141,10 +141,10 @@ def test_real_valued_relevance_has_nearly_no_ties_and_sensible_orders():
     model = GradedRelevance().fit(data.utility, data.target, data.qid)
     assert model.cut_points_.shape == (9,)
     assert model.table_[:, :, 1].max() == pytest.approx(1 / 3 / (9000 + 1), rel=1e-9)
-    distance = np.linspace(-4, 4, 17)
-    proba = model.proba(distance / 2, -distance / 2)
+    gap = np.linspace(-4, 4, 17)
+    proba = model.proba(gap / 2, -gap / 2)
     # Differences of Gumbel noise are logistic.
-    assert proba[:, 2] == pytest.approx(1 / (1 + np.exp(-distance)), abs=0.06)
+    assert proba[:, 2] == pytest.approx(1 / (1 + np.exp(-gap)), abs=0.06)
 
 
 def test_more_quantile_grades_say_more_of_real_valued_relevance():
@@ -449,8 +449,8 @@ def shifted(n_queries, random_state, spread=3.0):
 def test_context_is_taken_where_scores_are_shifted_by_query():
     data, scores = shifted(80, 0)
     model = GradedRelevance(query_context="auto").fit(scores, data.target, data.qid)
-    of_score, of_distance = model.weights_
-    assert of_distance > 3 * of_score
+    of_score, of_gap = model.weights_
+    assert of_gap > 3 * of_score
     new, new_scores = shifted(300, 1)
     queries = group_queries(new.qid, new_scores.size)
     target = new.target.astype(float)
@@ -470,8 +470,8 @@ def test_context_is_left_out_where_scores_mean_the_same_everywhere():
         model.fit(data.utility, data.target, data.qid)
         with_context = GradedRelevance(query_context=True)
         with_context.fit(data.utility, data.target, data.qid)
-        of_score, of_distance = with_context.weights_
-        assert of_distance < 0.3 * of_score
+        of_score, of_gap = with_context.weights_
+        assert of_gap < 0.3 * of_score
         if model.weights_[1] == 0:
             assert model.weights_.tolist() == [1, 0]
 
@@ -545,9 +545,9 @@ def test_rankers_decide_by_values_with_context():
     values = ranker.tie_model_.item_values(
         scores, group_queries(data.qid, scores.size), None
     )
-    cells = ranker.tie_model_.cells(values)
+    bins = ranker.tie_model_.bins(values)
     np.testing.assert_array_equal(
-        pairs.proba, ranker.tie_model_.table_[cells[pairs.left], cells[pairs.right]]
+        pairs.proba, ranker.tie_model_.table_[bins[pairs.left], bins[pairs.right]]
     )
     intervals = ranker.rank_intervals(scores[:, None], data.qid)
     assert (intervals[:, 0] <= intervals[:, 1]).all()

@@ -40,11 +40,11 @@ def test_blocks_stand_at_their_mean():
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 4))
-def test_ties_fall_and_orders_rise_with_distance(seed, n, n_grades):
+def test_ties_fall_and_orders_rise_with_gap(seed, n, n_grades):
     rng = np.random.default_rng(seed)
     model = IsotonicDifference()
     model.fit(rng.integers(0, 8, n) / 4.0, rng.integers(0, n_grades, n))
-    lower, tie, higher = model.proba_at_distance(np.linspace(0, 3, 100)).T
+    lower, tie, higher = model.proba_at_gap(np.linspace(0, 3, 100)).T
     assert (np.diff(tie) <= 0).all()
     assert (np.diff(higher) >= 0).all()
     assert (higher >= lower).all()
@@ -59,24 +59,24 @@ def test_recovers_any_monotone_truth():
     isotonic = IsotonicDifference().fit(scores, data.target, data.qid)
     parametric = BradleyTerry().fit(scores, data.target, data.qid)
     # The simulated pairs are no Bradley-Terry pairs; both must be near what was seen.
-    distance = np.array([0.1, 0.5, 1.0, 2.0])
+    gap = np.array([0.1, 0.5, 1.0, 2.0])
     np.testing.assert_allclose(
-        isotonic.proba_at_distance(distance),
-        parametric.proba_at_distance(distance),
+        isotonic.proba_at_gap(gap),
+        parametric.proba_at_gap(gap),
         atol=0.06,
     )
 
 
 def test_without_ties_there_is_no_tie():
     model = IsotonicDifference().fit([3.0, 2.0, 1.0, 0.0], [3, 2, 0, 1])
-    assert (model.proba_at_distance(np.array([0.0, 1.0, 5.0]))[:, 1] == 0).all()
+    assert (model.proba_at_gap(np.array([0.0, 1.0, 5.0]))[:, 1] == 0).all()
 
 
 def test_equal_scores_carry_no_order():
     model = IsotonicDifference().fit([1.0, 1.0, 1.0], [0, 1, 1])
     lower, tie, higher = model.proba([1.0], [1.0])[0]
     assert lower == higher
-    # 1 of 3 is tied; two of each kind are added at the only distance there is.
+    # 1 of 3 is tied; two of each kind are added at the only gap there is.
     assert tie == pytest.approx((1 + 2) / (3 + 4))
 
 
@@ -87,7 +87,7 @@ def test_labelled_pairs_give_the_same_as_labelled_queries():
         scores[left], scores[right], np.sign(y[left] - y[right])
     )
     items = IsotonicDifference().fit(scores, y)
-    distance = np.linspace(0, 3, 20)
+    gap = np.linspace(0, 3, 20)
     np.testing.assert_allclose(
-        pairs.proba_at_distance(distance), items.proba_at_distance(distance), rtol=1e-9
+        pairs.proba_at_gap(gap), items.proba_at_gap(gap), rtol=1e-9
     )

@@ -1,4 +1,4 @@
-"""The three classical models as functions of distance and tie parameter."""
+"""The three classical models as functions of gap and tie parameter."""
 
 import math
 
@@ -67,8 +67,8 @@ def test_a_constant_added_to_all_scores_changes_nothing(model, s, constant):
 
 @given(models(), scores())
 def test_with_distance_ties_get_rarer_and_the_order_surer(model, s):
-    distance = np.unique(abs(np.subtract(*paired(s))))
-    proba = model.proba_at_distance(distance)
+    gap = np.unique(abs(np.subtract(*paired(s))))
+    proba = model.proba_at_gap(gap)
     assert (np.diff(proba[:, 1]) <= 0).all()
     assert (np.diff(proba[:, 0]) <= 0).all()
     assert (np.diff(proba[:, 2]) >= 0).all()
@@ -94,7 +94,7 @@ def test_without_margin_thurstone_is_case_v():
 @pytest.mark.parametrize("d", [50.0, 300.0])
 @pytest.mark.parametrize("theta", [1.0, 1.5, 10.0])
 def test_rao_kupper_tail_is_precise(d, theta):
-    proba = FixedModel("rao_kupper", theta).proba_at_distance(np.array([d]))[0]
+    proba = FixedModel("rao_kupper", theta).proba_at_gap(np.array([d]))[0]
     # exp(-d) is below 1e-21: the next term of each expansion is out of reach.
     assert proba[0] == pytest.approx(math.exp(-d) / theta, rel=1e-13, abs=0)
     assert proba[1] == pytest.approx(
@@ -107,7 +107,7 @@ def test_rao_kupper_tail_is_precise(d, theta):
 @pytest.mark.parametrize("d", [100.0, 300.0])
 @pytest.mark.parametrize("nu", [0.0, 0.5, 4.0])
 def test_davidson_tail_is_precise(d, nu):
-    proba = FixedModel("davidson", nu).proba_at_distance(np.array([d]))[0]
+    proba = FixedModel("davidson", nu).proba_at_gap(np.array([d]))[0]
     half = math.exp(-d / 2)
     assert proba[0] == pytest.approx(half**2, rel=1e-13, abs=0)
     assert proba[1] == pytest.approx(nu * half, rel=1e-13, abs=0)
@@ -118,7 +118,7 @@ def test_davidson_tail_is_precise(d, nu):
 @pytest.mark.parametrize("d", [5.0, 15.0, 30.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.4])
 def test_thurstone_tail_is_precise(d, epsilon):
-    proba = FixedModel("thurstone_mosteller", epsilon).proba_at_distance(np.array([d]))
+    proba = FixedModel("thurstone_mosteller", epsilon).proba_at_gap(np.array([d]))
     risk = bayes_decision(proba, ZERO_ONE, np.zeros(1, bool))[1][0]
     # erfc loses about d**2 units in the last place to the rounding of its argument.
     upper = math.erfc((d - epsilon) / math.sqrt(2)) / 2

@@ -1,4 +1,4 @@
-"""Models that are constant on cells: counting pairs, log loss, probabilities."""
+"""Models that are constant on bins: counting pairs, log loss, probabilities."""
 
 import numpy as np
 import pytest
@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skrank_abstain.pairs import ScoredItems, group_queries
-from skrank_abstain.tie_models import CellModel
+from skrank_abstain.tie_models import BinModel
 
 
-class FixedCells(CellModel):
-    """A cell model with a given table: P(+1) grows with the cell of the left item."""
+class FixedCells(BinModel):
+    """A bin model with a given table: P(+1) grows with the bin of the left item."""
 
-    def __init__(self, n_cells=3):
-        self.n_cells = n_cells
+    def __init__(self, n_bins=3):
+        self.n_bins = n_bins
 
     def _fit(self, items):
-        self.edges_ = np.arange(1.0, self.n_cells)
-        cell = np.arange(self.n_cells)
-        lead = cell[:, None] - cell[None, :]
+        self.edges_ = np.arange(1.0, self.n_bins)
+        number = np.arange(self.n_bins)
+        lead = number[:, None] - number[None, :]
         win, lose = 1 / (2 + np.exp(-lead)), 1 / (2 + np.exp(lead))
         self.table_ = np.stack([lose, 1 - (win + lose), win], axis=2)
 
@@ -28,16 +28,16 @@ def labelled(draw):
     sizes = draw(st.lists(st.integers(1, 12), min_size=1, max_size=4))
     sizes[0] = max(sizes[0], 2)
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    n_cells = draw(st.integers(1, 4))
+    n_bins = draw(st.integers(1, 4))
     qid = np.repeat(np.arange(len(sizes)), sizes)
     # Multiples of 1/2: many on an edge, many equal.
-    scores = rng.integers(-1, 2 * n_cells, qid.size) / 2
-    return n_cells, scores, rng.integers(0, 3, qid.size).astype(float), qid
+    scores = rng.integers(-1, 2 * n_bins, qid.size) / 2
+    return n_bins, scores, rng.integers(0, 3, qid.size).astype(float), qid
 
 
 def fitted(case):
-    n_cells, scores, y, qid = case
-    model = FixedCells(n_cells).fit(scores, y, qid)
+    n_bins, scores, y, qid = case
+    model = FixedCells(n_bins).fit(scores, y, qid)
     return model, ScoredItems.build(scores, group_queries(qid, scores.size), y)
 
 
@@ -53,25 +53,25 @@ def pairs(qid):
 @given(labelled())
 def test_a_value_on_an_edge_belongs_to_the_cell_above(case):
     model, _ = fitted(case)
-    for value, cell in zip(case[1], model.cells(case[1]), strict=True):
-        assert cell == sum(value >= edge for edge in model.edges_)
+    for value, number in zip(case[1], model.bins(case[1]), strict=True):
+        assert number == sum(value >= edge for edge in model.edges_)
 
 
 @given(labelled())
 def test_pairs_are_counted_by_cells_and_outcome(case):
     model, items = fitted(case)
-    n_cells, scores, y, qid = case
+    n_bins, scores, y, qid = case
     expected = {
-        (low, high): [0.0] * 4 for low in range(n_cells) for high in range(low, n_cells)
+        (low, high): [0.0] * 4 for low in range(n_bins) for high in range(low, n_bins)
     }
-    cells = model.cells(scores)
+    bins = model.bins(scores)
     for i, j in pairs(qid):
-        low, high = (i, j) if cells[i] <= cells[j] else (j, i)
+        low, high = (i, j) if bins[i] <= bins[j] else (j, i)
         outcome = np.sign(y[high] - y[low])
         column = {1: 0, 0: 1, -1: 2}[outcome]
-        if outcome and cells[i] == cells[j]:
+        if outcome and bins[i] == bins[j]:
             column = 3
-        expected[cells[low], cells[high]][column] += 1
+        expected[bins[low], bins[high]][column] += 1
     counts = model.count_pairs(items)
     assert counts.tolist() == list(expected.values())
     assert counts.sum() == items.n_pairs
@@ -98,7 +98,7 @@ def test_swapping_the_items_mirrors_the_probabilities(case):
 
 
 def test_values_by_hand():
-    # Cells: below 1, and from 1 on. Three pairs: a tie across, a win, a tie inside.
+    # Bins: below 1, and from 1 on. Three pairs: a tie across, a win, a tie inside.
     model = FixedCells(2).fit([0.5, 1.0, 3.0], [1, 1, 0])
     items = ScoredItems.build(
         np.array([0.5, 1.0, 3.0]), group_queries(None, 3), np.array([1.0, 1.0, 0.0])

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import PairDistances, ScoredItems
+from skrank_abstain.pairs import PairGaps, ScoredItems
 from skrank_abstain.selection._base import (
     Decided,
     PairRisk,
@@ -15,7 +15,7 @@ from skrank_abstain.selection._base import (
     loss_of_orders,
     loss_of_ties,
 )
-from skrank_abstain.selection._regions import DistanceRegion, RiskCurve
+from skrank_abstain.selection._gap_curve import GapRegion, RiskCurve
 from skrank_abstain.selection._rules import (
     accepted_mass,
     select_coverage,
@@ -29,7 +29,7 @@ _BLOCK = 1 << 14
 _COUNTS = 1 << 19
 
 
-class DifferenceRisk(PairRisk):
+class GapRisk(PairRisk):
     """Conditional risk under a model of the score difference.
 
     Parameters
@@ -57,18 +57,18 @@ class DifferenceRisk(PairRisk):
         self._curve = RiskCurve(model, loss, largest)
         self.highest = self._curve.highest
 
-    def select_risk(self, risk: float) -> DistanceRegion:
+    def select_risk(self, risk: float) -> GapRegion:
         return select_risk(self._curve, risk, tolerance=self._tolerance)
 
     def select_coverage(
         self,
-        items: PairDistances,
+        items: PairGaps,
         coverage: float,
         *,
         quantile: str = "inverted_cdf",
         boundary: str = "accept",
         seed: int = 0,
-    ) -> DistanceRegion:
+    ) -> GapRegion:
         return select_coverage(
             self._curve,
             items,
@@ -79,12 +79,12 @@ class DifferenceRisk(PairRisk):
             seed=seed,
         )
 
-    def accepted_mass(self, region: DistanceRegion, items: PairDistances) -> float:
+    def accepted_mass(self, region: GapRegion, items: PairGaps) -> float:
         return accepted_mass(region, items)
 
     def decide(
         self,
-        region: DistanceRegion,
+        region: GapRegion,
         scores: FloatArray,
         left: IntArray,
         right: IntArray,
@@ -96,7 +96,7 @@ class DifferenceRisk(PairRisk):
         proba = np.empty((n_pairs, 3))
         for first in range(0, n_pairs, _BLOCK):
             block = slice(first, first + _BLOCK)
-            proba[block] = self._model.proba_at_distance(np.abs(difference[block]))
+            proba[block] = self._model.proba_at_gap(np.abs(difference[block]))
         label = np.empty(n_pairs, dtype=np.int64)
         risk = np.empty(n_pairs)
         accepted = np.empty(n_pairs, dtype=bool)
@@ -108,7 +108,7 @@ class DifferenceRisk(PairRisk):
         return Decided(label, accepted, risk, proba)
 
     def totals(
-        self, region: DistanceRegion, items: ScoredItems, weight: FloatArray | None
+        self, region: GapRegion, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
         starts, accepted, tie = region.pieces()
         if weight is None:
@@ -159,10 +159,10 @@ class DifferenceRisk(PairRisk):
         return csr_array(prices.reshape(2 * len(pieces), -1))
 
     def profile(self, items: ScoredItems) -> RiskProfile:
-        distance, counts = items.counts_by_distance()
-        tie = (distance < self._curve.crossing) | (distance <= self._tolerance)
+        gap, counts = items.counts_by_gap()
+        tie = (gap < self._curve.crossing) | (gap <= self._tolerance)
         correct = np.where(tie, counts[:, 1], counts[:, 2])
-        return RiskProfile.of(self._curve(distance), counts.sum(axis=1), correct)
+        return RiskProfile.of(self._curve(gap), counts.sum(axis=1), correct)
 
-    def rank_bounds(self, region: DistanceRegion, items: ScoredItems) -> IntArray:
+    def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)

@@ -1,4 +1,4 @@
-"""Decisions by models of cells, against every pair."""
+"""Decisions by models of bins, against every pair."""
 
 import dataclasses
 import itertools
@@ -12,15 +12,15 @@ from strategies import COVERAGES, grades, losses, qids, scores
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
-from skrank_abstain.selection._cells import CellRegion, CellRisk
-from skrank_abstain.tie_models import CellModel, GradedRelevance, bayes_decision
+from skrank_abstain.selection._bin_risk import BinRegion, BinRisk
+from skrank_abstain.tie_models import BinModel, GradedRelevance, bayes_decision
 from skrank_abstain.tie_models._ordinal import OrdinalFit, pair_table
 
 ZERO_ONE = 1 - np.eye(3)
 
 
-class FixedCells(CellModel):
-    """A cell model with a given table."""
+class FixedCells(BinModel):
+    """A bin model with a given table."""
 
     def __init__(self, edges, table):
         self.edges = edges
@@ -33,7 +33,7 @@ class FixedCells(CellModel):
 
 @st.composite
 def cell_models(draw):
-    """Graded relevance with given parameters, on cells between quarters."""
+    """Graded relevance with given parameters, on bins between quarters."""
     edges = draw(st.lists(st.integers(-8, 8), unique=True, max_size=6))
     edges = np.sort(np.array(edges, dtype=float)) / 4
     steps = draw(st.lists(st.floats(0.25, 2), max_size=3))
@@ -72,25 +72,25 @@ def decide(risk, region, case):
 @given(cases())
 def test_labels_risks_and_probabilities_are_those_of_the_table(case):
     model, loss, s, _, queries = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     decisions = decide(risk, risk.select_risk(np.inf), case)
     assert list(zip(decisions.left, decisions.right, strict=True)) == list(
         every_pair(queries)
     )
     assert decisions.accepted.all()
-    cell = [sum(value >= edge for edge in model.edges_) for value in s]
-    same = np.array([cell[i] == cell[j] for i, j in every_pair(queries)])
+    number = [sum(value >= edge for edge in model.edges_) for value in s]
+    same = np.array([number[i] == number[j] for i, j in every_pair(queries)])
     expected = bayes_decision(decisions.proba, loss, same)
     for row, (i, j) in enumerate(every_pair(queries)):
-        proba = model.table_[cell[i], cell[j]]
+        proba = model.table_[number[i], number[j]]
         assert decisions.proba[row].tolist() == proba.tolist()
         by_definition = reference.expected_losses(proba, loss)
         assert decisions.risk[row] == pytest.approx(min(by_definition), abs=1e-14)
         assert decisions.risk[row] == pytest.approx(expected[1][row], abs=1e-14)
         assert decisions.risk[row] <= risk.highest
-        order = reference.label(cell[i] - cell[j])
+        order = reference.label(number[i] - number[j])
         assert decisions.label[row] in (0, order)
-        if cell[i] != cell[j]:
+        if number[i] != number[j]:
             chosen = by_definition[decisions.label[row] + 1]
             assert chosen == pytest.approx(min(by_definition), abs=1e-14)
             if proba[0] != proba[2]:
@@ -98,9 +98,9 @@ def test_labels_risks_and_probabilities_are_those_of_the_table(case):
 
 
 def test_items_of_one_cell_carry_no_order():
-    # Within the cell both orders are more probable than a tie.
+    # Within the bin both orders are more probable than a tie.
     table = np.array([[[0.45, 0.1, 0.45]]])
-    risk = CellRisk(FixedCells(np.empty(0), table), ZERO_ONE)
+    risk = BinRisk(FixedCells(np.empty(0), table), ZERO_ONE)
     queries = group_queries(None, 2)
     decisions = decide_queries(
         risk, risk.select_risk(1.0), np.array([1.0, 0.0]), queries
@@ -111,9 +111,9 @@ def test_items_of_one_cell_carry_no_order():
 
 
 def test_equal_chances_follow_the_scores():
-    # Two cells that the model cannot tell apart, hardly ever tied.
+    # Two bins that the model cannot tell apart, hardly ever tied.
     table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
-    risk = CellRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = BinRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
     decisions = decide_queries(
         risk, risk.select_risk(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
     )
@@ -122,7 +122,7 @@ def test_equal_chances_follow_the_scores():
 
 @given(cases(), COVERAGES)
 def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
-    risk = CellRisk(case[0], case[1])
+    risk = BinRisk(case[0], case[1])
     items = labelled(case)
     every = decide(risk, risk.select_risk(np.inf), case).risk
     region = risk.select_coverage(items, coverage)
@@ -136,35 +136,35 @@ def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
 
 
 @given(cases(), COVERAGES)
-def test_pairs_of_equal_risk_are_taken_by_distance(case, coverage):
+def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
     assume(coverage < 1)
     model, loss, s, _, _ = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     region = risk.select_coverage(labelled(case), coverage)
     decisions = decide(risk, region, case)
-    cells = model.cells(s)
-    means = {cell: np.mean(s[cells == cell]) for cell in set(cells.tolist())}
-    distance = np.array(
+    bins = model.bins(s)
+    means = {number: np.mean(s[bins == number]) for number in set(bins.tolist())}
+    gap = np.array(
         [
-            abs(means[cells[i]] - means[cells[j]])
+            abs(means[bins[i]] - means[bins[j]])
             for i, j in zip(decisions.left, decisions.right, strict=True)
         ]
     )
     # Sure orders first: far apart; then ties, close together first.
-    key = np.where(decisions.label == 0, distance, -distance)
+    key = np.where(decisions.label == 0, gap, -gap)
     at = decisions.risk == region.risk
     slack = 1e-9 * (1 + np.abs(s).max())
     last = key[at & decisions.accepted].max()
     assert decisions.accepted[at & (key < last - slack)].all()
-    # It overshoots by the pairs of one distance at most.
+    # It overshoots by the pairs of one gap at most.
     without = decisions.accepted & ~(at & (key >= last - slack))
     assert without.sum() < coverage * decisions.risk.size + 1e-9
 
 
 def test_equal_risks_do_not_make_the_coverage_jump():
-    # Everything is tied, and equally sure: 1, 2, 3 ... cells apart.
+    # Everything is tied, and equally sure: 1, 2, 3 ... bins apart.
     table = np.tile([0.0, 1.0, 0.0], (20, 20, 1))
-    risk = CellRisk(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
+    risk = BinRisk(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
     s = np.arange(20.0)
     items = ScoredItems.build(s, group_queries(None, 20), np.zeros(20))
     region = risk.select_coverage(items, 0.1)
@@ -176,7 +176,7 @@ def test_equal_risks_do_not_make_the_coverage_jump():
 
 @given(cases(), st.floats(0.01, 0.99))
 def test_the_linear_quantile_is_that_of_numpy(case, coverage):
-    risk = CellRisk(case[0], case[1])
+    risk = BinRisk(case[0], case[1])
     every = decide(risk, risk.select_risk(np.inf), case).risk
     region = risk.select_coverage(labelled(case), coverage, quantile="linear")
     assert region.risk == pytest.approx(np.quantile(every, coverage), rel=1e-9)
@@ -186,7 +186,7 @@ def test_the_linear_quantile_is_that_of_numpy(case, coverage):
 
 @given(cases())
 def test_full_coverage_accepts_also_what_calibration_never_saw(case):
-    risk = CellRisk(case[0], case[1])
+    risk = BinRisk(case[0], case[1])
     region = risk.select_coverage(labelled(case), 1.0)
     assert region.risk == risk.highest
     assert (region.weight == 1).all()
@@ -195,7 +195,7 @@ def test_full_coverage_accepts_also_what_calibration_never_saw(case):
 @given(cases(), COVERAGES)
 def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     model, loss, s, _, queries = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     items = labelled(case)
     plain = risk.select_coverage(items, coverage)
     region = risk.select_coverage(items, coverage, boundary="randomize", seed=3)
@@ -215,7 +215,7 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
 def test_draws_on_the_boundary_have_the_share_that_they_should():
     n = 400
     model = FixedCells(np.empty(0), np.array([[[0.25, 0.5, 0.25]]]))
-    risk = CellRisk(model, ZERO_ONE)
+    risk = BinRisk(model, ZERO_ONE)
     s = np.random.default_rng(0).normal(size=n)
     queries = group_queries(None, n)
     items = ScoredItems.build(s, queries, np.zeros(n))
@@ -236,7 +236,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
 @given(cases(), st.integers(0, 10**6))
 def test_orientation_and_order_of_rows_do_not_matter(case, seed):
     model, loss, s, _, queries = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     region = risk.select_coverage(labelled(case), 0.5)
     decisions = decide(risk, region, case)
     turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
@@ -256,14 +256,14 @@ def test_orientation_and_order_of_rows_do_not_matter(case, seed):
 
 def acceptance(risk, region, case, decisions):
     """Probability that each pair is accepted."""
-    cells = case[0].cells(case[2])
-    return region.weight[cells[decisions.left], cells[decisions.right]]
+    bins = case[0].bins(case[2])
+    return region.weight[bins[decisions.left], bins[decisions.right]]
 
 
 @given(cases(), COVERAGES, st.sampled_from(["accept", "randomize"]), st.booleans())
 def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighted):
     model, loss, s, y, queries = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     items = labelled(case)
     region = risk.select_coverage(items, coverage, boundary=boundary)
     weight = np.arange(1.0, s.size + 1) if weighted else None
@@ -297,7 +297,7 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
 @given(cases())
 def test_the_profile_has_every_risk(case):
     model, loss, _, y, queries = case
-    risk = CellRisk(model, loss)
+    risk = BinRisk(model, loss)
     decisions = decide(risk, risk.select_risk(np.inf), case)
     truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
     profile = risk.profile(labelled(case))
@@ -330,7 +330,7 @@ def accepted_orders(decisions):
 
 @given(cases(), COVERAGES)
 def test_accepted_orders_have_no_cycle(case, coverage):
-    risk = CellRisk(case[0], case[1])
+    risk = BinRisk(case[0], case[1])
     decisions = decide(risk, risk.select_coverage(labelled(case), coverage), case)
     for winner, loser in accepted_orders(decisions):
         # They never leave the order of the values, in which there is none.
@@ -340,7 +340,7 @@ def test_accepted_orders_have_no_cycle(case, coverage):
 @given(cases(), st.floats(0.02, 0.5), st.booleans())
 def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
     model, _, _, _, queries = case
-    risk = CellRisk(model, ZERO_ONE)
+    risk = BinRisk(model, ZERO_ONE)
     if exact:
         # Thresholds are risks of pairs, where rounding would show.
         known = risk._risk[risk._risk <= 0.5]
@@ -367,13 +367,13 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
 @settings(max_examples=200)
 @given(cases(), st.data())
 def test_rank_bounds_are_counts_or_an_error(case, data):
-    risk = CellRisk(case[0], ZERO_ONE)
-    # Any pairs of cells may be accepted; of most choices no semiorder comes.
-    n_cells = risk._risk.shape[0]
-    bits = data.draw(st.lists(st.booleans(), min_size=n_cells**2, max_size=n_cells**2))
-    weight = np.tril(np.reshape(bits, (n_cells, n_cells)))
-    region = CellRegion(0.5, np.maximum(weight, weight.T).astype(float))
-    # Over all cells, not only those that have items: further apart, yet not ordered.
+    risk = BinRisk(case[0], ZERO_ONE)
+    # Any pairs of bins may be accepted; of most choices no semiorder comes.
+    n_bins = risk._risk.shape[0]
+    bits = data.draw(st.lists(st.booleans(), min_size=n_bins**2, max_size=n_bins**2))
+    weight = np.tril(np.reshape(bits, (n_bins, n_bins)))
+    region = BinRegion(0.5, np.maximum(weight, weight.T).astype(float))
+    # Over all bins, not only those that have items: further apart, yet not ordered.
     accepted = np.tril((region.weight == 1) & (risk._label == 1))
     broken = any(
         not accepted[k, m]
@@ -398,13 +398,13 @@ ORDER, TIE, SAME = [0.1, 0.2, 0.7], [0.1, 0.6, 0.3], [0.2, 0.6, 0.2]
 
 
 def three_cells(middle_low, high_low, high_middle):
-    """Three cells, from the probabilities of each higher one against each lower one."""
+    """Three bins, from the probabilities of each higher one against each lower one."""
     table = [
         [SAME, middle_low[::-1], high_low[::-1]],
         [middle_low, SAME, high_middle[::-1]],
         [high_low, high_middle, SAME],
     ]
-    return CellRisk(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
+    return BinRisk(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
 
 
 @pytest.mark.parametrize(
@@ -429,11 +429,11 @@ def test_orders_that_are_no_semiorder_are_refused(pairs):
 def test_boundary_cells_count_as_abstained_in_rank_bounds():
     order, same = [0.1, 0.2, 0.7], [0.2, 0.6, 0.2]
     table = np.array([[same, order[::-1]], [order, same]])
-    risk = CellRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = BinRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
     items = ScoredItems.build(np.array([0.0, 1.0]), group_queries(None, 2))
-    half = CellRegion(0.3, np.array([[1.0, 0.5], [0.5, 1.0]]))
+    half = BinRegion(0.3, np.array([[1.0, 0.5], [0.5, 1.0]]))
     assert risk.rank_bounds(half, items).tolist() == [[1, 2], [1, 2]]
-    whole = CellRegion(0.3, np.ones((2, 2)))
+    whole = BinRegion(0.3, np.ones((2, 2)))
     assert risk.rank_bounds(whole, items).tolist() == [[2, 2], [1, 1]]
 
 
@@ -460,7 +460,7 @@ def test_rounding_never_breaks_the_semiorder(seed):
     y = np.clip(np.floor(2 * s + 0.3 * rng.logistic(size=n)), 0, 5)
     qid = np.repeat(np.arange(30), 50)
     model = GradedRelevance().fit(s, y, qid)
-    risk = CellRisk(model, ZERO_ONE)
+    risk = BinRisk(model, ZERO_ONE)
     orders = np.tril(risk._label == 1) & (risk._risk <= 0.5)
     # A lower risk for a higher item, a higher one for a nearer item.
     inside = orders[1:] & orders[:-1]
@@ -476,10 +476,10 @@ def test_rounding_never_breaks_the_semiorder(seed):
 def test_smoothing_changes_no_risk_by_more_than_rounding(case):
     model, loss, *_ = case
     proba = model.table_.reshape(-1, 3)
-    cell = np.arange(model.table_.shape[0])
-    same = np.equal.outer(cell, cell).ravel()
-    expected = bayes_decision(proba, loss, same)[1].reshape(cell.size, cell.size)
-    found = CellRisk(model, loss)._risk
+    number = np.arange(model.table_.shape[0])
+    same = np.equal.outer(number, number).ravel()
+    expected = bayes_decision(proba, loss, same)[1].reshape(number.size, number.size)
+    found = BinRisk(model, loss)._risk
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
     np.testing.assert_array_equal(found, found.T)
 
@@ -487,7 +487,7 @@ def test_smoothing_changes_no_risk_by_more_than_rounding(case):
 @given(cases(), COVERAGES)
 def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     model, _, s, _, _ = case
-    risk = CellRisk(model, ZERO_ONE)
+    risk = BinRisk(model, ZERO_ONE)
     queries = group_queries(None, s.size)
     items = ScoredItems.build(s, queries, np.zeros(s.size))
     region = risk.select_coverage(items, coverage)

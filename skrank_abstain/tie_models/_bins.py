@@ -1,4 +1,4 @@
-"""Tie models that are constant on cells of item values."""
+"""Tie models that are constant on bins of item values."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models._base import TieModel, mean_log_loss
 
 
-class CellModel(TieModel):
-    """A tie model that sees of an item only the cell in which its value lies.
+class BinModel(TieModel):
+    """A tie model that sees of an item only the bin in which its value lies.
 
-    A subclass's ``_fit`` sets ``edges_`` and ``table_``. The higher cell must never be
+    A subclass's ``_fit`` sets ``edges_`` and ``table_``. The higher bin must never be
     the less probable winner.
 
     Attributes
     ----------
-    edges_ : ndarray of shape (n_cells - 1,), float64
-        Ascending; a value on an edge belongs to the cell above it.
-    table_ : ndarray of shape (n_cells, n_cells, 3), float64
-        Probabilities of the labels -1, 0, +1 by the cells of left and right item.
+    edges_ : ndarray of shape (n_bins - 1,), float64
+        Ascending; a value on an edge belongs to the bin above it.
+    table_ : ndarray of shape (n_bins, n_bins, 3), float64
+        Probabilities of the labels -1, 0, +1 by the bins of left and right item.
     """
 
     edges_: FloatArray
     table_: FloatArray
 
-    def cells(self, values: FloatArray) -> IntArray:
-        """Return the cell of each value, shape (n_items,).
+    def bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of each value, shape (n_items,).
 
         Parameters
         ----------
@@ -35,12 +35,12 @@ class CellModel(TieModel):
 
         Returns
         -------
-        cells : ndarray of shape (n_items,), int64
+        bins : ndarray of shape (n_items,), int64
         """
         return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
 
     def count_pairs(self, items: ScoredItems) -> FloatArray:
-        """Count the pairs of each two cells by outcome.
+        """Count the pairs of each two bins by outcome.
 
         Parameters
         ----------
@@ -49,16 +49,16 @@ class CellModel(TieModel):
 
         Returns
         -------
-        counts : ndarray of shape (n_cells * (n_cells + 1) / 2, 4), float64
-            Pairs of cells (lower, higher) in the order of ``np.triu_indices``;
-            higher cell preferred, tied, lower cell preferred, and untied pairs of one
-            cell.
+        counts : ndarray of shape (n_bins * (n_bins + 1) / 2, 4), float64
+            Pairs of bins (lower, higher) in the order of ``np.triu_indices``;
+            higher bin preferred, tied, lower bin preferred, and untied pairs of one
+            bin.
         """
-        n_cells = self.table_.shape[0]
-        group = np.full((n_cells, n_cells), -1)
-        n_groups = n_cells * (n_cells + 1) // 2
-        group[np.triu_indices(n_cells)] = np.arange(n_groups)
-        counts = items.weigh_cells(self.cells(items.scores), group, n_groups)
+        n_bins = self.table_.shape[0]
+        group = np.full((n_bins, n_bins), -1)
+        n_groups = n_bins * (n_bins + 1) // 2
+        group[np.triu_indices(n_bins)] = np.arange(n_groups)
+        counts = items.weigh_bins(self.bins(items.scores), group, n_groups)
         return counts.reshape(n_groups, 4)
 
     def log_loss(self, items: ScoredItems) -> float:
@@ -72,5 +72,5 @@ class CellModel(TieModel):
         return mean_log_loss(by_outcome, proba)
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        proba: FloatArray = self.table_[self.cells(left), self.cells(right)]
+        proba: FloatArray = self.table_[self.bins(left), self.bins(right)]
         return proba

@@ -10,7 +10,7 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import DistanceArray, Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
 from skrank_abstain.tie_models._base import DifferenceModel, TieModel
 
 #: Parts that queries are divided into.
@@ -99,14 +99,14 @@ class LabelledPairs:
         """Divide the groups into parts of about as many pairs."""
         return [(self._take(a), self._take(b)) for a, b in _group_folds(self.groups)]
 
-    def fit(self, model: DifferenceModel) -> DistanceArray:
+    def fit(self, model: DifferenceModel) -> GapArray:
         """Fit a model."""
         model.fit_pairs(self.left, self.right, self.label)
         return self.seen_by(model)
 
-    def seen_by(self, model: DifferenceModel) -> DistanceArray:
-        """Return the distances with their outcomes."""
-        return DistanceArray.of_pairs(self.left, self.right, self.label)
+    def seen_by(self, model: DifferenceModel) -> GapArray:
+        """Return the gaps with their outcomes."""
+        return GapArray.of_pairs(self.left, self.right, self.label)
 
     def _take(self, rows: IntArray) -> LabelledPairs:
         return LabelledPairs(

@@ -7,23 +7,23 @@ from hypothesis import strategies as st
 from kernels.grouped import EXAMPLES, random_queries
 
 from skrank_abstain._kernels import _threads
-from skrank_abstain._kernels.cells import weigh_groups
+from skrank_abstain._kernels.bin_pairs import weigh_groups
 
 
-def reference(cells, grades, weights, offsets, group, n_groups):
+def reference(bins, grades, weights, offsets, group, n_groups):
     """Sum pair by pair from the definition."""
     totals = np.zeros((offsets.size - 1, n_groups, 4))
     for q in range(offsets.size - 1):
         for i in range(offsets[q], offsets[q + 1]):
             for j in range(offsets[q], i):
-                low, high = (j, i) if cells[j] <= cells[i] else (i, j)
-                place = group[cells[low], cells[high]]
+                low, high = (j, i) if bins[j] <= bins[i] else (i, j)
+                place = group[bins[low], bins[high]]
                 if place < 0:
                     continue
                 order = np.sign(grades[high] - grades[low])
                 if order == 0:
                     column = 1
-                elif cells[i] == cells[j]:
+                elif bins[i] == bins[j]:
                     column = 3
                 else:
                     column = 0 if order > 0 else 2
@@ -33,17 +33,17 @@ def reference(cells, grades, weights, offsets, group, n_groups):
 
 @st.composite
 def celled(draw):
-    n_cells = draw(st.integers(1, 4))
+    n_bins = draw(st.integers(1, 4))
     sizes = draw(st.lists(st.integers(0, 30), min_size=1, max_size=4))
     seed = draw(st.integers(0, 10**6))
     n_grades = draw(st.sampled_from([1, 3, 1000]))
     rng = np.random.default_rng(seed)
-    cells = [np.sort(rng.integers(0, n_cells, size)) for size in sizes]
+    bins = [np.sort(rng.integers(0, n_bins, size)) for size in sizes]
     n = sum(sizes)
     n_groups = draw(st.integers(1, 3))
-    group = rng.integers(-1, n_groups, (n_cells, n_cells))
+    group = rng.integers(-1, n_groups, (n_bins, n_bins))
     return (
-        np.concatenate(cells).astype(np.int64),
+        np.concatenate(bins).astype(np.int64),
         rng.integers(0, n_grades, n),
         rng.integers(0, 4, n).astype(float),
         np.concatenate([[0], np.cumsum(sizes)]),
@@ -55,7 +55,7 @@ def celled(draw):
 @EXAMPLES
 @given(celled())
 def test_totals_are_those_of_every_pair(case):
-    # Few cells and up to 30 items: queries of more than 4 items a cell are merged.
+    # Few bins and up to 30 items: queries of more than 4 items a bin are merged.
     expected = reference(*case)
     found = weigh_groups(*case, by_query=True)
     np.testing.assert_array_equal(found, expected)
@@ -65,16 +65,14 @@ def test_totals_are_those_of_every_pair(case):
 
 def test_threads_do_not_matter(monkeypatch):
     scores, grades, offsets = random_queries(50, 40, None)
-    cells = np.clip(scores.astype(np.int64), 0, 5)
-    cells = np.concatenate(
-        [np.sort(cells[a:b]) for a, b in itertools.pairwise(offsets)]
-    )
-    weights = np.random.default_rng(0).random(cells.size)
+    bins = np.clip(scores.astype(np.int64), 0, 5)
+    bins = np.concatenate([np.sort(bins[a:b]) for a, b in itertools.pairwise(offsets)])
+    weights = np.random.default_rng(0).random(bins.size)
     group = np.arange(36).reshape(6, 6)
     monkeypatch.setattr(_threads, "MIN_COST", 100.0)
     one, eight = (
         weigh_groups(
-            cells, grades, weights, offsets, group, 36, by_query=False, n_threads=n
+            bins, grades, weights, offsets, group, 36, by_query=False, n_threads=n
         )
         for n in (1, 8)
     )

@@ -1,8 +1,8 @@
 """The absolute score differences of many pairs, without the pairs.
 
-A difference model asks of its pairs only how many lie within a distance, which
-distance has a given rank, and what outcomes go with which distance. Sorted scores
-answer that in O(n log n); a plain array of distances answers it too.
+A difference model asks of its pairs only how many lie within a gap, which
+gap has a given rank, and what outcomes go with which gap. Sorted scores
+answer that in O(n log n); a plain array of gaps answers it too.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from skrank_abstain.pairs._queries import Queries
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 _FEW_PAIRS = 1 << 22
-#: Distances that agree without these last bits differ by less than 0.2 %.
+#: Gaps that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
 #: Pairs that stand for all where exactness does not matter.
 _SKETCH = 1 << 17
 
 
-class PairDistances(Protocol):
+class PairGaps(Protocol):
     """What selection needs to know about the calibration pairs."""
 
     @property
@@ -35,34 +35,34 @@ class PairDistances(Protocol):
 
     @property
     def largest(self) -> float:
-        """Largest distance."""
+        """Largest gap."""
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
-        """Count the pairs with distance at most each cut."""
+        """Count the pairs with gap at most each cut."""
 
     def sketch(self) -> FloatArray:
-        """Return distances of some pairs that roughly stand for all."""
+        """Return gaps of some pairs that roughly stand for all."""
 
     def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many distances are at most ``low``, and those in (low, high]."""
+        """Return how many gaps are at most ``low``, and those in (low, high]."""
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` distances drawn from (low, high], the same each time."""
+        """Return ``size`` gaps drawn from (low, high], the same each time."""
 
 
-class OutcomeSummary(NamedTuple):
-    """Weighted distances with their outcomes, each of shape (n,).
+class GapOutcomes(NamedTuple):
+    """Weighted gaps with their outcomes, each of shape (n,).
 
     Attributes
     ----------
-    distance : ndarray, float64
+    gap : ndarray, float64
     outcome : ndarray, int64
         +1 the higher-scored item is preferred, 0 tie, -1 the lower-scored one is.
     weight : ndarray, float64
         Number of pairs.
     """
 
-    distance: FloatArray
+    gap: FloatArray
     outcome: IntArray
     weight: FloatArray
 
@@ -131,7 +131,7 @@ class ScoredItems:
 
     @property
     def largest(self) -> float:
-        """Largest distance within a query; 0 for no pair."""
+        """Largest gap within a query; 0 for no pair."""
         sizes = np.diff(self.offsets)
         first, last = self.offsets[:-1][sizes > 1], self.offsets[1:][sizes > 1] - 1
         with np.errstate(over="ignore"):
@@ -144,7 +144,7 @@ class ScoredItems:
         return float(np.abs(self.scores).max(initial=0.0))
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
-        """Count the pairs with distance at most each cut, O(n) each."""
+        """Count the pairs with gap at most each cut, O(n) each."""
         from skrank_abstain._kernels.counting import count_within
 
         return count_within(
@@ -152,8 +152,8 @@ class ScoredItems:
         )
 
     @cached_property
-    def outcomes(self) -> OutcomeSummary:
-        """Pairs of nearly the same distance and the same outcome, as one entry each.
+    def outcomes(self) -> GapOutcomes:
+        """Pairs of nearly the same gap and the same outcome, as one entry each.
 
         O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
         ones; computed once.
@@ -162,38 +162,36 @@ class ScoredItems:
 
         grades = np.zeros_like(self.rows) if self.grades is None else self.grades
         histogram = outcome_histogram(self.scores, grades, self.offsets)
-        return OutcomeSummary(
-            histogram.differences, histogram.outcomes, histogram.weights
-        )
+        return GapOutcomes(histogram.differences, histogram.outcomes, histogram.weights)
 
-    def counts_by_distance(self) -> tuple[FloatArray, FloatArray]:
-        """Return distances, and how many pairs of each outcome have them.
+    def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
+        """Return gaps, and how many pairs of each outcome have them.
 
         Returns
         -------
-        distance : ndarray of shape (n_distances,), float64
+        gap : ndarray of shape (n_gaps,), float64
             Ascending. The distinct ones of up to four million pairs; of more, the
             means of pairs that differ by less than 0.2 %.
-        counts : ndarray of shape (n_distances, 3), float64
+        counts : ndarray of shape (n_gaps, 3), float64
             Lower-scored item preferred, tied, higher-scored item preferred.
         """
         few = self.n_pairs <= _FEW_PAIRS
         found = self._every_outcome() if few else self.outcomes
         # Non-negative floats have the order of their bit patterns.
-        pattern = (found.distance + 0.0).view(np.int64)
+        pattern = (found.gap + 0.0).view(np.int64)
         key, entry = np.unique(
             pattern if few else pattern >> _SHIFT, return_inverse=True
         )
         entry = entry.reshape(-1)
-        cells = 3 * entry + found.outcome + 1
-        counts = np.bincount(cells, found.weight, 3 * key.size).astype(np.float64)
+        bins = 3 * entry + found.outcome + 1
+        counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
         counts = counts.reshape(-1, 3)
         if few:
             return key.view(np.float64), counts
-        sums = np.bincount(entry, found.weight * found.distance, key.size)
+        sums = np.bincount(entry, found.weight * found.gap, key.size)
         return sums / counts.sum(axis=1), counts
 
-    def _every_outcome(self) -> OutcomeSummary:
+    def _every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
         from skrank_abstain._kernels.filling import fill_pairs
 
@@ -205,10 +203,10 @@ class ScoredItems:
             self.scores, order, self.offsets, low, high, difference, 0, self.n_queries
         )
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
-        return OutcomeSummary(np.abs(difference), outcome, np.ones(n_pairs))
+        return GapOutcomes(np.abs(difference), outcome, np.ones(n_pairs))
 
     @cached_property
-    def some_outcomes(self) -> OutcomeSummary:
+    def some_outcomes(self) -> GapOutcomes:
         """Pairs spread over all pairs, the same each time, of equal weight.
 
         O(n_queries) plus their number, 131,072; all pairs where they are no more.
@@ -217,14 +215,14 @@ class ScoredItems:
 
         high, low = pairs_of_sample(self.offsets, _SKETCH)
         with np.errstate(over="ignore"):
-            distance = self.scores[high] - self.scores[low]
+            gap = self.scores[high] - self.scores[low]
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         # Equal scores carry no order.
-        outcome[distance == 0] = abs(outcome[distance == 0])
-        weight = np.full(distance.size, self.n_pairs / max(distance.size, 1))
-        return OutcomeSummary(distance, outcome, weight)
+        outcome[gap == 0] = abs(outcome[gap == 0])
+        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
+        return GapOutcomes(gap, outcome, weight)
 
-    def outcomes_on_grid(self, step: float) -> OutcomeSummary:
+    def outcomes_on_grid(self, step: float) -> GapOutcomes:
         """Summarise all pairs for sums of functions of the difference.
 
         Parameters
@@ -235,7 +233,7 @@ class ScoredItems:
 
         Returns
         -------
-        summary : OutcomeSummary
+        summary : GapOutcomes
             The weights add up to the numbers of pairs by outcome of order (tied or
             not), but some are negative. ``outcomes`` has counts.
 
@@ -254,7 +252,7 @@ class ScoredItems:
         if not cheap.any():
             return self.outcomes
         if cheap.all():
-            return OutcomeSummary(*lag_points(self.scores, grades, self.offsets, step))
+            return GapOutcomes(*lag_points(self.scores, grades, self.offsets, step))
         sizes = np.diff(self.offsets)
 
         def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
@@ -263,28 +261,28 @@ class ScoredItems:
             return self.scores[items], grades[items], offsets
 
         pieces = lag_points(*of(cheap), step), outcome_histogram(*of(~cheap))
-        return OutcomeSummary(
+        return GapOutcomes(
             *(np.concatenate(both) for both in zip(*pieces, strict=True))
         )
 
     def sketch(self) -> FloatArray:
-        """Return the distances of pairs spread over all pairs."""
-        return self.some_outcomes.distance
+        """Return the gaps of pairs spread over all pairs."""
+        return self.some_outcomes.gap
 
     def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many distances are at most ``low``, and those in (low, high]."""
+        """Return how many gaps are at most ``low``, and those in (low, high]."""
         from skrank_abstain._kernels.collecting import differences_between
 
         return differences_between(self.scores, self.offsets, low, high)
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` distances drawn from (low, high], the same each time."""
+        """Return ``size`` gaps drawn from (low, high], the same each time."""
         from skrank_abstain._kernels.collecting import sample_between
 
         return sample_between(self.scores, self.offsets, low, high, size)
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
-        """Count the pairs of each query with distance at least each cut, by outcome.
+        """Count the pairs of each query with gap at least each cut, by outcome.
 
         Parameters
         ----------
@@ -330,23 +328,23 @@ class ScoredItems:
             tolerance,
         )
 
-    def weigh_cells(
+    def weigh_bins(
         self,
-        cells: IntArray,
+        bins: IntArray,
         group: IntArray,
         n_groups: int,
         *,
         by_query: bool = False,
         weight: FloatArray | None = None,
     ) -> FloatArray:
-        """Add up pairs by the group of their two cells and by outcome.
+        """Add up pairs by the group of their two bins and by outcome.
 
         Parameters
         ----------
-        cells : ndarray of shape (n_items,), int64
-            Cell of each item, aligned with ``scores`` and ascending with them.
-        group : ndarray of shape (n_cells, n_cells), int
-            Group of the pairs of cells (lower, higher); negative to leave them out.
+        bins : ndarray of shape (n_items,), int64
+            Bin of each item, aligned with ``scores`` and ascending with them.
+        group : ndarray of shape (n_bins, n_bins), int
+            Group of the pairs of bins (lower, higher); negative to leave them out.
         n_groups : int
         by_query : bool, default=False
         weight : ndarray of shape (n_items,), default=None
@@ -355,14 +353,14 @@ class ScoredItems:
         Returns
         -------
         totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
-            Higher cell preferred, tied, lower cell preferred, and untied pairs of one
-            cell.
+            Higher bin preferred, tied, lower bin preferred, and untied pairs of one
+            bin.
         """
-        from skrank_abstain._kernels.cells import weigh_groups
+        from skrank_abstain._kernels.bin_pairs import weigh_groups
 
         ones = np.ones(self.rows.size)
         return weigh_groups(
-            cells,
+            bins,
             self.known_grades,
             ones if weight is None else weight[self.rows],
             self.offsets,

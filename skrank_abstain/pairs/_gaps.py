@@ -1,4 +1,4 @@
-"""Distances of pairs that were given one by one."""
+"""Gaps of pairs that were given one by one."""
 
 from __future__ import annotations
 
@@ -12,73 +12,73 @@ from skrank_abstain._validation import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class DistanceArray:
-    """Distances of pairs that were given one by one.
+class GapArray:
+    """Gaps of pairs that were given one by one.
 
     Attributes
     ----------
-    distances : ndarray of shape (n_pairs,), float64
+    gaps : ndarray of shape (n_pairs,), float64
         In ascending order.
     outcomes : ndarray of shape (n_pairs,), int64, or None
         +1 the higher-scored item is preferred (or the scores are equal and one of
         the two is), 0 tie, -1 the lower-scored item is preferred.
     largest_score : float
-        The largest absolute score, which sets the rounding of the distances.
+        The largest absolute score, which sets the rounding of the gaps.
     """
 
-    distances: FloatArray
+    gaps: FloatArray
     outcomes: IntArray | None = None
     largest_score: float = 0.0
 
     @classmethod
-    def of(cls, distances: FloatArray) -> Self:
-        """Take distances in any order."""
-        return cls(np.sort(distances))
+    def of(cls, gaps: FloatArray) -> Self:
+        """Take gaps in any order."""
+        return cls(np.sort(gaps))
 
     @classmethod
     def of_pairs(cls, left: FloatArray, right: FloatArray, label: IntArray) -> Self:
         """Take the scores of the two items of each pair, and its label."""
         with np.errstate(over="ignore"):
             difference = left - right
-        distance = np.abs(difference)
+        gap = np.abs(difference)
         outcome = outcomes_of(difference, label)
-        order = np.argsort(distance, kind="stable")
+        order = np.argsort(gap, kind="stable")
         largest = max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
-        return cls(distance[order], outcome[order], float(largest))
+        return cls(gap[order], outcome[order], float(largest))
 
-    def counts_by_distance(self) -> tuple[FloatArray, FloatArray]:
-        """Return the distances, and one count of the outcome of each."""
+    def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
+        """Return the gaps, and one count of the outcome of each."""
         if self.outcomes is None:
-            raise ValueError("outcomes need labels: build these distances with them.")
-        return self.distances, np.eye(3)[self.outcomes + 1]
+            raise ValueError("outcomes need labels: build these gaps with them.")
+        return self.gaps, np.eye(3)[self.outcomes + 1]
 
     @property
     def n_pairs(self) -> int:
         """Number of pairs."""
-        return int(self.distances.size)
+        return int(self.gaps.size)
 
     @property
     def largest(self) -> float:
-        """Largest distance."""
-        return float(self.distances[-1])
+        """Largest gap."""
+        return float(self.gaps[-1])
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
-        """Count the pairs with distance at most each cut, O(log n) each."""
-        counts: IntArray = np.searchsorted(self.distances, cuts, side="right")
+        """Count the pairs with gap at most each cut, O(log n) each."""
+        counts: IntArray = np.searchsorted(self.gaps, cuts, side="right")
         return counts
 
     def sketch(self) -> FloatArray:
         """Return evenly spaced order statistics."""
         step = max(1, self.n_pairs >> 16)
-        return self.distances[step // 2 :: step]
+        return self.gaps[step // 2 :: step]
 
     def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many distances are at most ``low``, and those in (low, high]."""
+        """Return how many gaps are at most ``low``, and those in (low, high]."""
         start, stop = self.count_within([low, high])
-        return int(start), self.distances[start:stop]
+        return int(start), self.gaps[start:stop]
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` distances drawn from (low, high], the same each time."""
+        """Return ``size`` gaps drawn from (low, high], the same each time."""
         return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
 
 

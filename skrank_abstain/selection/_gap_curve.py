@@ -19,9 +19,9 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
-#: The search for a cut gives up this many times beyond the calibration distances.
+#: The search for a cut gives up this many times beyond the calibration gaps.
 _REACH = 2.0**60
-#: Distances that a search tries at a time.
+#: Gaps that a search tries at a time.
 _TRIED = 64
 
 
@@ -40,10 +40,10 @@ class RiskCurve:
     Attributes
     ----------
     crossing : float
-        Distance below which a tie is predicted; 0 if a tie is never predicted,
+        Gap below which a tie is predicted; 0 if a tie is never predicted,
         infinity if an order never is.
     highest : float
-        Largest conditional risk over all distances.
+        Largest conditional risk over all gaps.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class RiskCurve:
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
         self.highest = float(self(np.array([peak]))[0])
 
-    def __call__(self, distance: FloatArray) -> FloatArray:
-        """Return the conditional risk at each distance, shape (n,)."""
-        losses = self._losses(distance)
+    def __call__(self, gap: FloatArray) -> FloatArray:
+        """Return the conditional risk at each gap, shape (n,)."""
+        losses = self._losses(gap)
         return np.minimum(losses[:, 1], losses[:, 2])
 
     def outer_cut(self, risk: float) -> float:
-        """Return the smallest distance where an order has at most this risk.
+        """Return the smallest gap where an order has at most this risk.
 
         Infinity if there is none.
         """
@@ -71,7 +71,7 @@ class RiskCurve:
         return self._first(lambda d: self._losses(d)[:, 2] <= risk, self.crossing)
 
     def inner_cut(self, risk: float) -> float:
-        """Return the largest distance where a tie has at most this risk.
+        """Return the largest gap where a tie has at most this risk.
 
         Negative if there is none.
         """
@@ -82,18 +82,18 @@ class RiskCurve:
             return self.crossing
         return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
-    def _losses(self, distance: FloatArray) -> FloatArray:
-        return expected_losses(self._model.proba_at_distance(distance), self._loss)
+    def _losses(self, gap: FloatArray) -> FloatArray:
+        return expected_losses(self._model.proba_at_gap(gap), self._loss)
 
-    def _order_wins(self, distance: FloatArray) -> BoolArray:
-        losses = self._losses(distance)
+    def _order_wins(self, gap: FloatArray) -> BoolArray:
+        losses = self._losses(gap)
         wins: BoolArray = losses[:, 2] <= losses[:, 1]
         return wins
 
     def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
         """Return where a condition that stays true becomes true, or infinity.
 
-        Many distances are tried at a time, which costs little more than one: the
+        Many gaps are tried at a time, which costs little more than one: the
         floats between two bounds, in their order, are cut into so many parts.
         """
         if reached(np.array([start]))[0]:
@@ -114,7 +114,7 @@ class RiskCurve:
 
 
 @dataclass(frozen=True)
-class DistanceRegion:
+class GapRegion:
     """How a difference model decides: cuts in ``|d|``.
 
     Attributes
@@ -149,19 +149,19 @@ class DistanceRegion:
         Equal scores carry no order: their label is 0 even where a strict label would
         have the least expected loss.
         """
-        distance = np.abs(difference)
-        tie = (distance < self.crossing) | (distance <= self.tolerance)
+        gap = np.abs(difference)
+        tie = (gap < self.crossing) | (gap <= self.tolerance)
         label: IntArray = np.where(tie, 0, np.sign(difference)).astype(np.int64)
         return label
 
-    def weight(self, distance: FloatArray) -> FloatArray:
+    def weight(self, gap: FloatArray) -> FloatArray:
         """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
-        weight = self._inside(distance).astype(np.float64)
-        weight[self._on_cut(distance)] = self.kappa
+        weight = self._inside(gap).astype(np.float64)
+        weight[self._on_cut(gap)] = self.kappa
         return weight
 
     def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Cut the distances where the probability of acceptance or the label changes.
+        """Cut the gaps where the probability of acceptance or the label changes.
 
         Returns
         -------
@@ -188,16 +188,16 @@ class DistanceRegion:
         its fate depends on nothing else: not on order, batch or orientation.
         """
         with np.errstate(over="ignore"):
-            distance = np.abs(left - right)
-        accepted = self._inside(distance)
+            gap = np.abs(left - right)
+        accepted = self._inside(gap)
         if self.kappa < 1:
-            on_cut = np.flatnonzero(self._on_cut(distance))
+            on_cut = np.flatnonzero(self._on_cut(gap))
             draw = unordered_uniform(self.seed, left[on_cut], right[on_cut])
             accepted[on_cut] = draw < self.kappa
         return accepted
 
     def cuts(self) -> FloatArray:
-        """Return the largest distance of a tie, and where acceptance ends and begins.
+        """Return the largest gap of a tie, and where acceptance ends and begins.
 
         Returns
         -------
@@ -212,28 +212,28 @@ class DistanceRegion:
 
     @property
     def order_from(self) -> float:
-        """The smallest distance of an order that is accepted for certain."""
+        """The smallest gap of an order that is accepted for certain."""
         first, last = self._edges(self.outer)
         if self.kappa < 1:
             first = float(np.nextafter(last, np.inf))
         with np.errstate(over="ignore"):  # above the largest float is infinity
             return max(first, float(np.nextafter(self.cuts()[0], np.inf)))
 
-    def _inside(self, distance: FloatArray) -> BoolArray:
-        inside: BoolArray = (distance <= self._edges(self.inner)[1]) | (
-            distance >= self._edges(self.outer)[0]
+    def _inside(self, gap: FloatArray) -> BoolArray:
+        inside: BoolArray = (gap <= self._edges(self.inner)[1]) | (
+            gap >= self._edges(self.outer)[0]
         )
         return inside
 
-    def _on_cut(self, distance: FloatArray) -> BoolArray:
-        on_cut: BoolArray = np.zeros(distance.shape, dtype=bool)
+    def _on_cut(self, gap: FloatArray) -> BoolArray:
+        on_cut: BoolArray = np.zeros(gap.shape, dtype=bool)
         for cut in (self.inner, self.outer):
             low, high = self._edges(cut)
-            on_cut |= (distance >= low) & (distance <= high)
+            on_cut |= (gap >= low) & (gap <= high)
         return on_cut
 
     def _edges(self, cut: float) -> tuple[float, float]:
-        """Return the first and the last distance that count as equal to a cut."""
+        """Return the first and the last gap that count as equal to a cut."""
         if cut < 0:
             return -1.0, -1.0
         return cut - self.tolerance, cut + self.tolerance

@@ -1,4 +1,4 @@
-"""Decisions by models that are constant on cells: a table of pairs of cells."""
+"""Decisions by models that are constant on bins: a table of pairs of bins."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from skrank_abstain.selection._base import (
 )
 from skrank_abstain.selection._boundary import unordered_uniform
 from skrank_abstain.selection._quantile import order_statistic_rank
-from skrank_abstain.tie_models import CellModel, expected_losses
+from skrank_abstain.tie_models import BinModel, expected_losses
 
 
 @dataclass(frozen=True, eq=False)
-class CellRegion:
-    """Which pairs of cells are accepted.
+class BinRegion:
+    """Which pairs of bins are accepted.
 
     Attributes
     ----------
     risk : float
         The threshold on the conditional risk.
-    weight : ndarray of shape (n_cells, n_cells), float64
-        Probability of acceptance by the cells of the left and of the right item.
+    weight : ndarray of shape (n_bins, n_bins), float64
+        Probability of acceptance by the bins of the left and of the right item.
     seed : int
         Seed of the draws where it is neither 0 nor 1.
     """
@@ -40,37 +40,37 @@ class CellRegion:
     seed: int = 0
 
 
-class CellRisk(PairRisk):
-    """Conditional risk under a model that is constant on cells.
+class BinRisk(PairRisk):
+    """Conditional risk under a model that is constant on bins.
 
     Parameters
     ----------
-    model : CellModel
+    model : BinModel
         Fitted.
     loss : ndarray of shape (3, 3)
         Mirror-symmetric loss.
     """
 
-    def __init__(self, model: CellModel, loss: FloatArray) -> None:
+    def __init__(self, model: BinModel, loss: FloatArray) -> None:
         self._model = model
         self._loss = loss
-        n_cells = model.table_.shape[0]
-        self._upper = np.triu_indices(n_cells)
+        n_bins = model.table_.shape[0]
+        self._upper = np.triu_indices(n_bins)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
-        losses = losses.reshape(n_cells, n_cells, 3)
-        cell = np.arange(n_cells)
-        # The higher cell is never the less probable winner. Items of one cell carry
+        losses = losses.reshape(n_bins, n_bins, 3)
+        number = np.arange(n_bins)
+        # The higher bin is never the less probable winner. Items of one bin carry
         # no order: their label is a tie, their risk that of the best prediction.
-        order = np.sign(cell[:, None] - cell[None, :])
+        order = np.sign(number[:, None] - number[None, :])
         strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
         strict = _monotone(strict)
-        strict[cell, cell] = losses[cell, cell].min(axis=1)
+        strict[number, number] = losses[number, number].min(axis=1)
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
 
-    def select_risk(self, risk: float) -> CellRegion:
-        return CellRegion(risk, (self._risk <= risk).astype(np.float64))
+    def select_risk(self, risk: float) -> BinRegion:
+        return BinRegion(risk, (self._risk <= risk).astype(np.float64))
 
     def select_coverage(
         self,
@@ -80,7 +80,7 @@ class CellRisk(PairRisk):
         quantile: str = "inverted_cdf",
         boundary: str = "accept",
         seed: int = 0,
-    ) -> CellRegion:
+    ) -> BinRegion:
         if coverage == 1:
             return self.select_risk(self.highest)
         risk = self._risk[self._upper]
@@ -106,10 +106,10 @@ class CellRisk(PairRisk):
             n_below = float(pairs[weight[self._upper]].sum())
             n_at = float(pairs[at[self._upper]].sum())
             share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
-        return CellRegion(threshold, np.where(at, share, weight), seed)
+        return BinRegion(threshold, np.where(at, share, weight), seed)
 
     def _nearness(self, items: ScoredItems) -> FloatArray:
-        """Return an order of the pairs of cells of equal risk, the surest first.
+        """Return an order of the pairs of bins of equal risk, the surest first.
 
         Parameters
         ----------
@@ -117,36 +117,36 @@ class CellRisk(PairRisk):
 
         Returns
         -------
-        nearness : ndarray of shape (n_cells, n_cells), float64
-            Minus the distance of the cells' means where an order is predicted, the
-            distance where a tie is.
+        nearness : ndarray of shape (n_bins, n_bins), float64
+            Minus the gap of the bins' means where an order is predicted, the
+            gap where a tie is.
         """
-        n_cells = self._risk.shape[0]
-        cells = self._model.cells(items.scores)
-        counts = np.bincount(cells, minlength=n_cells)
-        share = items.scores / np.maximum(counts, 1)[cells]  # sums cannot overflow
+        n_bins = self._risk.shape[0]
+        bins = self._model.bins(items.scores)
+        counts = np.bincount(bins, minlength=n_bins)
+        share = items.scores / np.maximum(counts, 1)[bins]  # sums cannot overflow
         seen = np.flatnonzero(counts)
-        means = np.bincount(cells, share, n_cells)[seen]
-        # A cell without items has no pairs either; it only has to keep the order.
-        centre = np.interp(np.arange(n_cells), seen, means) / 2
-        distance = np.abs(centre[:, None] - centre[None, :])
-        return np.where(self._label == 0, distance, -distance)
+        means = np.bincount(bins, share, n_bins)[seen]
+        # A bin without items has no pairs either; it only has to keep the order.
+        centre = np.interp(np.arange(n_bins), seen, means) / 2
+        gap = np.abs(centre[:, None] - centre[None, :])
+        return np.where(self._label == 0, gap, -gap)
 
-    def accepted_mass(self, region: CellRegion, items: ScoredItems) -> float:
+    def accepted_mass(self, region: BinRegion, items: ScoredItems) -> float:
         pairs = self._model.count_pairs(items).sum(axis=1)
         return float((pairs * region.weight[self._upper]).sum())
 
     def decide(
         self,
-        region: CellRegion,
+        region: BinRegion,
         scores: FloatArray,
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
     ) -> Decided:
-        cells = self._model.cells(scores)
-        n_cells = self._risk.shape[0]
-        pair = cells[left] * n_cells + cells[right]
+        bins = self._model.bins(scores)
+        n_bins = self._risk.shape[0]
+        pair = bins[left] * n_bins + bins[right]
         weight = region.weight.reshape(-1)[pair]
         accepted = weight == 1
         drawn = np.flatnonzero((weight > 0) & (weight < 1))
@@ -163,13 +163,13 @@ class CellRisk(PairRisk):
         )
 
     def totals(
-        self, region: CellRegion, items: ScoredItems, weight: FloatArray | None
+        self, region: BinRegion, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
         levels, level = np.unique(region.weight, return_inverse=True)
         group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
         n_groups = 2 * levels.size
-        cells = self._model.cells(items.scores)
-        pieces = items.weigh_cells(cells, group, n_groups, by_query=True, weight=weight)
+        bins = self._model.bins(items.scores)
+        pieces = items.weigh_bins(bins, group, n_groups, by_query=True, weight=weight)
         tie = np.arange(n_groups) % 2 == 1
         return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie)
 
@@ -177,13 +177,13 @@ class CellRisk(PairRisk):
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         order = np.argsort(thresholds, kind="stable")
-        # The first threshold, in ascending order, that accepts the pairs of two cells.
+        # The first threshold, in ascending order, that accepts the pairs of two bins.
         first = np.searchsorted(thresholds[order], self._risk, side="left")
         tie = self._label == 0
         n_thresholds = thresholds.size
         group = np.where(first < n_thresholds, 2 * first + tie, -1)
-        pieces = items.weigh_cells(
-            self._model.cells(items.scores), group, 2 * n_thresholds, by_query=True
+        pieces = items.weigh_bins(
+            self._model.bins(items.scores), group, 2 * n_thresholds, by_query=True
         )
         mass = pieces.sum(axis=2)
         spent = loss_of_orders(pieces, self._loss)
@@ -202,12 +202,12 @@ class CellRisk(PairRisk):
         seen = pairs > 0
         return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], correct[seen])
 
-    def rank_bounds(self, region: CellRegion, items: ScoredItems) -> IntArray:
-        n_cells = self._risk.shape[0]
-        # Of each higher cell, how many cells from the bottom it is accepted over.
+    def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
+        n_bins = self._risk.shape[0]
+        # Of each higher bin, how many bins from the bottom it is accepted over.
         over = np.tril((region.weight == 1) & (self._label == 1))
         below = over.sum(axis=1)
-        semiorder = np.array_equal(over, np.arange(n_cells)[None, :] < below[:, None])
+        semiorder = np.array_equal(over, np.arange(n_bins)[None, :] < below[:, None])
         if not semiorder or (np.diff(below) < 0).any():
             raise ValueError(
                 "rank_intervals needs accepted orders that form a semiorder, and at "
@@ -215,31 +215,31 @@ class CellRisk(PairRisk):
                 "be called a tie where closer ones are ordered. Lower the threshold, "
                 "or read predict_pairs."
             )
-        above = np.searchsorted(below, np.arange(n_cells), side="right")
-        cells = self._model.cells(items.scores)
+        above = np.searchsorted(below, np.arange(n_bins), side="right")
+        bins = self._model.bins(items.scores)
         query = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
-        key = query * (n_cells + 1) + cells  # ascending
+        key = query * (n_bins + 1) + bins  # ascending
         start, stop = items.offsets[query], items.offsets[query + 1]
-        place = query * (n_cells + 1)
-        n_below = np.searchsorted(key, place + below[cells]) - start
-        n_above = stop - np.searchsorted(key, place + above[cells])
-        bounds = np.empty((cells.size, 2), dtype=np.int64)
+        place = query * (n_bins + 1)
+        n_below = np.searchsorted(key, place + below[bins]) - start
+        n_above = stop - np.searchsorted(key, place + above[bins])
+        bounds = np.empty((bins.size, 2), dtype=np.int64)
         bounds[items.rows, 0] = 1 + n_above
         bounds[items.rows, 1] = stop - start - n_below
         return bounds
 
 
 def _monotone(risk: FloatArray) -> FloatArray:
-    """Undo rounding by which cells further apart have the riskier order.
+    """Undo rounding by which bins further apart have the riskier order.
 
     Parameters
     ----------
-    risk : ndarray of shape (n_cells, n_cells), float64
+    risk : ndarray of shape (n_bins, n_bins), float64
         Symmetric.
 
     Returns
     -------
-    risk : ndarray of shape (n_cells, n_cells), float64
+    risk : ndarray of shape (n_bins, n_bins), float64
         As it was, if more than rounding stands between it and monotony.
     """
     lower = np.tri(risk.shape[0], k=-1, dtype=bool)

@@ -1,4 +1,4 @@
-"""Weights of pairs by the cells of their items and by outcome."""
+"""Weights of pairs by the bins of their items and by outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IntArray = NDArray[np.int64]
 
 
 def weigh_groups(
-    cells: IntArray,
+    bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
     offsets: IntArray,
@@ -23,19 +23,19 @@ def weigh_groups(
     by_query: bool,
     n_threads: int | None = None,
 ) -> FloatArray:
-    """Add up pairs by the group that their two cells belong to, and by outcome.
+    """Add up pairs by the group that their two bins belong to, and by outcome.
 
     A pair weighs the product of the weights of its items.
 
     Parameters
     ----------
-    cells : ndarray of shape (n,), int64
-        Cell of each item, ascending within each query.
+    bins : ndarray of shape (n,), int64
+        Bin of each item, ascending within each query.
     grades : ndarray of shape (n,), int64
     weights : ndarray of shape (n,), float64
     offsets : ndarray of shape (n_queries + 1,), int64
-    group : ndarray of shape (n_cells, n_cells), int64
-        Group of the pairs of cells (lower, higher), from 0; negative ones are left
+    group : ndarray of shape (n_bins, n_bins), int64
+        Group of the pairs of bins (lower, higher), from 0; negative ones are left
         out.
     n_groups : int
     by_query : bool
@@ -45,20 +45,20 @@ def weigh_groups(
     Returns
     -------
     totals : ndarray of shape (n_queries or 1, n_groups, 4), float64
-        Concordant, tied, discordant, and untied pairs of items of one cell.
+        Concordant, tied, discordant, and untied pairs of items of one bin.
 
     Notes
     -----
-    A query of n items costs the smaller of n**2 / 2 and n * n_cells steps. Whole
+    A query of n items costs the smaller of n**2 / 2 and n * n_bins steps. Whole
     weights give exact sums up to 2**53.
     """
-    n_cells = group.shape[0]
+    n_bins = group.shape[0]
     sizes = np.diff(offsets).astype(np.float64)
-    cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_cells) + 20.0
+    cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
 
     def weigh(q0: int, q1: int) -> FloatArray:
         out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
-        _weigh_range(cells, grades, weights, offsets, group, q0, q1, by_query, out)
+        _weigh_range(bins, grades, weights, offsets, group, q0, q1, by_query, out)
         return out
 
     parts = map_ranges(weigh, cost, n_threads)
@@ -72,7 +72,7 @@ def weigh_groups(
 
 @jit
 def _weigh_range(
-    cells: IntArray,
+    bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
     offsets: IntArray,
@@ -83,33 +83,33 @@ def _weigh_range(
     out: FloatArray,
 ) -> None:
     """Add the pairs of the queries q0 to q1 to ``out``."""
-    n_cells = group.shape[0]
+    n_bins = group.shape[0]
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
         totals = out[q - q0 if by_query else 0]
-        if hi - lo > 4 * n_cells:
-            _weigh_by_cell(cells[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
+        if hi - lo > 4 * n_bins:
+            _weigh_by_bin(bins[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
         else:
-            _weigh_by_pair(cells[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
+            _weigh_by_pair(bins[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
 
 
 @jit
 def _weigh_by_pair(
-    cells: IntArray,
+    bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
     group: IntArray,
     totals: FloatArray,
 ) -> None:
-    for i in range(cells.shape[0]):
-        cell, grade, weight = cells[i], grades[i], weights[i]
+    for i in range(bins.shape[0]):
+        own, grade, weight = bins[i], grades[i], weights[i]
         for j in range(i):
-            place = group[cells[j], cell]
+            place = group[bins[j], own]
             if place < 0:
                 continue
             if grades[j] == grade:
                 column = 1
-            elif cells[j] == cell:
+            elif bins[j] == own:
                 column = 3
             elif grade > grades[j]:
                 column = 0
@@ -119,23 +119,23 @@ def _weigh_by_pair(
 
 
 @jit
-def _weigh_by_cell(
-    cells: IntArray,
+def _weigh_by_bin(
+    bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
     group: IntArray,
     totals: FloatArray,
 ) -> None:
-    """Merge the grades of each two cells, in ascending order."""
-    n_cells = group.shape[0]
-    start = np.searchsorted(cells, np.arange(n_cells + 1))
+    """Merge the grades of each two bins, in ascending order."""
+    n_bins = group.shape[0]
+    start = np.searchsorted(bins, np.arange(n_bins + 1))
     grade, weight = grades.copy(), weights.copy()
-    for cell in range(n_cells):
-        a, b = start[cell], start[cell + 1]
+    for own in range(n_bins):
+        a, b = start[own], start[own + 1]
         order = np.argsort(grades[a:b], kind="mergesort")
         grade[a:b] = grades[a:b][order]
         weight[a:b] = weights[a:b][order]
-    for high in range(n_cells):
+    for high in range(n_bins):
         a, b = start[high], start[high + 1]
         if a == b:
             continue
@@ -158,7 +158,7 @@ def _merge_grades(
     higher_weight: FloatArray,
     total: FloatArray,
 ) -> None:
-    """Add the pairs of a lower and a higher cell, both by ascending grade."""
+    """Add the pairs of a lower and a higher bin, both by ascending grade."""
     n = grade.shape[0]
     everything = weight.sum()
     less, upto = 0.0, 0.0  # weight of the grades below this one, and up to it
@@ -177,7 +177,7 @@ def _merge_grades(
 
 @jit
 def _pair_up(grade: IntArray, weight: FloatArray, total: FloatArray) -> None:
-    """Add the pairs of one cell, by ascending grade."""
+    """Add the pairs of one bin, by ascending grade."""
     before, run = 0.0, 0.0  # weight of the lower grades, and of this one so far
     for k in range(grade.shape[0]):
         if k > 0 and grade[k] != grade[k - 1]:
