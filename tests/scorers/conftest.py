@@ -5,7 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scorers.boosters import N_QUERIES, PER_QUERY, RANKERS, make_ranker, train_natively
+from scorers.boosters import (
+    N_QUERIES,
+    PER_QUERY,
+    RANKERS,
+    ToyBoost,
+    make_ranker,
+    train_natively,
+)
+
+from skrank_abstain.scorers import BOOSTERS
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +57,12 @@ def trained(data):
 def library(request):
     """Each library in turn."""
     return pytest.importorskip(request.param).__name__
+
+
+@pytest.fixture
+def toyboost():
+    """Registers the imaginary library for one test."""
+    booster = ToyBoost()
+    BOOSTERS.append(booster)
+    yield booster
+    BOOSTERS.remove(booster)
