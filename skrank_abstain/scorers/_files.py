@@ -64,12 +64,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     if booster is None:
         raise _refusal(name, _describe(content))
     try:
-        return booster.load(name, content)
+        # On its own: a library that breaks at import says nothing about the file.
+        booster.module()
     except ImportError as error:
         raise ImportError(
             f"Loading the {booster.title} model {name!r} requires {booster.name}; "
             f"install {booster.requirement}."
         ) from error
+    try:
+        return booster.load(name, content)
     except Exception as error:
         first = str(error).strip().split("\n")[0]
         raise _refusal(

@@ -1,6 +1,7 @@
 """Small ranking data and one ranker of each library, trained by the library."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -60,8 +61,9 @@ def library(request):
 
 
 @pytest.fixture
-def toyboost():
+def toyboost(monkeypatch):
     """Registers the imaginary library for one test."""
+    monkeypatch.setitem(sys.modules, "toyboost", ModuleType("toyboost"))
     booster = ToyBoost()
     BOOSTERS.append(booster)
     yield booster

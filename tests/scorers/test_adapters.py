@@ -1,6 +1,7 @@
 """One adapter knows each library; nothing else in the room names one."""
 
 import ast
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -106,11 +107,24 @@ def test_a_new_booster_loads_its_files(toyboost, tmp_path):
 
 
 def test_a_file_of_a_library_that_is_not_there(toyboost, tmp_path, monkeypatch):
-    monkeypatch.setattr(ToyBoost, "load", lambda self, *_: self.module())
+    monkeypatch.setitem(sys.modules, "toyboost", None)
     monkeypatch.setattr(ToyBoost, "requirement", "toyboost-cpu")
     path = tmp_path / "model"
     path.write_bytes(b"TOY1")
     with pytest.raises(ImportError, match="requires toyboost; install toyboost-cpu"):
+        load_model(path)
+
+
+def test_a_library_that_breaks_at_import_does_not_accuse_the_file(
+    toyboost, tmp_path, monkeypatch
+):
+    def broken(self):
+        raise OSError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.setattr(ToyBoost, "module", broken)
+    path = tmp_path / "model"
+    path.write_bytes(b"TOY1")
+    with pytest.raises(OSError, match=r"^libgomp"):
         load_model(path)
 
 
