@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-#: Import name of each library, as the user writes it and as we print it.
-TITLES = {"xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost"}
+from skrank_abstain.scorers._adapter import Booster
+from skrank_abstain.scorers._catboost import CATBOOST
+from skrank_abstain.scorers._lightgbm import LIGHTGBM
+from skrank_abstain.scorers._xgboost import XGBOOST
 
-#: Classes whose training needs to know the queries.
-RANKERS = {
-    "xgboost": "XGBRanker",
-    "lightgbm": "LGBMRanker",
-    "catboost": "CatBoostRanker",
-}
+#: Every library that is known. A list, so that users can append one of their own.
+BOOSTERS: list[Booster] = [XGBOOST, LIGHTGBM, CATBOOST]
 
 
 class FrozenModel:
@@ -71,6 +67,26 @@ def last_step(model: Any) -> Any:
     return model
 
 
+def booster_of(model: Any) -> Booster | None:
+    """Return the booster that a model comes from, or None.
+
+    The nearest base class decides: a library may derive its models from another's.
+    """
+    for kind in type(unwrap(model)).__mro__:
+        for booster in BOOSTERS:
+            if booster.owns(kind):
+                return booster
+    return None
+
+
+def ranking_booster(model: Any) -> Booster | None:
+    """Return the booster of a model whose training takes queries its way, or None."""
+    booster = booster_of(model)
+    if booster is None or unwrap(model) is not model:  # frozen: fit does nothing
+        return None
+    return booster if booster.is_ranker(model) else None
+
+
 def library_of(model: Any) -> str | None:
     """Return the boosting library that a model comes from.
 
@@ -81,8 +97,9 @@ def library_of(model: Any) -> str | None:
 
     Returns
     -------
-    library : {"xgboost", "lightgbm", "catboost"} or None
-        None for anything else, pipelines that end in a booster among them.
+    library : str or None
+        The library's import name, such as "lightgbm". None for models of no library
+        in ``BOOSTERS``, pipelines that end in a booster among them.
 
     Examples
     --------
@@ -91,44 +108,8 @@ def library_of(model: Any) -> str | None:
     >>> library_of(Ridge()) is None
     True
     """
-    for base in type(unwrap(model)).__mro__:
-        root = base.__module__.partition(".")[0]
-        if root in TITLES:
-            return root
-    return None
-
-
-def is_raw(model: Any, library: str | None) -> bool:
-    """Return whether ``model`` is a library's own object, no scikit-learn one."""
-    if library == "catboost":
-        return not hasattr(model, "score")
-    return library is not None and not hasattr(model, "get_params")
-
-
-def is_ranker(model: Any) -> bool:
-    """Return whether training ``model`` takes queries the way its library wants."""
-    library = library_of(model)
-    if library is None or unwrap(model) is not model:  # frozen: fit does nothing
-        return False
-    names = {base.__name__ for base in type(model).__mro__}
-    return RANKERS[library] in names or (
-        library == "catboost" and is_raw(model, library)
-    )
-
-
-def loaded_library(name: str) -> Any:
-    """Return the module of a library that the user's model has already imported."""
-    return sys.modules.get(name) or importlib.import_module(name)
-
-
-def import_library(name: str, purpose: str) -> Any:
-    """Import a library, or say which extra installs it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"{purpose} requires {name}; install skrank-abstain[{name}]."
-        ) from error
+    booster = booster_of(model)
+    return None if booster is None else booster.name
 
 
 def describe(model: Any) -> str:
@@ -143,6 +124,6 @@ def describe(model: Any) -> str:
     'Ridge'
     """
     inner = unwrap(model)
-    library = library_of(inner)
+    booster = booster_of(inner)
     name = type(inner).__name__
-    return f"{TITLES[library]} {name}" if library else name
+    return name if booster is None else f"{booster.title} {name}"

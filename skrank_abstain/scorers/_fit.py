@@ -1,8 +1,9 @@
-"""Training that hides each library's query argument."""
+"""Training that hides in which form a library asks for the queries."""
 
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,14 @@ from skrank_abstain._validation import (
     check_relevance,
 )
 from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers._adapter import Booster
 from skrank_abstain.scorers._columns import readable
 from skrank_abstain.scorers._dispatch import (
+    BOOSTERS,
     FrozenModel,
+    booster_of,
     is_path,
-    is_ranker,
-    is_raw,
-    library_of,
+    ranking_booster,
     unwrap,
 )
 from skrank_abstain.scorers._models import resolve_model
@@ -96,24 +98,30 @@ def fit_ranker(
     if _num_samples(X) != queries.n_items:
         raise ValueError(
             f"X must have one row per item: queries name {queries.n_items} items, X "
-            f"has {_num_samples(X)} rows (inconsistent numbers of samples)."
+            f"has {_num_samples(X)} rows (inconsistent numbers of samples); pass X, y "
+            "and qid of the same items."
         )
     prefix, final = _last_step(model)
     if not prefix:
-        X = readable(X, library_of(final))
-    if not is_ranker(final):
+        X = readable(X, booster_of(final))
+    booster = ranking_booster(final)
+    if booster is None:
         return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
     order = queries.order
     if (order[1:] < order[:-1]).any():
         X, grades = _take_rows(X, order), grades[order]
-    return _fit(model, X, grades, prefix, _query_arguments(final, queries))
+    in_order = replace(queries, codes=queries.codes[order], order=np.sort(order))
+    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
 
 
 def _check_bins(value: Any) -> int:
     bins = check_positive_int(value, "relevance_bins", minimum=2)
     if bins > MAX_GRADES:
-        raise ValueError(f"relevance_bins must be at most {MAX_GRADES}, got {bins}.")
+        raise ValueError(
+            f"relevance_bins must be at most {MAX_GRADES}, got {bins}; with "
+            "more grades the boosters' gains overflow."
+        )
     return bins
 
 
@@ -131,7 +139,7 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
     inner = estimator
     while (below := _wrapped(inner)) is not None:
         _, inner = _last_step(below)
-    if not is_ranker(inner) and not has_fit_parameter(inner, "qid"):
+    if not (ranking_booster(inner) or has_fit_parameter(inner, "qid")):
         return {}
     # With routing on, a search hands on what the inner ranker requests.
     if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):
@@ -157,21 +165,6 @@ def _wrapped(estimator: Any) -> Any:
 def _routes(estimator: Any) -> bool:
     router = get_routing_for_object(estimator)
     return isinstance(router, MetadataRouter) and bool(router.consumes("fit", ["qid"]))
-
-
-def _query_arguments(ranker: Any, queries: Queries) -> dict[str, Any]:
-    """Return the queries of sorted rows as the library's ``fit`` takes them."""
-    codes = queries.codes[queries.order]
-    library = library_of(ranker)
-    if library == "xgboost":
-        return {"qid": codes}
-    if library == "lightgbm":
-        return {"group": queries.sizes}
-    arguments: dict[str, Any] = {"group_id": codes}
-    speech = {"verbose", "silent", "logging_level", "verbose_eval"}
-    if speech.isdisjoint(ranker.get_params()):
-        arguments["verbose"] = False  # by default each tree prints a line
-    return arguments
 
 
 def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
@@ -209,30 +202,11 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
         with config_context(**routing):
             model.fit(X, y, **named)
     except Exception as error:
-        if type(error).__name__ == "CatBoostError" and "constant" in str(error):
-            raise ValueError(
-                "X must have a feature that varies to train a CatBoost model, got none "
-                f"(n_samples={len(y)}, all features are constant or ignored)."
-            ) from error
+        for booster in BOOSTERS:
+            if meaning := booster.explain(error, len(y)):
+                raise ValueError(meaning) from error
         raise
     return model
-
-
-class _Copied:
-    """Stand in for a CatBoost model while a pipeline around it is cloned."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def __sklearn_clone__(self) -> Any:
-        return _fresh_catboost(self.model)
-
-
-def _fresh_catboost(model: Any) -> Any:
-    # clone() refuses it: its constructor copies lists such as cat_features.
-    params = copy.deepcopy(model.get_params())
-    raw = is_raw(model, "catboost")
-    return type(model)(params) if raw else type(model)(**params)
 
 
 def _fresh(estimator: Any) -> Any:
@@ -251,11 +225,24 @@ def _fresh(estimator: Any) -> Any:
 
 
 def _clonable(estimator: Any) -> Any:
-    """Replace CatBoost models by what clones to an unfitted copy of them."""
+    """Replace boosters, some of which clone() refuses, by what clones to a copy."""
     if isinstance(estimator, Pipeline):
         shallow = copy.copy(estimator)
         *steps, (name, final) = estimator.steps
         shallow.steps = [*steps, (name, _clonable(final))]
         return shallow
-    catboost = library_of(estimator) == "catboost" and unwrap(estimator) is estimator
-    return _Copied(estimator) if catboost else estimator
+    booster = booster_of(estimator)
+    if booster is None or unwrap(estimator) is not estimator:
+        return estimator
+    return _Unfitted(booster, estimator)
+
+
+class _Unfitted:
+    """Stand in for a booster's model while a pipeline around it is cloned."""
+
+    def __init__(self, booster: Booster, model: Any) -> None:
+        self.booster = booster
+        self.model = model
+
+    def __sklearn_clone__(self) -> Any:
+        return self.booster.unfitted(self.model)

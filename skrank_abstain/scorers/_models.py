@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain.scorers._dispatch import (
-    FrozenModel,
-    is_path,
-    is_raw,
-    library_of,
-    unwrap,
-)
+from skrank_abstain.scorers._conventions import looks_fitted
+from skrank_abstain.scorers._dispatch import FrozenModel, booster_of, is_path, unwrap
 from skrank_abstain.scorers._files import load_model
 
 _METHODS = ("decision_function", "predict_proba", "predict")
@@ -37,7 +30,7 @@ def resolve_model(model: Any) -> Any:
     TypeError
         If the object is a class or has none of the scoring methods.
     ValueError, FileNotFoundError
-        If the path is not a file that one of the three libraries saved.
+        If the path is not a file that one of the libraries saved.
 
     Examples
     --------
@@ -86,18 +79,8 @@ def is_fitted(model: Any) -> bool:
     model = unwrap(model)
     if isinstance(model, Pipeline):
         return is_fitted(model.steps[-1][1])
-    if library_of(model) == "catboost":
-        return bool(model.is_fitted())
-    if not hasattr(model, "fit"):
-        return True
-    if not hasattr(model, "__sklearn_tags__"):
-        # Duck-typed estimators follow the naming convention at best.
-        return any(a.endswith("_") and not a.startswith("__") for a in vars(model))
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+    booster = booster_of(model)
+    return looks_fitted(model) if booster is None else booster.is_fitted(model)
 
 
 def freeze(model: Any) -> Any:
@@ -126,6 +109,6 @@ def freeze(model: Any) -> Any:
     estimator_like = all(
         hasattr(model, name) for name in ("fit", "get_params", "__sklearn_tags__")
     )
-    if estimator_like and not is_raw(model, library_of(model)):
-        return FrozenEstimator(model)
-    return FrozenModel(model)
+    booster = booster_of(model)
+    raw = booster is not None and booster.is_raw(model)
+    return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)

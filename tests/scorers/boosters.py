@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
+
+from skrank_abstain.scorers import Booster, Features
 
 N_QUERIES, PER_QUERY = 20, 10
 RANKERS = ("xgboost", "lightgbm", "catboost")
@@ -42,3 +45,44 @@ def raw(model, library):
     if library == "xgboost":
         return model.get_booster()
     return model.booster_ if library == "lightgbm" else model
+
+
+class ToyRanker(BaseEstimator):
+    """A ranker of an imaginary library: scores are a column, training remembers."""
+
+    __module__ = "toyboost"
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y, starts):
+        self.X_, self.y_, self.starts_ = X, y, starts
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, self.column]
+
+
+class ToyBoost(Booster):
+    """The adapter of the imaginary library; its files hold the number of a column."""
+
+    name = "toyboost"
+    title = "ToyBoost"
+    ranker = "ToyRanker"
+    formats = "one line"
+    foreign = ((b"OLDTOY", "a file of ToyBoost 1"),)
+
+    def query_arguments(self, model, queries):
+        return {"starts": queries.offsets[:-1]}
+
+    def features(self, model):
+        return Features(list("ab"), 2, knows_categories=True)
+
+    def predict(self, model, X):
+        return model.predict(X)
+
+    def opens(self, content):
+        return content.startswith(b"TOY")
+
+    def load(self, path, content):
+        return ToyRanker(int(content[3:]))

@@ -1,11 +1,21 @@
 """Small ranking data and one ranker of each library, trained by the library."""
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scorers.boosters import N_QUERIES, PER_QUERY, RANKERS, make_ranker, train_natively
+from scorers.boosters import (
+    N_QUERIES,
+    PER_QUERY,
+    RANKERS,
+    ToyBoost,
+    make_ranker,
+    train_natively,
+)
+
+from skrank_abstain.scorers import BOOSTERS
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +58,13 @@ def trained(data):
 def library(request):
     """Each library in turn."""
     return pytest.importorskip(request.param).__name__
+
+
+@pytest.fixture
+def toyboost(monkeypatch):
+    """Registers the imaginary library for one test."""
+    monkeypatch.setitem(sys.modules, "toyboost", ModuleType("toyboost"))
+    booster = ToyBoost()
+    BOOSTERS.append(booster)
+    yield booster
+    BOOSTERS.remove(booster)

@@ -6,6 +6,7 @@ from scorers.boosters import (
     N_QUERIES,
     NAMELESS_WARNING,
     PER_QUERY,
+    ToyRanker,
     make_ranker,
     train_natively,
 )
@@ -20,7 +21,6 @@ from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, freeze, is_fitted, score_items
-from skrank_abstain.scorers._fit import _grades
 
 pytestmark = NAMELESS_WARNING
 
@@ -154,7 +154,7 @@ def test_other_estimators_train_as_without_queries():
         np.testing.assert_array_equal(score_items(fitted, X), score_items(expected, X))
 
 
-def test_gaps_and_fractions_in_relevance_are_grades(library, data):
+def test_gaps_and_fractions_in_relevance_aregrades(library, data):
     queries = group_queries(np.repeat(np.arange(N_QUERIES), PER_QUERY), 200)
     native = train_natively(make_ranker(library), library, data.X, data.y)
     spread = np.array([-2.5, 0.1, 7.0, 1e6])[data.y]
@@ -176,19 +176,25 @@ def test_many_grades_need_bins(library, data):
     )
 
 
-def test_quantile_bins():
+def grades(y, bins):
+    """Return the grades that a ranker of one query is trained on."""
+    X, queries = np.zeros((len(y), 1)), group_queries(None, len(y))
+    return fit_ranker(ToyRanker(), X, y, queries, relevance_bins=bins).y_
+
+
+def test_quantile_bins(toyboost):
     # Six values below 3 of eight: floor(4 * 6 / 8) = 3, and so on.
     y = np.array([3.0, 1, 1, 1, 2, 2, 2, 3])
-    np.testing.assert_array_equal(_grades(y, 4), [2, 0, 0, 0, 1, 1, 1, 2])
-    np.testing.assert_array_equal(_grades(y, 2), [1, 0, 0, 0, 0, 0, 0, 1])
+    np.testing.assert_array_equal(grades(y, 4), [2, 0, 0, 0, 1, 1, 1, 2])
+    np.testing.assert_array_equal(grades(y, 2), [1, 0, 0, 0, 0, 0, 0, 1])
     skewed = np.r_[np.zeros(90), np.arange(1.0, 11)]
-    assert _grades(skewed, 5).max() == 1  # bins that hold nothing are left out
-    assert (_grades(np.ones(4), 3) == 0).all()
+    assert grades(skewed, 5).max() == 1  # bins that hold nothing are left out
+    assert (grades(np.ones(4), 3) == 0).all()
     rng = np.random.default_rng(0)
     y = rng.normal(size=500)
     order = rng.permutation(500)
-    np.testing.assert_array_equal(_grades(y, 31)[order], _grades(y[order], 31))
-    assert np.bincount(_grades(y, 31)).min() >= 16
+    np.testing.assert_array_equal(grades(y, 31)[order], grades(y[order], 31))
+    assert np.bincount(grades(y, 31)).min() >= 16
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,164 @@
+"""What this room asks of a boosting library: one object answers for each of them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sklearn.base import clone
+
+from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers._conventions import looks_fitted, response
+
+
+@dataclass(frozen=True)
+class Features:
+    """Columns that a model was trained on.
+
+    Attributes
+    ----------
+    names : list of str or None
+        None, or the library's default names, for a model trained on an array.
+    count : int
+        Number of columns.
+    knows_categories : bool
+        Whether the model recognises categories by value. One trained on codes does
+        not, and would take the codes of whatever frame it scores.
+
+    Examples
+    --------
+    >>> from skrank_abstain.scorers import Features
+    >>> Features(["age", "dose"], 2, knows_categories=False).count
+    2
+    """
+
+    names: list[str] | None
+    count: int
+    knows_categories: bool
+
+
+class Booster(ABC):
+    """All that is particular to one boosting library.
+
+    A subclass states the attributes and the three abstract methods, and overrides
+    what else its library does differently; an instance of it in ``BOOSTERS`` makes
+    the library's models usable everywhere. No method may import the library unless
+    it is handed a model or a file of it.
+
+    Attributes
+    ----------
+    name, title : str
+        Name of the import, and the name that messages print.
+    ranker : str
+        The class whose training takes queries: it is given sorted rows and grades.
+    default_name : str, default="{}"
+        Name that the library gives a column, by number, that came without one.
+    polars_since : tuple of int, default=()
+        First version that reads polars frames; older ones are given pandas frames.
+    formats : str, default=""
+        Kinds of files that :meth:`load` reads, for messages. Empty: none.
+    foreign : tuple of (bytes, str), default=()
+        First bytes of files that it writes and cannot read here, and what they are.
+
+    Examples
+    --------
+    >>> from skrank_abstain.scorers import BOOSTERS
+    >>> [booster.title for booster in BOOSTERS]
+    ['XGBoost', 'LightGBM', 'CatBoost']
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    ranker: ClassVar[str]
+    default_name: ClassVar[str] = "{}"
+    polars_since: ClassVar[tuple[int, ...]] = ()
+    formats: ClassVar[str] = ""
+    foreign: ClassVar[tuple[tuple[bytes, str], ...]] = ()
+
+    @abstractmethod
+    def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
+        """Return the arguments of ``fit`` that tell the queries.
+
+        The rows are sorted by query: ``queries.codes`` numbers the query of each
+        row, ``queries.sizes`` counts the rows of each query.
+        """
+
+    @abstractmethod
+    def features(self, model: Any) -> Features:
+        """Return the columns that a fitted model knows."""
+
+    @abstractmethod
+    def predict(self, model: Any, X: Any) -> Any:
+        """Return the scores, before any link function, of a raw model."""
+
+    @property
+    def requirement(self) -> str:
+        """What to install, should the library be missing."""
+        return f"skrank-abstain[{self.name}]"
+
+    def module(self) -> Any:
+        """Return the library, for a model or a file that came from it."""
+        return importlib.import_module(self.name)
+
+    def owns(self, kind: type) -> bool:
+        """Return whether the library defines this class (not: a subclass of it)."""
+        return kind.__module__.partition(".")[0] == self.name
+
+    def is_raw(self, model: Any) -> bool:
+        """Return whether a model is the library's own object, no scikit-learn one."""
+        return not hasattr(model, "get_params")
+
+    def is_ranker(self, model: Any) -> bool:
+        """Return whether training a model takes :meth:`query_arguments`."""
+        return self.ranker in {base.__name__ for base in type(model).__mro__}
+
+    def is_fitted(self, model: Any) -> bool:
+        """Return whether a model can score."""
+        return looks_fitted(model)
+
+    def unfitted(self, model: Any) -> Any:
+        """Return an unfitted copy of a model."""
+        return clone(model, safe=False)
+
+    def explain(self, error: Exception, n_items: int) -> str | None:
+        """Return what an error of the library's training means, where unclear."""
+        return None
+
+    def spell(self, name: Any) -> str:
+        """Return a column's name as the library stores it."""
+        return str(name)
+
+    def made_up(self, features: Features) -> bool:
+        """Return whether the library made the names up for want of any."""
+        names = features.names
+        return names is not None and names == [
+            self.default_name.format(position) for position in range(len(names))
+        ]
+
+    def read_polars(self, X: Any) -> Any:
+        """Return a polars frame, or a pandas one where the library needs that."""
+        if not self.polars_since:
+            return X
+        version = re.findall(r"\d+", self.module().__version__)
+        return X if tuple(map(int, version)) >= self.polars_since else X.to_pandas()
+
+    def score(self, model: Any, X: Any, features: Features) -> Any:
+        """Return one score per row of columns that are in the model's order."""
+        return self.predict(model, X) if self.is_raw(model) else response(model, X)
+
+    def opens(self, content: bytes) -> bool:
+        """Return whether a file's first bytes are those of a saved model."""
+        return False
+
+    def load(self, path: str, content: bytes) -> Any:
+        """Return the model of a file that :meth:`opens`; any error means damage."""
+        raise NotImplementedError(path)
+
+
+def first_key(content: bytes) -> str | None:
+    """Return the key that opens a file of JSON."""
+    match = re.match(rb'\s*\{\s*"(\w+)"', content[:200])
+    return match[1].decode() if match else None

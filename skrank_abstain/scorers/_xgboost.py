@@ -1,0 +1,82 @@
+"""XGBoost: trees beyond the best iteration, names that an array lacks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from skrank_abstain.pairs import Queries
+from skrank_abstain.scorers._adapter import Booster, Features, first_key
+from skrank_abstain.scorers._columns import column_names
+
+
+class _XGBoost(Booster):
+    name = "xgboost"
+    title = "XGBoost"
+    ranker = "XGBRanker"
+    default_name = "f{}"
+    formats = "JSON or UBJSON"
+    foreign = ((b"binf", "XGBoost's old binary format; save it again as JSON"),)
+
+    def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
+        return {"qid": queries.codes}
+
+    def features(self, model: Any) -> Features:
+        booster = model if self.is_raw(model) else model.get_booster()
+        return Features(
+            booster.feature_names,
+            booster.num_features(),
+            knows_categories=_knows_categories(booster),
+        )
+
+    def predict(self, model: Any, X: Any) -> Any:
+        labels = {}
+        if column_names(X) is None:
+            # The columns of an array were counted; they stand for the model's in order.
+            labels = {
+                "feature_names": model.feature_names,
+                "feature_types": model.feature_types,
+            }
+        matrix = self.module().DMatrix(X, enable_categorical=True, **labels)
+        return model.predict(
+            matrix, output_margin=True, iteration_range=_best_iterations(model)
+        )
+
+    def spell(self, name: Any) -> str:
+        return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+
+    def opens(self, content: bytes) -> bool:
+        return _is_binary(content) or first_key(content) == "learner"
+
+    def load(self, path: str, content: bytes) -> Any:
+        if not _is_binary(content):
+            # From memory XGBoost takes text for JSON by its first two bytes, {".
+            content = b"{" + content[content.index(b'"') :]
+        if not content.rstrip().endswith(b"}"):  # XGBoost itself forgives the last one
+            raise ValueError("its end is missing")
+        return self.module().Booster(model_file=bytearray(content))
+
+
+def _best_iterations(booster: Any) -> tuple[int, int]:
+    """Range of trees that early stopping kept; (0, 0) means all of them."""
+    best = booster.attr("best_iteration")
+    if best is None:
+        return (0, 0)
+    config = json.loads(booster.save_config())
+    if config["learner"]["gradient_booster"]["name"] == "gblinear":
+        return (0, 0)  # it has no trees to count
+    return (0, int(best) + 1)
+
+
+def _knows_categories(booster: Any) -> bool:
+    if "c" not in (booster.feature_types or ()):
+        return False
+    # Neither XGBoost nor its files kept them before 3.1.
+    return hasattr(booster, "get_categories") and not booster.get_categories().empty()
+
+
+def _is_binary(content: bytes) -> bool:
+    return content.startswith(b"{L") and content[10:17] == b"learner"
+
+
+XGBOOST = _XGBoost()
