@@ -96,7 +96,7 @@ def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row
         seconds = time.perf_counter() - start
         fitted = selective.tie_model_
         queries = group_queries(test.qid, test.qid.size)
-        values = fitted.item_values(score_items(model, test.data), queries, test.data)
+        values = fitted.transform(score_items(model, test.data), queries, test.data)
         items = ScoredItems.build(values, queries, np.asarray(test.target, dtype=float))
         row: Row = {
             "tie_model": name,

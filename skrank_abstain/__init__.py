@@ -10,6 +10,7 @@ from skrank_abstain.estimators import (
     CostAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
+    SelectiveRanker,
 )
 from skrank_abstain.pairs import PairDecisions
 
@@ -20,6 +21,7 @@ except PackageNotFoundError:  # a source tree that was never installed
 
 __all__ = [
     "BALToR",
+    "SelectiveRanker",
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",

@@ -20,21 +20,26 @@ def settle_pairs(
     label: IntArray,
     risk: FloatArray,
     accepted: NDArray[np.bool_],
-) -> None:
+) -> bool:
     """Settle pairs (n,) from their differences and their probabilities.
 
     ``proba`` (n, 3) holds lower-scored item preferred, tie, higher-scored item
     preferred, and is turned in place where the difference is negative. ``losses``
     (3,): confusing the orders, an order for a tie, a tie for an order. ``cuts`` (3,):
     ties are predicted up to the first, pairs accepted up to the second and from the
-    third on. ``label``, ``risk`` and ``accepted`` (n,) are written.
+    third on. ``label``, ``risk`` and ``accepted`` (n,) are written. Returns whether
+    all rows of ``proba`` are probabilities, to 1e-6.
     """
+    fine = True
     swap, order_for_tie, tie_for_order = losses[0], losses[1], losses[2]
     tie_up_to, inner, outer = cuts[0], cuts[1], cuts[2]
     for k in range(differences.shape[0]):
         difference = differences[k]
         gap = abs(difference)
         lower, tie, higher = proba[k, 0], proba[k, 1], proba[k, 2]
+        # Written so that NaN, which compares false, is not fine.
+        close = abs(lower + tie + higher - 1) <= 1e-6
+        fine = fine and close and lower >= 0 and tie >= 0 and higher >= 0
         strict = swap * lower + order_for_tie * tie
         tied = tie_for_order * (lower + higher)
         risk[k] = min(strict, tied)
@@ -47,3 +52,4 @@ def settle_pairs(
             label[k] = 1
         if gap <= tie_up_to:
             label[k] = 0
+    return fine

@@ -15,13 +15,10 @@ def fill_pairs(
     scores: FloatArray,
     order: IntArray,
     offsets: IntArray,
-    left: IntArray,
-    right: IntArray,
-    differences: FloatArray,
     start: int = 0,
     stop: int | None = None,
-) -> None:
-    """Write the pairs of the queries ``start`` to ``stop`` in canonical order.
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the pairs of the queries ``start`` to ``stop`` in canonical order.
 
     Parameters
     ----------
@@ -30,31 +27,27 @@ def fill_pairs(
     order : ndarray of shape (n,), int64
         Rows grouped by query, in row order within each.
     offsets : ndarray of shape (n_queries + 1,), int64
-    left, right : ndarray of shape (n_pairs,), int64
-        Written: queries in order, within a query all (i, j) with i before j.
-    differences : ndarray of shape (n_pairs,), float64
-        Written: ``scores[left] - scores[right]``, never negative zero.
     start, stop : int, default=0 and the number of queries
 
-    Raises
-    ------
-    ValueError
-        If the three arrays do not have room for exactly these pairs.
+    Returns
+    -------
+    left, right : ndarray of shape (n_pairs,), int64
+        Queries in order, within a query all (i, j) with i before j.
+    differences : ndarray of shape (n_pairs,), float64
+        ``scores[left] - scores[right]``, never negative zero.
 
     Notes
     -----
-    Serial: predictions use one thread. The three arrays must not overlap.
+    Serial: predictions use one thread. One pass writes all three arrays; gathering the
+    scores afterwards costs as much again.
     """
     stop = offsets.shape[0] - 1 if stop is None else stop
     sizes = np.diff(offsets[start : stop + 1])
     n_pairs = int((sizes * (sizes - 1) // 2).sum())
-    room = left.shape, right.shape, differences.shape
-    if room != ((n_pairs,),) * 3:
-        raise ValueError(
-            f"left, right and differences must be of shape ({n_pairs},), got "
-            f"{', '.join(map(str, room))}."
-        )
+    left, right = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+    differences = np.empty(n_pairs)
     _fill_range(scores, order, offsets, start, stop, left, right, differences)
+    return left, right, differences
 
 
 @jit

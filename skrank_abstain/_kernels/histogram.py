@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,26 +16,6 @@ IntArray = NDArray[np.int64]
 _LARGE = 10_000
 
 
-class OutcomeHistogram(NamedTuple):
-    """Weighted differences with their outcomes.
-
-    Attributes
-    ----------
-    differences : ndarray of shape (m,), float64
-        Mean |d| of the pairs that a point stands for.
-    outcomes : ndarray of shape (m,), int64
-        ``+1`` concordant, ``0`` tied, ``-1`` discordant.
-    weights : ndarray of shape (m,), float64
-        Number of pairs, positive; a fraction where a query was too large to
-        enumerate. Untied pairs of equal scores are here too, with a difference of
-        0, half of them concordant and half discordant.
-    """
-
-    differences: FloatArray
-    outcomes: IntArray
-    weights: FloatArray
-
-
 def outcome_histogram(
     scores: FloatArray,
     grades: IntArray,
@@ -45,7 +23,7 @@ def outcome_histogram(
     tol: float = 0.0,
     *,
     n_threads: int | None = None,
-) -> OutcomeHistogram:
+) -> tuple[FloatArray, IntArray, FloatArray]:
     """Summarise all pairs for maximum-likelihood fits of smooth functions of |d|.
 
     The functions summed may differ by outcome, but what a discordant pair adds must
@@ -66,9 +44,16 @@ def outcome_histogram(
 
     Returns
     -------
-    histogram : OutcomeHistogram
-        At most 1,536 points per octave between the largest difference and the
-        smallest that is told from zero (2**-52 of the largest, and above ``tol``).
+    differences : ndarray of shape (m,), float64
+        Mean |d| of the pairs that a point stands for. At most 1,536 points per octave
+        between the largest difference and the smallest that is told from zero
+        (2**-52 of the largest, and above ``tol``).
+    outcomes : ndarray of shape (m,), int64
+        ``+1`` concordant, ``0`` tied, ``-1`` discordant.
+    weights : ndarray of shape (m,), float64
+        Number of pairs, positive; a fraction where a query was too large to
+        enumerate. Untied pairs of equal scores are here too, with a difference of
+        0, half of them concordant and half discordant.
 
     Notes
     -----
@@ -90,4 +75,4 @@ def outcome_histogram(
     for query in np.flatnonzero(sizes > _LARGE):
         here = slice(offsets[query], offsets[query + 1])
         add_by_correlation(bins, scores[here], grades[here], count_threads(n_threads))
-    return OutcomeHistogram(*bins.points())
+    return bins.points()

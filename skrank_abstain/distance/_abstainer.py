@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction
-from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearJudge
+from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
 from skrank_abstain.distance.surrogates._pairs import (
     check_features,
     check_gamma,
     check_norm,
     distances,
 )
-from skrank_abstain.estimators import AbstainingRanker, Items
+from skrank_abstain.estimators import (
+    ModelWrapper,
+    PairDecider,
+    take_labelled_items,
+    train_and_score,
+)
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models import LabelledScores
 
 
-class DistanceAbstainer(AbstainingRanker):
+class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     """Ranker that decides pairs of items that are far apart in feature space.
 
     A pair is abstained on when the distance of its two items is at most ``gamma``, at
@@ -138,8 +146,6 @@ class DistanceAbstainer(AbstainingRanker):
     True
     """
 
-    _threshold_name = "gamma_"
-
     def __init__(
         self,
         estimator: Any,
@@ -199,6 +205,16 @@ class DistanceAbstainer(AbstainingRanker):
         """
         return self._with(gamma="auto", cost=cost)
 
+    def _with(self, **params: Any) -> Self:
+        """Return a fitted copy with another distance; nothing is rescored."""
+        check_is_fitted(self, "gamma_")
+        other = copy.copy(self)
+        for name, value in params.items():
+            setattr(other, name, value)
+        other._check_rule()
+        other._set_threshold()
+        return other
+
     def _check_rule(self) -> None:
         if isinstance(self.gamma, str):
             if self.gamma != "auto":
@@ -219,11 +235,47 @@ class DistanceAbstainer(AbstainingRanker):
                 f"scale must be 'unit_ball', None or a transformer, got {self.scale!r}."
             )
 
-    def _check_items(self, items: Items) -> None:
-        if not hasattr(self.scale, "transform"):
-            _numbers(items.X, "X")
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+        """Train the ranker unless it is fitted, then choose the distance.
 
-    def _learn(self, data: LabelledScores, groups: IntArray) -> None:
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item; goes to the wrapped model untouched.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item: any hashable values, in any order. None or a scalar:
+            all items are one query.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule, no calibration query has two
+            items, or the model's scores are not finite.
+        sklearn.exceptions.NotFittedError
+            If ``prefit=True`` and the estimator is not fitted.
+        """
+        self._check_rule()
+        items, relevance = take_labelled_items(self, X, y, qid)
+        if not hasattr(self.scale, "transform"):
+            _numbers(items.X, "X")  # before anything is trained
+        self._fitted_with_qid = items.has_qid
+        self._learn(train_and_score(self, items, relevance).rest)
+        self._set_threshold()
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: gamma {self.gamma_:.6g}, coverage "
+                f"{self.coverage_:.4f}"
+            )
+        return self
+
+    def _learn(self, data: LabelledScores) -> None:
         self.scaler_ = None
         if hasattr(self.scale, "transform"):
             self.scaler_ = clone(self.scale).fit(data.X)
@@ -247,12 +299,13 @@ class DistanceAbstainer(AbstainingRanker):
         self.loss_curve_: AbstentionCurve = self._curve.at_cost(cost)
         self.coverage_ = self._curve.coverage(self.gamma_)
 
-    def _judge(
+    def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[NearJudge, FloatArray, Queries]:
+    ) -> tuple[NearDecision, FloatArray, Queries]:
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
-        judge = NearJudge(self._columns(items.X), float(self.norm), self.radius_)
-        return judge, scores, items.queries
+        columns = self._columns(items.X)
+        decision = NearDecision(columns, float(self.norm), self.radius_)
+        return decision, scores, items.queries
 
     def _columns(self, X: Any) -> FloatArray:
         """Return the features that distances are taken of, by feature and item."""

@@ -21,7 +21,7 @@ from skrank_abstain.distance.surrogates._pairs import (
     farthest_near,
 )
 from skrank_abstain.pairs import Queries, ScoredItems
-from skrank_abstain.selection import Decided, PairTotals
+from skrank_abstain.selection import Decided, PairDecision, PairTotals
 
 #: So many pairs choose gamma, at most.
 _MOST_PAIRS = 1 << 22
@@ -29,7 +29,7 @@ _MOST_PAIRS = 1 << 22
 _KEPT = 1 << 16
 #: Neighbours are searched for in queries of at least so many items ...
 _SEARCHED = 128
-#: ... if no more than this share of some pairs is near; measured, see `NearJudge`.
+#: ... if no more than this share of some pairs is near; measured, see `NearDecision`.
 _NEAR_SHARE = 0.25
 _SOME_PAIRS = 1 << 12
 #: Losses that differ by no more are equal.
@@ -160,7 +160,7 @@ def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NearJudge:
+class NearDecision(PairDecision):
     """Decides the pairs that are further apart than gamma; a region is a gamma.
 
     Attributes
@@ -186,7 +186,7 @@ class NearJudge:
     def decide(
         self,
         region: float,
-        scores: FloatArray,
+        values: FloatArray,
         left: IntArray,
         right: IntArray,
         difference: FloatArray,

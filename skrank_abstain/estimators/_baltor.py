@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
-from skrank_abstain._validation import IntArray, check_choice, check_fraction
-from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.estimators._splitting import divide_queries
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import PairRisk, calibrate, select_hierarchical
-from skrank_abstain.tie_models import LabelledScores, TieModel
+from skrank_abstain.estimators._selective import SelectiveRanker
+from skrank_abstain.selection import Coverage, GuaranteedCoverage, Rule
 
 
 class BALToR(SelectiveRanker):
@@ -145,6 +140,7 @@ class BALToR(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            rule=None,
             tie_model=tie_model,
             loss=loss,
             prefit=prefit,
@@ -174,69 +170,20 @@ class BALToR(SelectiveRanker):
         """
         return self._with(coverage=coverage)
 
-    def _check_rule(self) -> None:
-        check_fraction(self.coverage, "coverage", include_one=True)
-        check_choice(self.boundary, "boundary", ("accept", "randomize"))
-        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
-        if self.boundary == "randomize" and self.quantile == "linear":
-            raise ValueError(
-                "boundary='randomize' must go with quantile='inverted_cdf', got "
-                "quantile='linear': an interpolated threshold has no pairs on it."
-            )
+    def _rule(self) -> Rule:
+        # As a value it checks itself; `coverage` and the like stay searchable here.
+        plain = Coverage(self.coverage, boundary=self.boundary, quantile=self.quantile)
         if self.coverage_guarantee is None:
-            return
+            return plain
         if self.coverage_guarantee != "hierarchical":
             raise ValueError(
                 "coverage_guarantee must be None or 'hierarchical', got "
                 f"{self.coverage_guarantee!r}."
             )
-        if self.boundary == "randomize" or self.quantile == "linear":
+        if plain != Coverage(self.coverage):
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with boundary='accept' and "
                 f"quantile='inverted_cdf', got {self.boundary!r} and "
                 f"{self.quantile!r}: it has a quantile of its own."
             )
-
-    def _calibrate(
-        self, candidates: list[TieModel], data: LabelledScores, groups: IntArray
-    ) -> None:
-        if self.coverage_guarantee is None:
-            super()._calibrate(candidates, data, groups)
-            return
-        tuning, rest, _ = divide_queries(data, groups, 0.3, self._boundary_seed)
-        self.tie_model_, self._risk, _ = calibrate(candidates, self._loss, tuning)
-        self._items = rest.seen_by(self.tie_model_)
-        self.n_queries_ = self._items.n_queries
-        self.n_pairs_ = self._items.n_pairs
-
-    def _rule_in_words(self) -> str:
-        kind = "hierarchical conformal " if self.coverage_guarantee else ""
-        return f"the {self.coverage:g} {kind}quantile of the calibration risks"
-
-    def _promise_in_words(self) -> str:
-        if self.coverage_guarantee is None:
-            return super()._promise_in_words()
-        return (
-            f"A random pair of a new query is decided with a probability of at least "
-            f"{self.coverage:g}, each query counting alike; the accuracy is estimated, "
-            "not guaranteed."
-        )
-
-    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
-        if self.coverage_guarantee is not None:
-            least = self.coverage / (1 - self.coverage) if self.coverage < 1 else 0
-            if items.n_queries < least:
-                warnings.warn(
-                    f"Every pair is accepted: a coverage of {self.coverage:g} can only "
-                    f"be guaranteed with at least {least:.0f} queries, got "
-                    f"{items.n_queries}.",
-                    stacklevel=5,
-                )
-            return select_hierarchical(risk, items, self.coverage)
-        return risk.select_coverage(
-            items,
-            self.coverage,
-            quantile=self.quantile,
-            boundary=self.boundary,
-            seed=self._boundary_seed,
-        )
+        return GuaranteedCoverage(self.coverage)

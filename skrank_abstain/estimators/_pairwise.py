@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import warnings
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import (
@@ -21,12 +20,13 @@ from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
-    check_fraction,
     check_loss,
     check_sample_weight,
     encode_qid,
 )
-from skrank_abstain.estimators._pairwise_training import (
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.estimators._pair_rows import (
     fit_on_pairs,
     read_labels,
     score_sides,
@@ -36,17 +36,11 @@ from skrank_abstain.estimators._pairwise_training import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._wrapping import RankerWrapper
-from skrank_abstain.scorers import resolve_model
-from skrank_abstain.selection import calibrate
-from skrank_abstain.tie_models import (
-    LabelledPairs,
-    expected_losses,
-    tie_model_candidates,
-)
+from skrank_abstain.selection import Coverage, Decided, calibrate
+from skrank_abstain.tie_models import LabelledPairs, tie_model_candidates
 
 
-class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
+class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     """Classifier of comparisons: which of two items is preferred.
 
     A row of X holds two items, ``[left | right]``; its label says which one is
@@ -203,7 +197,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
-        check_fraction(self.coverage, "coverage", include_one=True)
+        rule = Coverage(self.coverage)
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         X = take_pairs(self, X, reset=True)
@@ -217,34 +211,34 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         )
         self.n_pairs_ = rows.size
         data = LabelledPairs(left, right, label[rows], groups[rows])
-        self.tie_model_, self._risk, self._gaps = calibrate(
-            candidates, self._loss, data
-        )
-        self._set_threshold()
+        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
+        self._set_threshold(rule)
         return self
 
     def _fit_model(self, X: Any, label: IntArray, qid: Any) -> IntArray:
         """Set ``estimator_``, and return the rows that are left to calibrate on."""
-        model = resolve_model(self.estimator)
-        self.prefit_ = self._is_prefit(model)
-        if self.prefit_:
-            self.estimator_ = model
-            self._on_pairs = was_trained_on_pairs(model, X.shape[1])
-            return np.arange(label.size)
-        check_fraction(self.calibration_size, "calibration_size")
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        train, rest = split_pairs(label, qid, self.calibration_size, seed)
-        self._on_pairs = trains_on_pairs(model)
-        self.estimator_ = fit_on_pairs(model, _safe_indexing(X, train), label[train])
-        return rest
 
-    def _set_threshold(self) -> None:
+        def split(size: float) -> tuple[IntArray, IntArray]:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            return split_pairs(label, qid, size, seed)
+
+        def train(model: Any, rows: IntArray) -> Any:
+            return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
+
+        rows = self._train_or_take(label.size, split, train)
+        self._on_pairs = (
+            was_trained_on_pairs(self.estimator_, X.shape[1])
+            if self.prefit_
+            else trains_on_pairs(self.estimator_)
+        )
+        return rows
+
+    def _set_threshold(self, rule: Coverage) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
-        gaps = self._gaps
-        self._region = self._risk.select_coverage(gaps, self.coverage)
+        risk, gaps = self._calibration.risk, self._calibration.items
+        self._region = rule.select(self._calibration)
         self.threshold_ = self._region.risk
-        accepted = self._risk.accepted_mass(self._region, gaps)
-        self.coverage_ = accepted / gaps.n_pairs
+        self.coverage_ = risk.accepted_mass(self._region, gaps) / gaps.n_pairs
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.
@@ -260,10 +254,9 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
             Shares the fitted model and the calibration scores; nothing is rescored.
         """
         check_is_fitted(self, "threshold_")
-        check_fraction(coverage, "coverage", include_one=True)
         other = copy.copy(self)
         other.coverage = coverage
-        other._set_threshold()
+        other._set_threshold(Coverage(coverage))
         return other
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -311,8 +304,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
             Values of ``classes_``. Where the two scores are equal: the tie, or left
             if there are two classes.
         """
-        left, right = self._score(X)
-        return self._label(left - right)
+        return self._named(self._decide(X))
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the best prediction for each pair.
@@ -326,10 +318,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         risk : ndarray of shape (n_pairs,), float64
             Lower is better. For the zero-one loss one minus the largest probability.
         """
-        left, right = self._score(X)
-        proba = self.tie_model_.proba(left, right)
-        risk: FloatArray = expected_losses(proba, self._loss).min(axis=1)
-        return risk
+        return cast("FloatArray", self._decide(X).risk)
 
     def abstain(self, X: Any) -> BoolArray:
         """Return which pairs go to a person.
@@ -343,9 +332,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         abstained : ndarray of shape (n_pairs,), bool
             One value per row of X.
         """
-        left, right = self._score(X)
-        accepted: BoolArray = self._region.accept(left, right)
-        return ~accepted
+        return ~self._decide(X).accepted
 
     def score(
         self,
@@ -379,21 +366,19 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        left, right = self._score(X)
+        decided = self._decide(X)
         truth = column_or_1d(y)
-        check_consistent_length(left, truth)
-        weight = check_sample_weight(sample_weight, left.size)
-        mass = self._region.accept(left, right) * (1.0 if weight is None else weight)
+        check_consistent_length(decided.label, truth)
+        weight = check_sample_weight(sample_weight, truth.size)
+        mass = decided.accepted * (1.0 if weight is None else weight)
         if not mass.any():
-            warnings.warn(
+            warn_user(
                 "The selective accuracy is undefined and set to NaN: no pair is "
                 "accepted.",
                 UndefinedMetricWarning,
-                stacklevel=2,
             )
             return float("nan")
-        correct = self._label(left - right) == truth
-        return float(np.average(correct, weights=mass))
+        return float(np.average(self._named(decided) == truth, weights=mass))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -406,9 +391,18 @@ class PairwiseRankerClassifier(ClassifierMixin, RankerWrapper):
         X = take_pairs(self, X, reset=False)
         return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
 
-    def _label(self, difference: FloatArray) -> NDArray[Any]:
-        """Predict in the user's labels; without ties, equal scores mean left."""
-        label = self._region.label(difference)
+    def _decide(self, X: Any) -> Decided:
+        left, right = self._score(X)
+        with np.errstate(over="ignore"):
+            difference = left - right
+        row = np.arange(left.size)
+        return self._calibration.risk.decide(
+            self._region, np.append(left, right), row, row + left.size, difference
+        )
+
+    def _named(self, decided: Decided) -> NDArray[Any]:
+        """Return labels in the user's words; without ties, equal scores mean left."""
+        label = decided.label
         code = (label >= 0).astype(int) if self.classes_.size == 2 else label + 1
         named: NDArray[Any] = self.classes_[code]
         return named

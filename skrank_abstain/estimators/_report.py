@@ -36,7 +36,9 @@ def write_report(
         What the page says of the model that scores; None: read from ``ranker``.
     """
     check_is_fitted(ranker, "threshold_")
-    totals = ranker._risk.totals(ranker._region, items, None)
+    calibration = ranker._calibration
+    totals = calibration.risk.totals(ranker._region, items, None)
+    done, promised = ranker._rule().in_words(calibration, ranker.threshold_)
     lines = [
         f"# {type(ranker).__name__}: report",
         "",
@@ -62,12 +64,12 @@ def write_report(
         "## Rule",
         "",
         f"- a pair is decided if its conditional risk is at most "
-        f"{ranker.threshold_:.6g} ({ranker._rule_in_words()})",
+        f"{ranker.threshold_:.6g} ({done})",
         f"- share of calibration pairs decided: {ranker.coverage_:.4f}",
         "",
         "## What is promised",
         "",
-        f"- {ranker._promise_in_words()}",
+        f"- {promised}",
         "",
         "## On these data",
         "",
@@ -132,9 +134,9 @@ def _rows_of_queries(ranker: Any, items: ScoredItems, totals: PairTotals) -> lis
     accepted, cost = totals.accepted, totals.accepted - totals.correct
     spent = "selective risk: share of decided pairs wrong"
     if not _counts_errors(ranker):
-        threshold = np.array([ranker.threshold_])
+        risk, threshold = ranker._calibration.risk, np.array([ranker.threshold_])
         accepted, cost = (
-            column[:, 0] for column in ranker._risk.at_thresholds(items, threshold)
+            column[:, 0] for column in risk.at_thresholds(items, threshold)
         )
         spent = "selective risk: loss per decided pair"
     share, wrong = (values[some] / totals.pairs[some] for values in (accepted, cost))
@@ -170,12 +172,12 @@ def _rows_of_areas(ranker: Any, items: ScoredItems) -> list[str]:
         }
     if not items.n_pairs:
         return [_line(name, np.nan, np.nan, np.nan) for name in areas]
-    profile = ranker._risk.profile(items)
+    profile = ranker._calibration.risk.profile(items)
     count = np.cumsum(profile.n_pairs)
     errors = np.cumsum(profile.n_pairs - profile.n_correct)
     wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
     levels = profile.risk[np.unique(np.searchsorted(count, wanted))]
-    tables = ranker._risk.at_thresholds(items, levels)
+    tables = ranker._calibration.risk.at_thresholds(items, levels)
     if not counts_errors:
         count, errors = (table.sum(axis=0) for table in tables)
     return [

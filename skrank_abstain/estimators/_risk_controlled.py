@@ -1,32 +1,15 @@
-"""RiskControlledRanker: a selective risk that is promised with a stated probability."""
+"""RiskControlledRanker: a certified bound on the selective risk."""
 
 from __future__ import annotations
 
-import warnings
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_choice,
-    check_fraction,
-    check_loss,
-    encode_qid,
-)
-from skrank_abstain.concentration import certify_risk, choose_start, least_queries
-from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.estimators._splitting import divide_queries
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import PairRisk, calibrate
-from skrank_abstain.tie_models import LabelledScores, TieModel
-
-#: Thresholds that are tried, at most.
-_N_THRESHOLDS = 100
+from skrank_abstain.estimators._selective import SelectiveRanker
+from skrank_abstain.selection import CertifiedRisk, Rule
 
 
 class RiskControlledRanker(SelectiveRanker):
@@ -167,6 +150,7 @@ class RiskControlledRanker(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            rule=None,
             tie_model=tie_model,
             loss=loss,
             prefit=prefit,
@@ -215,11 +199,6 @@ class RiskControlledRanker(SelectiveRanker):
         UserWarning
             If nothing could be certified.
         """
-        if groups is None:
-            names: list[Any] = [None]
-        else:
-            names = encode_qid(groups, _num_samples(X), name="groups")[1].tolist()
-        self._group_names = names
         return self._fit(X, y, qid, groups)
 
     def at_risk(self, max_risk: float) -> Self:
@@ -238,138 +217,29 @@ class RiskControlledRanker(SelectiveRanker):
         """
         return self._with(max_risk=max_risk)
 
-    def _check_rule(self) -> None:
-        check_fraction(self.delta, "delta")
-        check_choice(self.method, "method", ("wsr", "hoeffding_bentkus"))
-        check_fraction(self.tuning_size, "tuning_size")
-        max_risk: Any = self.max_risk
-        if isinstance(max_risk, bool | np.bool_) or not isinstance(max_risk, Real):
-            raise TypeError(f"max_risk must be a number, got {max_risk!r}.")
-        largest = float(check_loss(self.loss).max())
-        if not 0 < float(max_risk) < largest:
-            raise ValueError(
-                f"max_risk must be between 0 and {largest:g}, the largest loss, both "
-                f"excluded, got {max_risk!r}."
-            )
-
-    def _calibrate(
-        self, candidates: list[TieModel], data: LabelledScores, groups: IntArray
-    ) -> None:
-        tuning, rest, rest_groups = divide_queries(
-            data, groups, self.tuning_size, self._boundary_seed
-        )
-        self.tie_model_, self._risk, tuned = calibrate(candidates, self._loss, tuning)
-        self._items = rest.seen_by(self.tie_model_)
-        self._thresholds = thresholds_of(self._risk, tuned)
-        largest = float(self._loss.max())
-        self._tuned = shares_at(self._risk, tuned, self._thresholds, largest)
-        measured = shares_at(self._risk, self._items, self._thresholds, largest)
-        # Betting goes through the queries in order; the order must say nothing.
-        order = np.random.default_rng(self._boundary_seed).permutation(
-            self._items.n_queries
-        )
-        self._measured = measured[0][order], measured[1][order]
-        self._groups = rest_groups[order]
-        self.n_queries_ = self._items.n_queries
-        self.n_pairs_ = self._items.n_pairs
-        self.n_tuning_queries_ = tuned.n_queries
-        counts = np.bincount(rest_groups)
-        self.n_group_queries_ = {
-            name: int(count)
-            for name, count in zip(self._group_names, counts, strict=False)
-            if count
-        }
-
-    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
-        max_risk = self.max_risk / float(self._loss.max())
-        start = choose_start(*self._tuned, max_risk=max_risk)
-        found = certify_risk(
-            *self._measured,
-            start,
-            max_risk=max_risk,
+    def _rule(self) -> Rule:
+        return CertifiedRisk(
+            self.max_risk,
             delta=self.delta,
             method=self.method,
-            groups=self._groups,
-        )
-        self.certified_ = found is not None
-        if found is None:
-            warnings.warn(
-                f"No threshold could be certified for max_risk={self.max_risk:g} at "
-                f"delta={self.delta:g} on {self.n_queries_} queries: every pair is "
-                f"abstained on. {self._advice(max_risk)}",
-                stacklevel=5,
-            )
-            return risk.select_risk(-np.inf)
-        return risk.select_risk(float(self._thresholds[found]))
-
-    def _advice(self, max_risk: float) -> str:
-        """Say what would help, by what stands in the way."""
-        name, count = min(self.n_group_queries_.items(), key=lambda entry: entry[1])
-        least = least_queries(max_risk, self.delta)
-        more = "" if self.prefit_ else ", a larger calibration_size or a fitted ranker"
-        if count >= least:
-            return (
-                f"Pass more labelled queries{more}, or a better tie model, or allow a "
-                "larger max_risk or delta."
-            )
-        where = "" if name is None else f" in each group, and {name!r} has {count}"
-        return (
-            f"Even without a single error this takes {least} certification queries"
-            f"{where}. Pass more labelled queries{more}, or allow a larger max_risk or "
-            "delta."
+            tuning_size=self.tuning_size,
         )
 
-    def _rule_in_words(self) -> str:
-        if not self.certified_:
-            return f"no threshold was certified for a risk of {self.max_risk:g}"
-        return (
-            f"certified: selective risk at most {self.max_risk:g} with probability "
-            f"{1 - self.delta:g}"
-        )
+    @property
+    def certified_(self) -> bool:
+        """Whether some threshold was certified."""
+        check_is_fitted(self, "threshold_")
+        return bool(self.threshold_ > -np.inf)
 
-    def _promise_in_words(self) -> str:
-        tested = [
-            f"method: {self.method!r} with max_risk = {self.max_risk:g} and delta = "
-            f"{self.delta:g}, on {self.n_queries_} certification queries "
-            f"({self.n_pairs_} pairs) that were used for nothing else; "
-            f"{self.n_tuning_queries_} others fitted the tie model and chose where the "
-            "search starts"
-        ]
-        if None not in self.n_group_queries_:
-            counts = self.n_group_queries_.items()
-            tested.append(
-                "groups: "
-                + ", ".join(f"{name} ({count} queries)" for name, count in counts)
-                + "; the bound is for each of them at once"
-            )
-        if not self.certified_:
-            verdict = ["NOT CERTIFIED. Nothing is decided, so nothing is promised."]
-        else:
-            verdict = [
-                f"CERTIFIED. With a probability of at least {1 - self.delta:g}, over "
-                "the draw of the certification queries, the selective risk on new "
-                f"queries is at most {self.max_risk:g}: the mean loss of the decided "
-                "pairs (zero-one loss: the share of them that is wrong), each query "
-                "counting alike.",
-                'The row "selective risk ... each query counting alike" below '
-                "estimates this risk on these data. Rows that count each pair alike "
-                "may lie on the other side of the bound.",
-            ]
-        return "\n- ".join([verdict[0], *tested, *verdict[1:]])
+    @property
+    def n_tuning_queries_(self) -> int:
+        """Number of tuning queries."""
+        check_is_fitted(self, "threshold_")
+        tuning = self._calibration.tuning
+        return 0 if tuning is None else tuning.n_queries
 
-
-def thresholds_of(risk: PairRisk, items: ScoredItems) -> FloatArray:
-    """Return thresholds that accept evenly spaced shares of the tuning pairs."""
-    profile = risk.profile(items)
-    wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
-    at = np.searchsorted(profile.coverage, wanted)
-    return np.unique(np.append(profile.risk[at], risk.highest))
-
-
-def shares_at(
-    risk: PairRisk, items: ScoredItems, thresholds: FloatArray, largest: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return accepted pairs and their loss as shares of each query's pairs."""
-    accepted, cost = risk.at_thresholds(items, thresholds)
-    pairs = items.pair_counts[:, None]
-    return accepted / pairs, cost / (largest * pairs)
+    @property
+    def n_group_queries_(self) -> dict[Any, int]:
+        """Number of certification queries of each group."""
+        check_is_fitted(self, "threshold_")
+        return self._calibration.group_counts()

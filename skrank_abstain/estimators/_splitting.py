@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import BoolArray, IntArray
 from skrank_abstain.pairs import Queries
-from skrank_abstain.tie_models import LabelledScores
 
 
 def split_for_calibration(
@@ -69,13 +68,13 @@ def split_for_calibration(
 
 
 def divide_queries(
-    data: LabelledScores, groups: IntArray, tuning_size: float, random_state: Any
-) -> tuple[LabelledScores, LabelledScores, IntArray]:
+    queries: Queries, groups: IntArray, tuning_size: float, random_state: Any
+) -> list[IntArray]:
     """Divide calibration queries into those that tune and those that do nothing but.
 
     Parameters
     ----------
-    data : LabelledScores
+    queries : Queries
     groups : ndarray of shape (n_items,), int64
         The same for all items of a query; each group is divided by itself, and has
         some in the rest.
@@ -85,17 +84,14 @@ def divide_queries(
 
     Returns
     -------
-    tuning, rest : LabelledScores
-        No query is in both; all have pairs.
-    rest_groups : ndarray of shape (n_queries,), int64
-        Group of each query of the rest.
+    tuning, rest : ndarray of int64
+        Rows, ascending. No query is in both; all have pairs.
 
     Raises
     ------
     ValueError
         If fewer than two queries have pairs, or each is the only one of its group.
     """
-    queries = data.queries
     usable = np.flatnonzero(queries.sizes > 1)
     if usable.size < 2:
         raise ValueError(
@@ -113,15 +109,12 @@ def divide_queries(
             "groups must leave a query with two items to fit the tie model, got one "
             f"calibration query for each of {usable.size} groups. Pass more queries."
         )
-    in_rest = np.zeros(queries.n_queries, dtype=bool)
-    in_rest[usable] = held_out
-    tunes = np.zeros(queries.n_queries, dtype=bool)
-    tunes[usable] = ~held_out
-    rows = np.flatnonzero(in_rest[queries.codes])
-    rest = data.take(rows)
-    firsts = rest.queries.order[rest.queries.offsets[:-1]]
-    tuning = data.take(np.flatnonzero(tunes[queries.codes]))
-    return tuning, rest, groups[rows[firsts]]
+    parts = []
+    for chosen in (usable[~held_out], usable[held_out]):
+        of_query = np.zeros(queries.n_queries, dtype=bool)
+        of_query[chosen] = True
+        parts.append(np.flatnonzero(of_query[queries.codes]))
+    return parts
 
 
 def hold_out(n_units: int, size: float, random_state: Any) -> BoolArray:

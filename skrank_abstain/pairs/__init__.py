@@ -1,7 +1,7 @@
 """Pairs of items of one query: enumeration, labels, and decisions about them."""
 
 from skrank_abstain.pairs._decisions import PairDecisions
-from skrank_abstain.pairs._gaps import GapArray, outcomes_of
+from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
 from skrank_abstain.pairs._memory import check_output_size
 from skrank_abstain.pairs._queries import (
     Queries,
@@ -10,21 +10,14 @@ from skrank_abstain.pairs._queries import (
     group_queries,
     pair_labels,
 )
-from skrank_abstain.pairs._scored_items import (
-    PairGaps,
-    ScoredItems,
-)
+from skrank_abstain.pairs._scored_items import ScoredItems
 
 __all__ = [
     "PairDecisions",
     "Queries",
     "ScoredItems",
-    "PairGaps",
-    "GapArray",
+    "GapOutcomes",
     "group_queries",
     "enumerate_pairs",
     "pair_labels",
-    "check_pairs",
-    "check_output_size",
-    "outcomes_of",
 ]

@@ -1,9 +1,10 @@
-"""Gaps of pairs that were given one by one."""
+"""Gaps, the absolute score differences of pairs, and how the pairs came out."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,17 +12,72 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import FloatArray, IntArray
 
 
+class GapOutcomes(NamedTuple):
+    """Weighted gaps with their outcomes: all that a difference model is fitted on.
+
+    Attributes
+    ----------
+    gap : ndarray of shape (n,), float64
+        Absolute score differences.
+    outcome : ndarray of shape (n,), int64
+        +1 the higher-scored item is preferred (or the scores are equal and one of
+        the two is), 0 tie, -1 the lower-scored item is preferred.
+    weight : ndarray of shape (n,), float64
+        How many pairs the entry stands for. On a grid some are negative; sums of
+        smooth functions of the difference are right all the same.
+    step : float, default=0.0
+        Step of the grid that the gaps lie on; 0 for gaps of pairs.
+    finer : callable, default=None
+        Returns the same pairs on a grid of another step.
+
+    Examples
+    --------
+    >>> from skrank_abstain.pairs import GapOutcomes
+    >>> GapOutcomes([0.5, 2.0], [0, 1], [3.0, 1.0]).gap
+    [0.5, 2.0]
+    """
+
+    gap: FloatArray
+    outcome: IntArray
+    weight: FloatArray
+    step: float = 0.0
+    finer: Callable[[float], GapOutcomes] | None = None
+
+
+class PairGaps(Protocol):
+    """What selection needs to know about the calibration pairs."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+
+    @property
+    def largest(self) -> float:
+        """Largest gap."""
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """Count the pairs with gap at most each cut."""
+
+    def sketch(self) -> FloatArray:
+        """Return gaps of some pairs that roughly stand for all."""
+
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """Return how many gaps are at most ``low``, and those in (low, high]."""
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """Return ``size`` gaps drawn from (low, high], the same each time."""
+
+
 @dataclass(frozen=True)
 class GapArray:
-    """Gaps of pairs that were given one by one.
+    """Gaps of pairs that were given one by one, or collected.
 
     Attributes
     ----------
     gaps : ndarray of shape (n_pairs,), float64
         In ascending order.
     outcomes : ndarray of shape (n_pairs,), int64, or None
-        +1 the higher-scored item is preferred (or the scores are equal and one of
-        the two is), 0 tie, -1 the lower-scored item is preferred.
+        As in `GapOutcomes`.
     largest_score : float
         The largest absolute score, which sets the rounding of the gaps.
     """

@@ -13,7 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skrank_abstain._validation import IntArray, check_relevance, encode_qid
+from skrank_abstain._validation import (
+    IntArray,
+    check_relevance,
+    encode_qid,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,7 @@ def enumerate_pairs(
 
     Notes
     -----
-    O(n_pairs) time and memory, without a loop over queries.
+    O(n_pairs) time and memory.
 
     Examples
     --------
@@ -126,17 +130,10 @@ def enumerate_pairs(
     >>> enumerate_pairs(group_queries([7, 7, 5, 7], 4))
     (array([0, 0, 1]), array([1, 3, 3]))
     """
-    stop = queries.n_queries if stop is None else stop
-    lo, hi = queries.offsets[start], queries.offsets[stop]
-    sizes = queries.sizes[start:stop]
-    ends = np.repeat(queries.offsets[start + 1 : stop + 1], sizes)
-    position = np.arange(lo, hi)
-    # The item at position p is left of every later item of its query.
-    partners = ends - position - 1
-    left = np.repeat(position, partners)
-    first = np.cumsum(partners) - partners
-    right = np.arange(left.size) - np.repeat(first, partners) + left + 1
-    return queries.order[left], queries.order[right]
+    from skrank_abstain._kernels.filling import fill_pairs
+
+    scores = np.zeros(queries.n_items)
+    return fill_pairs(scores, queries.order, queries.offsets, start, stop)[:2]
 
 
 def pair_labels(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._queries import Queries
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
@@ -24,47 +25,6 @@ _FEW_PAIRS = 1 << 22
 _SHIFT = 43
 #: Pairs that stand for all where exactness does not matter.
 _SKETCH = 1 << 17
-
-
-class PairGaps(Protocol):
-    """What selection needs to know about the calibration pairs."""
-
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs."""
-
-    @property
-    def largest(self) -> float:
-        """Largest gap."""
-
-    def count_within(self, cuts: ArrayLike) -> IntArray:
-        """Count the pairs with gap at most each cut."""
-
-    def sketch(self) -> FloatArray:
-        """Return gaps of some pairs that roughly stand for all."""
-
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many gaps are at most ``low``, and those in (low, high]."""
-
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time."""
-
-
-class GapOutcomes(NamedTuple):
-    """Weighted gaps with their outcomes, each of shape (n,).
-
-    Attributes
-    ----------
-    gap : ndarray, float64
-    outcome : ndarray, int64
-        +1 the higher-scored item is preferred, 0 tie, -1 the lower-scored one is.
-    weight : ndarray, float64
-        Number of pairs.
-    """
-
-    gap: FloatArray
-    outcome: IntArray
-    weight: FloatArray
 
 
 @dataclass(frozen=True)
@@ -161,8 +121,7 @@ class ScoredItems:
         from skrank_abstain._kernels.histogram import outcome_histogram
 
         grades = np.zeros_like(self.rows) if self.grades is None else self.grades
-        histogram = outcome_histogram(self.scores, grades, self.offsets)
-        return GapOutcomes(histogram.differences, histogram.outcomes, histogram.weights)
+        return GapOutcomes(*outcome_histogram(self.scores, grades, self.offsets))
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -195,15 +154,11 @@ class ScoredItems:
         """Return one entry for each pair."""
         from skrank_abstain._kernels.filling import fill_pairs
 
-        n_pairs = self.n_pairs
-        low, high = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
-        difference = np.empty(n_pairs)
-        order = np.arange(self.rows.size)
-        fill_pairs(
-            self.scores, order, self.offsets, low, high, difference, 0, self.n_queries
-        )
+        # Items stand in the order of their scores here, so that rows are positions.
+        positions = np.arange(self.rows.size)
+        low, high, difference = fill_pairs(self.scores, positions, self.offsets)
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
-        return GapOutcomes(np.abs(difference), outcome, np.ones(n_pairs))
+        return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
     @cached_property
     def some_outcomes(self) -> GapOutcomes:
@@ -261,9 +216,8 @@ class ScoredItems:
             return self.scores[items], grades[items], offsets
 
         pieces = lag_points(*of(cheap), step), outcome_histogram(*of(~cheap))
-        return GapOutcomes(
-            *(np.concatenate(both) for both in zip(*pieces, strict=True))
-        )
+        gap, outcome, weight = (np.append(*both) for both in zip(*pieces, strict=True))
+        return GapOutcomes(gap, outcome, weight)
 
     def sketch(self) -> FloatArray:
         """Return the gaps of pairs spread over all pairs."""

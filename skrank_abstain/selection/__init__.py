@@ -1,44 +1,37 @@
-"""Selection: from conditional risk to a threshold, and from it to acceptance."""
+"""Selection: from conditional risk to a threshold, and from it to acceptance.
 
-from skrank_abstain.selection._base import (
+A rule is a frozen value; what it selects is a region of pairs that are accepted.
+"""
+
+from skrank_abstain.selection._calibration import (
+    Calibration,
+    Groups,
+    calibrate,
+    pair_risk,
+)
+from skrank_abstain.selection._certified_risk import CertifiedRisk
+from skrank_abstain.selection._coverage import Coverage
+from skrank_abstain.selection._decision import (
     Decided,
-    PairJudge,
-    PairRisk,
-    PairTotals,
-    Region,
-    RiskProfile,
+    PairDecision,
+    decide_pairs,
+    decide_queries,
 )
-from skrank_abstain.selection._bin_risk import BinRegion, BinRisk
-from skrank_abstain.selection._decide import decide_pairs, decide_queries
-from skrank_abstain.selection._fitting import calibrate, pair_risk
-from skrank_abstain.selection._gap_curve import GapRegion, RiskCurve
-from skrank_abstain.selection._gap_risk import GapRisk
-from skrank_abstain.selection._hierarchical import select_hierarchical
+from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
+from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._quantile import order_statistic_rank
-from skrank_abstain.selection._rules import (
-    accepted_mass,
-    select_coverage,
-    select_risk,
-)
+from skrank_abstain.selection._rule import Rule, RuleText
+from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
 __all__ = [
-    "PairJudge",
-    "PairRisk",
+    "Coverage",
+    "GuaranteedCoverage",
+    "Price",
+    "CertifiedRisk",
+    "Rule",
+    "RuleText",
+    "Calibration",
     "PairTotals",
     "RiskProfile",
-    "Region",
-    "calibrate",
-    "pair_risk",
-    "GapRisk",
-    "BinRisk",
-    "BinRegion",
-    "RiskCurve",
-    "GapRegion",
-    "select_coverage",
-    "select_risk",
-    "select_hierarchical",
-    "accepted_mass",
-    "decide_queries",
-    "decide_pairs",
-    "order_statistic_rank",
 ]

@@ -8,16 +8,16 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._base import (
-    Decided,
-    PairRisk,
+from skrank_abstain.selection._boundary import draw_boundary
+from skrank_abstain.selection._decision import Decided
+from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
     loss_of_orders,
     loss_of_ties,
 )
-from skrank_abstain.selection._boundary import unordered_uniform
-from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.tie_models import BinModel, expected_losses
 
 
@@ -139,22 +139,16 @@ class BinRisk(PairRisk):
     def decide(
         self,
         region: BinRegion,
-        scores: FloatArray,
+        values: FloatArray,
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
     ) -> Decided:
-        bins = self._model.bins(scores)
+        bins = self._model.bins(values)
         n_bins = self._risk.shape[0]
         pair = bins[left] * n_bins + bins[right]
         weight = region.weight.reshape(-1)[pair]
-        accepted = weight == 1
-        drawn = np.flatnonzero((weight > 0) & (weight < 1))
-        if drawn.size:
-            draw = unordered_uniform(
-                region.seed, scores[left[drawn]], scores[right[drawn]]
-            )
-            accepted[drawn] = draw < weight[drawn]
+        accepted = draw_boundary(weight, region.seed, values, left, right)
         return Decided(
             label=self._label.reshape(-1)[pair],
             accepted=accepted,

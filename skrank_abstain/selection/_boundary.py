@@ -9,9 +9,41 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def draw_boundary(
+    weight: FloatArray,
+    seed: int,
+    values: FloatArray,
+    left: IntArray,
+    right: IntArray,
+) -> BoolArray:
+    """Accept pairs with their probabilities.
+
+    Parameters
+    ----------
+    weight : ndarray of shape (n_pairs,), float64
+        Probability of acceptance; most are 0 or 1.
+    seed : int
+    values : ndarray of shape (n_items,), float64
+    left, right : ndarray of shape (n_pairs,), int64
+        Rows.
+
+    Returns
+    -------
+    accepted : ndarray of shape (n_pairs,), bool
+        The fate of a pair depends on the seed and on its two values alone: not on
+        order, batch or orientation.
+    """
+    accepted: BoolArray = weight == 1
+    drawn = np.flatnonzero((weight > 0) & (weight < 1))
+    if drawn.size:
+        draw = unordered_uniform(seed, values[left[drawn]], values[right[drawn]])
+        accepted[drawn] = draw < weight[drawn]
+    return accepted
 
 
 def unordered_uniform(seed: int, left: FloatArray, right: FloatArray) -> FloatArray:

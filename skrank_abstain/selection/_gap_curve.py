@@ -1,28 +1,39 @@
-"""The conditional risk as a function of |d|, and the pairs below a risk.
+"""The conditional risk as a function of the gap, and where the surest pairs end.
 
-For a difference model the risk of predicting the order of the scores falls with
-``|d|`` and the risk of predicting a tie rises. The smaller of the two therefore rises
-up to the crossing and falls from there, and the pairs whose risk is at most ``tau``
-are those with ``|d| <= inner`` (predicted ties) and those with ``|d| >= outer``
-(predicted orders). Thresholds live in ``|d|``: recomputed risks of equal differences
-may differ in the last bit, differences compared with one tolerance do not.
+For a difference model the risk of predicting the order of the scores falls with the gap
+and the risk of predicting a tie rises. The smaller of the two therefore rises up to the
+crossing and falls from there. In order of risk the pairs are two sequences merged:
+predicted orders from the largest gap down and predicted ties from the smallest up. A
+set of the surest pairs is therefore ``gap <= inner`` or ``gap > outer``. The search for
+the pair of a given rank keeps one such set with fewer pairs than wanted and one with at
+least as many, and narrows them until the pairs between can be collected and merged.
+What guides it decides how long it takes, never the result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.selection._boundary import unordered_uniform
+from skrank_abstain.pairs import GapArray, PairGaps
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
 _REACH = 2.0**60
 #: Gaps that a search tries at a time.
 _TRIED = 64
+#: Pairs that are collected once the bracket is narrow enough, and so few of these
+#: that they are merged.
+COLLECT = 1 << 21
+_MERGE = 1 << 14
+_SAMPLE = 1 << 16
+#: A sample of fewer pairs between the two sets is drawn anew.
+_FEWEST = 256
+#: Half the width of a new bracket, in standard errors of a sample.
+_SPREAD = 2.0
 
 
 class RiskCurve:
@@ -83,7 +94,7 @@ class RiskCurve:
         return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
     def _losses(self, gap: FloatArray) -> FloatArray:
-        return expected_losses(self._model.proba_at_gap(gap), self._loss)
+        return expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
 
     def _order_wins(self, gap: FloatArray) -> BoolArray:
         losses = self._losses(gap)
@@ -114,126 +125,270 @@ class RiskCurve:
 
 
 @dataclass(frozen=True)
-class GapRegion:
-    """How a difference model decides: cuts in ``|d|``.
+class Cuts:
+    """Where the pairs up to some rank of risk end.
 
     Attributes
     ----------
     risk : float
-        The threshold on the conditional risk.
-    inner : float
-        Pairs with ``|d|`` up to here are accepted as ties; negative for none.
-    outer : float
-        Pairs with ``|d|`` from here on are accepted; infinity for none.
-    tolerance : float
-        Differences this close are equal.
-    kappa : float
-        Probability of accepting a pair on a cut.
-    seed : int
-        Seed of the draws for the pairs on a cut.
-    crossing : float
-        Closer pairs are predicted to be ties, the others in the order of the scores.
+        Conditional risk of the pair of this rank; grows with the rank.
+    gap : float
+        ``|d|`` of that pair.
+    tie : bool
+        Whether a tie is predicted there.
+    inner, inner_end : float
+        The largest accepted gap of a predicted tie (negative for none) and the
+        smallest that is not.
+    outer, outer_end : float
+        The smallest accepted gap of a predicted order (infinity for none) and
+        the largest that is not.
     """
 
     risk: float
+    gap: float
+    tie: bool
+    inner: float
+    inner_end: float
+    outer: float
+    outer_end: float
+
+
+@dataclass(frozen=True)
+class _Set:
+    """The pairs with ``|d| <= inner`` or ``|d| > outer``, and how many there are."""
+
     inner: float
     outer: float
-    tolerance: float
-    kappa: float = 1.0
-    seed: int = 0
-    crossing: float = 0.0
+    count: int
 
-    def label(self, difference: FloatArray) -> IntArray:
-        """Return the predictions at signed differences: -1, 0 or +1.
 
-        Equal scores carry no order: their label is 0 even where a strict label would
-        have the least expected loss.
-        """
-        gap = np.abs(difference)
-        tie = (gap < self.crossing) | (gap <= self.tolerance)
-        label: IntArray = np.where(tie, 0, np.sign(difference)).astype(np.int64)
-        return label
+def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
+    """Return where the ``rank`` surest pairs end.
 
-    def weight(self, gap: FloatArray) -> FloatArray:
-        """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
-        weight = self._inside(gap).astype(np.float64)
-        weight[self._on_cut(gap)] = self.kappa
-        return weight
+    Parameters
+    ----------
+    curve : RiskCurve
+    gaps : PairGaps
+    rank : int
+        From 1. Equal risks are ordered by gap, the surer side first, orders
+        before ties; rounding of the risk does not change the order within a side.
 
-    def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Cut the gaps where the probability of acceptance or the label changes.
+    Returns
+    -------
+    cuts : Cuts
 
-        Returns
-        -------
-        starts : ndarray of shape (n_pieces,), float64
-            Each piece reaches from its start to the next one's; the first is 0.
-        weight : ndarray of shape (n_pieces,), float64
-            Probability of acceptance.
-        tie : ndarray of shape (n_pieces,), bool
-            Whether a tie is predicted.
-        """
-        edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
-        edges[1::2] = np.nextafter(edges[1::2], np.inf)
-        labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
-        starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
-        starts = starts[np.isfinite(starts)]
-        weight, tie = self.weight(starts), self.label(starts) == 0
-        new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
-        return starts[new], weight[new], tie[new]
+    Notes
+    -----
+    Where there are many pairs, some that are spread over all of them say between
+    which gaps to collect; collecting counts the pairs on both sides, so that one
+    pass is usually enough: O(n) in the number of items, and at most some 60 MB.
+    """
+    low = _Set(-1.0, np.inf, 0)
+    top = _below(curve.crossing) if curve.crossing > 0 else -1.0
+    high = _Set(top, _below(curve.crossing), gaps.n_pairs)
+    return _search(curve, gaps, low, high, rank, COLLECT)
 
-    def accept(self, left: FloatArray, right: FloatArray) -> BoolArray:
-        """Decide pairs from the scores of their items.
 
-        A pair on a cut is drawn from a hash of the seed and its two scores, so that
-        its fate depends on nothing else: not on order, batch or orientation.
-        """
-        with np.errstate(over="ignore"):
-            gap = np.abs(left - right)
-        accepted = self._inside(gap)
-        if self.kappa < 1:
-            on_cut = np.flatnonzero(self._on_cut(gap))
-            draw = unordered_uniform(self.seed, left[on_cut], right[on_cut])
-            accepted[on_cut] = draw < self.kappa
-        return accepted
+def _search(
+    curve: RiskCurve,
+    gaps: PairGaps,
+    low: _Set,
+    high: _Set,
+    rank: int,
+    few: int,
+) -> Cuts:
+    """Narrow two sets until the pairs between are ``few``, and search those.
 
-    def cuts(self) -> FloatArray:
-        """Return the largest gap of a tie, and where acceptance ends and begins.
+    Pairs that have been collected are searched in the same way: counting them costs
+    next to nothing.
+    """
+    guide, fresh = gaps.sketch(), False
+    while high.count - low.count > few:
+        pivots = _pivots(curve, guide, low, high, rank)
+        if few > _MERGE:
+            ends = [_ends_at(curve, low, high, pivots[k][0], k == 1) for k in (0, 1)]
+            surer, other = (_Set(inner, outer, 0) for inner, outer in ends)
+            share = float(np.mean(_between(guide, surer, other)))
+            if share * (high.count - low.count) <= few:
+                collected = _collect(curve, gaps, surer, other, rank)
+                if collected is not None:
+                    return collected
+        before = low, high
+        low, high, found = _narrow(curve, gaps, low, high, pivots, rank)
+        if found is not None:
+            return found
+        stuck = before == (low, high)
+        if stuck and fresh:
+            break
+        guide = guide[_between(guide, low, high)]
+        fresh = stuck or guide.size < _FEWEST
+        if fresh and high.count - low.count > few:
+            guide = _sample(gaps, low, high)
+    if few > _MERGE and high.count - low.count > _MERGE:
+        found = _collect(curve, gaps, low, high, rank)
+        if found is not None:
+            return found
+    return _merge(curve, gaps, low, high, rank)
 
-        Returns
-        -------
-        cuts : ndarray of shape (3,), float64
-            A tie is predicted up to the first; pairs are accepted up to the second
-            and from the third on.
-        """
-        tie_up_to = max(float(np.nextafter(self.crossing, -np.inf)), self.tolerance)
-        return np.array(
-            [tie_up_to, self._edges(self.inner)[1], self._edges(self.outer)[0]]
+
+def _collect(
+    curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int
+) -> Cuts | None:
+    """Search the pairs between two sets, unless the rank is not among these."""
+    n_inner, ties = gaps.collect(low.inner, high.inner)
+    n_outer, orders = gaps.collect(high.outer, low.outer)
+    n_low = n_inner + gaps.n_pairs - n_outer - orders.size
+    if not n_low < rank <= n_low + ties.size + orders.size:
+        return None
+    every = GapArray.of(np.concatenate([ties, orders]))
+    low, high = replace(low, count=0), replace(high, count=every.n_pairs)
+    return _search(curve, every, low, high, rank - n_low, _MERGE)
+
+
+def _below(value: float) -> float:
+    return float(np.nextafter(value, -np.inf))
+
+
+def _above(value: float) -> float:
+    with np.errstate(over="ignore"):  # above the largest float is infinity
+        return float(np.nextafter(value, np.inf))
+
+
+def _surest_first(
+    curve: RiskCurve, gap: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray, IntArray]:
+    """Merge both sides by risk; rounding must not reorder a side.
+
+    Returns the gaps of both sides, their risk, whether each predicts a tie, and
+    the order.
+    """
+    orders = np.sort(gap[gap >= curve.crossing])[::-1]
+    ties = np.sort(gap[gap < curve.crossing])
+    both = np.concatenate([orders, ties])
+    risk = np.concatenate(
+        [np.maximum.accumulate(curve(side)) for side in (orders, ties)]
+    )
+    return both, risk, both < curve.crossing, np.argsort(risk, kind="stable")
+
+
+def _merge(curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int) -> Cuts:
+    """Collect the pairs between two sets and find the one of the wanted rank."""
+    _, inner = gaps.collect(low.inner, high.inner)
+    _, outer = gaps.collect(high.outer, low.outer)
+    inside = np.concatenate([inner, outer])
+    both, risk, tie, order = _surest_first(curve, inside)
+    n_accepted = rank - low.count
+    last = order[n_accepted - 1]
+    accepted = np.zeros(both.size, dtype=bool)
+    accepted[order[:n_accepted]] = True
+    return Cuts(
+        risk=float(risk[last]),
+        gap=float(both[last]),
+        tie=bool(tie[last]),
+        inner=float(both[tie & accepted].max(initial=low.inner)),
+        inner_end=float(both[tie & ~accepted].min(initial=_above(high.inner))),
+        outer=float(both[~tie & accepted].min(initial=_above(low.outer))),
+        outer_end=float(both[~tie & ~accepted].max(initial=high.outer)),
+    )
+
+
+def _between(gap: FloatArray, low: _Set, high: _Set) -> BoolArray:
+    """Tell which gaps lie between two sets."""
+    inner = (gap > low.inner) & (gap <= high.inner)
+    between: BoolArray = inner | ((gap > high.outer) & (gap <= low.outer))
+    return between
+
+
+def _sample(gaps: PairGaps, low: _Set, high: _Set) -> FloatArray:
+    """Draw pairs between two sets, each side as many as it has pairs."""
+    n_inner = int(np.diff(gaps.count_within([low.inner, high.inner]))[0])
+    share = n_inner / (high.count - low.count)
+    size = round(_SAMPLE * share)
+    drawn = [
+        gaps.sample(*window)
+        for window in (
+            (low.inner, high.inner, size),
+            (high.outer, low.outer, _SAMPLE - size),
         )
+        if window[2] > 0
+    ]
+    return np.concatenate(drawn)
 
-    @property
-    def order_from(self) -> float:
-        """The smallest gap of an order that is accepted for certain."""
-        first, last = self._edges(self.outer)
-        if self.kappa < 1:
-            first = float(np.nextafter(last, np.inf))
-        with np.errstate(over="ignore"):  # above the largest float is infinity
-            return max(first, float(np.nextafter(self.cuts()[0], np.inf)))
 
-    def _inside(self, gap: FloatArray) -> BoolArray:
-        inside: BoolArray = (gap <= self._edges(self.inner)[1]) | (
-            gap >= self._edges(self.outer)[0]
-        )
-        return inside
+def _pivots(
+    curve: RiskCurve, guide: FloatArray, low: _Set, high: _Set, rank: int
+) -> list[tuple[float, bool]]:
+    """Return gaps that probably lie on both sides of the wanted rank.
 
-    def _on_cut(self, gap: FloatArray) -> BoolArray:
-        on_cut: BoolArray = np.zeros(gap.shape, dtype=bool)
-        for cut in (self.inner, self.outer):
-            low, high = self._edges(cut)
-            on_cut |= (gap >= low) & (gap <= high)
-        return on_cut
+    And whether each stands in the sample more than once: many pairs may share it.
+    """
+    both, _, _, order = _surest_first(curve, guide)
+    place = (rank - low.count) / (high.count - low.count)
+    slack = 2 + _SPREAD * np.sqrt(both.size * place * (1 - place))
+    ends = np.array([place * both.size - slack, place * both.size + slack])
+    pivots = both[order[np.clip(ends, 0, both.size - 1).astype(np.int64)]]
+    return [(pivot, int((guide == pivot).sum()) > 1) for pivot in pivots.tolist()]
 
-    def _edges(self, cut: float) -> tuple[float, float]:
-        """Return the first and the last gap that count as equal to a cut."""
-        if cut < 0:
-            return -1.0, -1.0
-        return cut - self.tolerance, cut + self.tolerance
+
+def _ends_at(
+    curve: RiskCurve, low: _Set, high: _Set, pivot: float, including: bool
+) -> tuple[float, float]:
+    """Return the ends of the pairs surer than a pivot, or also as sure as it."""
+    risk = float(curve(np.array([pivot]))[0])
+    if pivot < curve.crossing:
+        inner = pivot if including else _below(pivot)
+        outer = _below(curve.outer_cut(risk))
+    else:
+        inner = curve.inner_cut(risk)
+        outer = _below(pivot) if including else pivot
+    return (
+        min(max(inner, low.inner), high.inner),
+        min(max(outer, high.outer), low.outer),
+    )
+
+
+def _narrow(
+    curve: RiskCurve,
+    gaps: PairGaps,
+    low: _Set,
+    high: _Set,
+    pivots: list[tuple[float, bool]],
+    rank: int,
+) -> tuple[_Set, _Set, Cuts | None]:
+    """Count the pairs surer than each pivot, with those as sure as it.
+
+    Where many pairs may share a pivot's gap also without them, so that such a
+    gap is found and not bracketed.
+    """
+    bounds: list[tuple[float, float]] = []
+    shared: list[tuple[int, float]] = []
+    for pivot, often in pivots:
+        if often:
+            shared.append((len(bounds), pivot))
+            bounds.append(_ends_at(curve, low, high, pivot, True))
+        bounds.append(_ends_at(curve, low, high, pivot, not often))
+    within = gaps.count_within(np.array(bounds, dtype=np.float64).reshape(-1))
+    counts = (within[0::2] + gaps.n_pairs - within[1::2]).tolist()
+    for k, pivot in shared:
+        if counts[k + 1] < rank <= counts[k]:
+            tie, risk = pivot < curve.crossing, float(curve(np.array([pivot]))[0])
+            return low, high, _cuts_at(risk, pivot, tie, *bounds[k])
+    for (inner, outer), count in zip(bounds, counts, strict=True):
+        if low.count < count < rank:
+            low = _Set(inner, outer, count)
+        elif rank <= count < high.count:
+            high = _Set(inner, outer, count)
+    return low, high, None
+
+
+def _cuts_at(risk: float, gap: float, tie: bool, inner: float, outer: float) -> Cuts:
+    """Return the cuts of a set that ends exactly at ``gap``."""
+    return Cuts(
+        risk=risk,
+        gap=gap,
+        tie=tie,
+        inner=inner,
+        inner_end=_above(inner),
+        outer=_above(outer),
+        outer_end=outer,
+    )

@@ -1,25 +1,30 @@
-"""Decisions by models of the score difference: cuts in ``|d|``."""
+"""Decisions by models of the score difference: two cuts in the gap.
+
+The pairs whose risk is at most ``tau`` are those with ``gap <= inner`` (predicted ties)
+and those with ``gap >= outer`` (predicted orders). Thresholds live in the gap:
+recomputed risks of equal gaps may differ in the last bit, gaps compared with one
+tolerance do not.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairGaps, ScoredItems
-from skrank_abstain.selection._base import (
-    Decided,
-    PairRisk,
+from skrank_abstain.selection._boundary import draw_boundary
+from skrank_abstain.selection._decision import Decided
+from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
+from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
     loss_of_orders,
     loss_of_ties,
-)
-from skrank_abstain.selection._gap_curve import GapRegion, RiskCurve
-from skrank_abstain.selection._rules import (
-    accepted_mass,
-    select_coverage,
-    select_risk,
 )
 from skrank_abstain.tie_models import DifferenceModel
 
@@ -27,6 +32,105 @@ from skrank_abstain.tie_models import DifferenceModel
 _BLOCK = 1 << 14
 #: Counts that are held at a time: they stay in the cache, but are work for threads.
 _COUNTS = 1 << 19
+
+
+@dataclass(frozen=True)
+class GapRegion:
+    """The gaps that are accepted, and those where a tie is predicted.
+
+    Attributes
+    ----------
+    risk : float
+        The threshold on the conditional risk.
+    inner : float
+        Pairs with a gap up to here are accepted as ties; negative for none.
+    outer : float
+        Pairs with a gap from here on are accepted; infinity for none.
+    tolerance : float
+        Differences this close are equal.
+    kappa : float
+        Probability of accepting a pair on a cut.
+    seed : int
+        Seed of the draws for the pairs on a cut.
+    crossing : float
+        Closer pairs are predicted to be ties, the others in the order of the scores.
+    """
+
+    risk: float
+    inner: float
+    outer: float
+    tolerance: float
+    kappa: float = 1.0
+    seed: int = 0
+    crossing: float = 0.0
+
+    @property
+    def tie_up_to(self) -> float:
+        """The largest gap of a predicted tie.
+
+        Equal scores carry no order: they are a tie even where a strict label would
+        have the least expected loss.
+        """
+        return max(float(np.nextafter(self.crossing, -np.inf)), self.tolerance)
+
+    @property
+    def order_from(self) -> float:
+        """The smallest gap of an order that is accepted for certain."""
+        first, last = self._edges(self.outer)
+        if self.kappa < 1:
+            first = float(np.nextafter(last, np.inf))
+        with np.errstate(over="ignore"):  # above the largest float is infinity
+            return max(first, float(np.nextafter(self.tie_up_to, np.inf)))
+
+    def cuts(self) -> FloatArray:
+        """Return the largest gap of a tie, and where acceptance ends and begins.
+
+        Returns
+        -------
+        cuts : ndarray of shape (3,), float64
+            A tie is predicted up to the first; pairs are accepted up to the second
+            and from the third on.
+        """
+        return np.array(
+            [self.tie_up_to, self._edges(self.inner)[1], self._edges(self.outer)[0]]
+        )
+
+    def weight(self, gap: FloatArray) -> FloatArray:
+        """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
+        _, inner, outer = self.cuts()
+        inside = (gap <= inner) | (gap >= outer)
+        weight: FloatArray = inside.astype(np.float64)
+        for cut in (self.inner, self.outer):
+            low, high = self._edges(cut)
+            weight[(gap >= low) & (gap <= high)] = self.kappa
+        return weight
+
+    def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Cut the gaps where the probability of acceptance or the label changes.
+
+        Returns
+        -------
+        starts : ndarray of shape (n_pieces,), float64
+            Each piece reaches from its start to the next one's; the first is 0.
+        weight : ndarray of shape (n_pieces,), float64
+            Probability of acceptance.
+        tie : ndarray of shape (n_pieces,), bool
+            Whether a tie is predicted.
+        """
+        edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
+        edges[1::2] = np.nextafter(edges[1::2], np.inf)
+        labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
+        starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
+        starts = starts[np.isfinite(starts)]
+        weight, tie = self.weight(starts), starts <= self.tie_up_to
+        new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
+        return starts[new], weight[new], tie[new]
+
+    def _edges(self, cut: float) -> tuple[float, float]:
+        """Return the first and the last gap that count as equal to a cut."""
+        if cut < 0:
+            return -1.0, -1.0
+        return cut - self.tolerance, cut + self.tolerance
 
 
 class GapRisk(PairRisk):
@@ -39,7 +143,7 @@ class GapRisk(PairRisk):
     loss : ndarray of shape (3, 3)
         Mirror-symmetric loss.
     largest : float
-        Largest ``|d|`` of the calibration pairs.
+        Largest gap of the calibration pairs.
     tolerance : float
         Differences this close are equal and decided alike.
     """
@@ -58,7 +162,11 @@ class GapRisk(PairRisk):
         self.highest = self._curve.highest
 
     def select_risk(self, risk: float) -> GapRegion:
-        return select_risk(self._curve, risk, tolerance=self._tolerance)
+        # Two monotone searches, whatever the number of pairs.
+        if risk >= self.highest:
+            return self._region(risk, -1.0, 0.0)
+        inner, outer = self._curve.inner_cut(risk), self._curve.outer_cut(risk)
+        return self._region(risk, inner, outer)
 
     def select_coverage(
         self,
@@ -69,23 +177,34 @@ class GapRisk(PairRisk):
         boundary: str = "accept",
         seed: int = 0,
     ) -> GapRegion:
-        return select_coverage(
-            self._curve,
-            items,
-            coverage,
-            tolerance=self._tolerance,
-            quantile=quantile,
-            boundary=boundary,
-            seed=seed,
-        )
+        # Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
+        # (arXiv:2505.23437). The order statistic is found by counting, O(n log n) for n
+        # items; pairs of equal risk are taken by gap, the surer side first.
+        if coverage == 1:
+            return self.select_risk(self.highest)
+        if quantile == "linear":
+            return self.select_risk(self._linear_quantile(items, coverage))
+        rank = order_statistic_rank(coverage, items.n_pairs)
+        cuts = cuts_at_rank(self._curve, items, rank)
+        region = self._region(cuts.risk, *self._ends(cuts))
+        if boundary == "accept":
+            return region
+        # With kappa = 0 the pairs on the cuts count as abstained.
+        n_accepted = self.accepted_mass(region, items)
+        n_below = self.accepted_mass(replace(region, kappa=0.0), items)
+        kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
+        return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
     def accepted_mass(self, region: GapRegion, items: PairGaps) -> float:
-        return accepted_mass(region, items)
+        starts, weight, _ = region.pieces()
+        below = items.count_within(np.nextafter(starts, -np.inf))
+        counts = np.diff(np.append(below, items.n_pairs))
+        return float(weight @ counts)
 
     def decide(
         self,
         region: GapRegion,
-        scores: FloatArray,
+        values: FloatArray,
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
@@ -94,17 +213,31 @@ class GapRisk(PairRisk):
 
         n_pairs = difference.size
         proba = np.empty((n_pairs, 3))
-        for first in range(0, n_pairs, _BLOCK):
-            block = slice(first, first + _BLOCK)
-            proba[block] = self._model.proba_at_gap(np.abs(difference[block]))
         label = np.empty(n_pairs, dtype=np.int64)
         risk = np.empty(n_pairs)
         accepted = np.empty(n_pairs, dtype=bool)
         loss = self._loss
         losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
-        settle_pairs(difference, proba, losses, region.cuts(), label, risk, accepted)
+        cuts = region.cuts()
+        for first in range(0, n_pairs, _BLOCK):
+            block = slice(first, first + _BLOCK)
+            gap = np.abs(difference[block])
+            proba[block] = self._model.proba_at_gap(gap)
+            # The kernel checks the probabilities on its way: that costs nothing.
+            fine = settle_pairs(
+                difference[block],
+                proba[block],
+                losses,
+                cuts,
+                label[block],
+                risk[block],
+                accepted[block],
+            )
+            if not fine:
+                self._model.checked_proba_at_gap(gap)  # says what is wrong
         if region.kappa < 1:
-            accepted = region.accept(scores[left], scores[right])
+            weight = region.weight(np.abs(difference))
+            accepted = draw_boundary(weight, region.seed, values, left, right)
         return Decided(label, accepted, risk, proba)
 
     def totals(
@@ -137,6 +270,45 @@ class GapRisk(PairRisk):
             accepted[rows], cost[rows] = both.T[:, ::2], both.T[:, 1::2]
         return accepted, cost
 
+    def profile(self, items: ScoredItems) -> RiskProfile:
+        gap, counts = items.counts_by_gap()
+        tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
+        correct = np.where(tie, counts[:, 1], counts[:, 2])
+        return RiskProfile.of(self._curve(gap), counts.sum(axis=1), correct)
+
+    def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
+        return items.rank_bounds(region.order_from)
+
+    def _region(self, risk: float, inner: float, outer: float) -> GapRegion:
+        crossing = self._curve.crossing
+        return GapRegion(risk, inner, outer, self._tolerance, crossing=crossing)
+
+    def _ends(self, cuts: Cuts) -> tuple[float, float]:
+        """Return the inner and the outer cut of a threshold.
+
+        The pair that sets the threshold is a predicted tie or a predicted order, and
+        is itself the cut among its like. Among the others the cut is the gap at which
+        the risk reaches the threshold, held between the last calibration pair that is
+        accepted and the first that is not: where the risk is flat, rounding would
+        otherwise decide on which side of them it falls.
+        """
+        tolerance = self._tolerance
+        if cuts.tie:
+            with np.errstate(over="ignore"):  # where an order never wins
+                reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
+            outer = max(self._curve.outer_cut(cuts.risk), float(reach))
+            return cuts.gap, min(outer, cuts.outer)
+        reach = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)
+        inner = min(self._curve.inner_cut(cuts.risk), float(reach))
+        return max(inner, cuts.inner), cuts.gap
+
+    def _linear_quantile(self, items: PairGaps, coverage: float) -> float:
+        """Interpolate between two order statistics, as numpy does by default."""
+        place = coverage * (items.n_pairs - 1)
+        ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
+        found = [cuts_at_rank(self._curve, items, rank).risk for rank in ranks]
+        return float(np.quantile(found, place - np.floor(place)))
+
     def _prices(
         self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]
     ) -> csr_array:
@@ -157,12 +329,3 @@ class GapRisk(PairRisk):
                 row[at] += value
                 row[at[1:]] -= value[:-1]
         return csr_array(prices.reshape(2 * len(pieces), -1))
-
-    def profile(self, items: ScoredItems) -> RiskProfile:
-        gap, counts = items.counts_by_gap()
-        tie = (gap < self._curve.crossing) | (gap <= self._tolerance)
-        correct = np.where(tie, counts[:, 1], counts[:, 2])
-        return RiskProfile.of(self._curve(gap), counts.sum(axis=1), correct)
-
-    def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
-        return items.rank_bounds(region.order_from)

@@ -1,7 +1,5 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
-from skrank_abstain.tie_models._base import DifferenceModel, TieModel
-from skrank_abstain.tie_models._bins import BinModel
 from skrank_abstain.tie_models._crossfit import (
     choose_tie_model,
     cross_fit,
@@ -13,7 +11,12 @@ from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import tie_model_candidates
-from skrank_abstain.tie_models._risk import bayes_decision, expected_losses
+from skrank_abstain.tie_models._tie_model import (
+    BinModel,
+    DifferenceModel,
+    TieModel,
+    expected_losses,
+)
 
 __all__ = [
     "BradleyTerry",
@@ -24,12 +27,4 @@ __all__ = [
     "TieModel",
     "DifferenceModel",
     "BinModel",
-    "LabelledScores",
-    "LabelledPairs",
-    "tie_model_candidates",
-    "choose_tie_model",
-    "cross_fit",
-    "cross_fitted_loss",
-    "expected_losses",
-    "bayes_decision",
 ]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from skrank_abstain.tie_models._base import TieModel
 from skrank_abstain.tie_models._labelled import LabelledData
+from skrank_abstain.tie_models._tie_model import TieModel
 
 
 def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]:
@@ -36,7 +36,7 @@ def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]
     for rest, held_out in data.folds():
         fold_model: TieModel = clone(model)
         rest.fit(fold_model)
-        parts.append((fold_model, held_out.seen_by(fold_model)))
+        parts.append((fold_model, held_out.transformed_by(fold_model)))
     return parts
 
 

@@ -70,11 +70,13 @@ class FeatureAwareRelevance(GradedRelevance):
     random but the same every time, and a classifier is fitted on each half. For a
     calibration item the expectation is the mean of the twelve that have not seen its
     query: risks, and the threshold with them, would be too low otherwise. For a new
-    item it is the mean of twelve too, one of each division: the mean of more would
-    spread less, and the threshold would not fit it. The value of an item depends on
-    the other items of its query, through the ranks. Features must be numbers; put an
-    encoder before the selective ranker where they are not. The combination is a
-    proportional-odds fit with non-negative weights of the score and of
+    item it is the mean of twelve too, one of each division, although all twenty-four
+    are known. A mean of twenty-four would vary less from item to item than the
+    calibration values did, so that gaps between new items would be narrower, and the
+    threshold, set on the wider ones, would abstain on too many pairs. The value of an
+    item depends on the other items of its query, through the ranks. Features must be
+    numbers; put an encoder before the selective ranker where they are not. The
+    combination is a proportional-odds fit with non-negative weights of the score and of
     ``logit(mean_k P(grade >= k))``.
 
     Examples
@@ -113,7 +115,7 @@ class FeatureAwareRelevance(GradedRelevance):
         Returns
         -------
         self : object
-            ``proba`` takes values as ``item_values`` returns them.
+            ``proba`` takes values as ``transform`` returns them.
 
         Raises
         ------
@@ -123,7 +125,7 @@ class FeatureAwareRelevance(GradedRelevance):
         """
         return self._fit_labelled(scores, y, qid, X)
 
-    def fit_values(
+    def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
@@ -163,7 +165,7 @@ class FeatureAwareRelevance(GradedRelevance):
         self.weights_ = fit.slopes
         return fit.value(inputs)
 
-    def item_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+    def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.classifiers_:
             return scores
         design = self._design(scores, queries, X)

@@ -1,8 +1,7 @@
-"""Tie models that know how relevant items of a score are."""
+"""An ordinal tie model: how relevant items of a score are."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,19 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
-from skrank_abstain.tie_models._bins import BinModel
 from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._labelled import LabelledScores
 from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
+from skrank_abstain.tie_models._tie_model import BinModel
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256
 
 
 class GradedRelevance(BinModel):
-    """A tie model that knows how relevant items of a score are.
+    """An ordinal tie model: proportional odds of the grade, given the score.
 
     Each item has a distribution over grades of relevance that depends on its score,
     and a pair is tied where both have the same grade. So two low-scored items, both
@@ -34,21 +34,22 @@ class GradedRelevance(BinModel):
     ----------
     max_grades : int, default=10
         Relevance with more distinct values is divided into so many quantile grades,
-        at least 2. Items of one quantile grade are tied as often as they are in the
-        calibration data: never, if every item has a relevance of its own.
+        at least 2. Two items of one quantile grade are then tied with the share of
+        such pairs that are tied in the calibration data; where no two items of a query
+        have the same relevance that share is 0, and no tie is ever predicted.
     query_context : {"auto", True, False}, default=False
         Whether the value of an item is its score alone, or also how far that is above
         the mean score of its query. "auto" takes the context where it lowers the
         cross-fitted log loss; the name "graded_relevance" of the rankers stands for
         that. A ranker trained on lists is free to shift the scores of a query; where
-        it does, context helps. With context ``proba`` takes values as ``item_values``
+        it does, context helps. With context ``proba`` takes values as ``transform``
         returns them instead of scores.
 
     Attributes
     ----------
     weights_ : ndarray of shape (2,), float64
-        Of the score and of its gap from the query's mean in the value of an item,
-        at least 0; [1, 0] without context.
+        Of the score, and of how far it is above the query's mean, in the value of an
+        item; at least 0; [1, 0] without context.
     slope_ : float
         Of the logit of P(grade >= k) in the value, at least 0.
     cut_points_ : ndarray of shape (n_grades - 1,), float64
@@ -109,7 +110,7 @@ class GradedRelevance(BinModel):
         self.max_grades = max_grades
         self.query_context = query_context
 
-    def fit_values(
+    def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
@@ -134,9 +135,9 @@ class GradedRelevance(BinModel):
             fit = fit_grades(inputs[order], grades[order], queries.offsets)
             if fit.slopes[1] > 0:
                 self.weights_ = fit.slopes
-        return self.item_values(scores, queries, X)
+        return self.transform(scores, queries, X)
 
-    def item_values(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+    def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.weights_[1]:
             return scores
         # No matrix product: its last bits depend on the number of threads.
@@ -146,15 +147,14 @@ class GradedRelevance(BinModel):
     def _inputs(self, scores: FloatArray, queries: Queries) -> FloatArray:
         return np.stack([scores, scores - query_means(scores, queries)], axis=1)
 
-    def _fit(self, items: ScoredItems) -> None:
+    def fit_bins(self, items: ScoredItems) -> None:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
         grades = merge_grades(items.known_grades, max_grades)
         self.edges_, centres = divide(items.scores)
         n_grades = int(grades.max()) + 1
         if n_grades == 1:
-            warnings.warn(
+            warn_user(
                 "All items have the same relevance: every pair is expected to be tied.",
-                stacklevel=3,
             )
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_ = np.empty(0)

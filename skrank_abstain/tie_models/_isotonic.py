@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.tie_models._base import DifferenceModel
-from skrank_abstain.tie_models._likelihood import PairOutcomes
+from skrank_abstain.pairs import GapOutcomes, ScoredItems
+from skrank_abstain.tie_models._tie_model import DifferenceModel
 
 
 @dataclass(frozen=True)
@@ -117,32 +116,33 @@ class IsotonicDifference(DifferenceModel):
     (True, True)
     """
 
-    def _fit(self, items: ScoredItems) -> None:
+    def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Blocks need counts; the summary that serves smooth models has none.
         gap, counts = items.counts_by_gap()
         entry, column = np.nonzero(counts)
-        self._fit_outcomes(PairOutcomes(gap[entry], column - 1, counts[entry, column]))
+        return GapOutcomes(gap[entry], column - 1, counts[entry, column])
 
-    def _fit_outcomes(self, pairs: PairOutcomes) -> None:
-        tied = (pairs.outcome == 0).astype(np.float64)
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        tied = (outcomes.outcome == 0).astype(np.float64)
         self.tie_curve_ = (
-            fit_monotone(pairs.gap, tied, pairs.weight, increasing=False)
+            fit_monotone(outcomes.gap, tied, outcomes.weight, increasing=False)
             if tied.any()
             else MonotoneCurve(np.zeros(1), np.zeros(1))
         )
         # Equal scores carry no order.
-        ordered = (pairs.outcome != 0) & (pairs.gap > 0)
+        ordered = (outcomes.outcome != 0) & (outcomes.gap > 0)
         if not ordered.any():
             self.order_curve_ = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
             return
-        right = (pairs.outcome[ordered] > 0).astype(np.float64)
+        right = (outcomes.outcome[ordered] > 0).astype(np.float64)
         curve = fit_monotone(
-            pairs.gap[ordered], right, pairs.weight[ordered], increasing=True
+            outcomes.gap[ordered], right, outcomes.weight[ordered], increasing=True
         )
         # The order of the scores is never worse than a coin.
         self.order_curve_ = MonotoneCurve(curve.x, np.maximum(curve.y, 0.5))
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
         tie = self.tie_curve_(gap)
-        right = self.order_curve_(gap)
+        # Equal scores carry no order, whatever the curve says close to them.
+        right = np.where(gap == 0, 0.5, self.order_curve_(gap))
         return np.stack([(1 - tie) * (1 - right), tie, (1 - tie) * right], axis=1)

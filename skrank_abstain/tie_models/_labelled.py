@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
-from skrank_abstain.tie_models._base import DifferenceModel, TieModel
+from skrank_abstain.tie_models._tie_model import DifferenceModel, TieModel
 
 #: Parts that queries are divided into.
 N_FOLDS = 5
@@ -24,10 +24,10 @@ class LabelledData(Protocol):
         """Return (rest, part) for each part of the data; empty if there are no two."""
 
     def fit(self, model: Any) -> Any:
-        """Fit a model in place and return the pairs as it sees them."""
+        """Fit a model in place and return the pairs, by out-of-fold values."""
 
-    def seen_by(self, model: Any) -> Any:
-        """Return the pairs as a fitted model sees them."""
+    def transformed_by(self, model: Any) -> Any:
+        """Return the pairs, by the values that a fitted model gives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +57,14 @@ class LabelledScores:
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
-        values = model.fit_values(self.scores, self.y, self.queries, self.X)
+        values = model.fit_transform(self.scores, self.y, self.queries, self.X)
         items = ScoredItems.build(values, self.queries, self.y)
         model.fit_items(items)
         return items
 
-    def seen_by(self, model: TieModel) -> ScoredItems:
+    def transformed_by(self, model: TieModel) -> ScoredItems:
         """Return the items sorted by their values."""
-        values = model.item_values(self.scores, self.queries, self.X)
+        values = model.transform(self.scores, self.queries, self.X)
         return ScoredItems.build(values, self.queries, self.y)
 
     def take(self, rows: IntArray) -> LabelledScores:
@@ -102,9 +102,9 @@ class LabelledPairs:
     def fit(self, model: DifferenceModel) -> GapArray:
         """Fit a model."""
         model.fit_pairs(self.left, self.right, self.label)
-        return self.seen_by(model)
+        return self.transformed_by(model)
 
-    def seen_by(self, model: DifferenceModel) -> GapArray:
+    def transformed_by(self, model: DifferenceModel) -> GapArray:
         """Return the gaps with their outcomes."""
         return GapArray.of_pairs(self.left, self.right, self.label)
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.optimize import minimize
 
-from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain._validation import FloatArray
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.pairs import GapOutcomes, ScoredItems
 from skrank_abstain.tie_models._links import Link, RaoKupper
 
 #: A scale this small keeps the risk strictly decreasing over the observed range.
@@ -24,43 +21,12 @@ _FEW_PAIRS = 1 << 17
 _GUESS = 1 << 11
 
 
-@dataclass(frozen=True)
-class PairOutcomes:
-    """Weighted pairs: all that the likelihood of a difference model needs.
-
-    Attributes
-    ----------
-    gap : ndarray of shape (n,)
-        Absolute score differences.
-    outcome : ndarray of shape (n,), int64
-        +1 the higher-scored item is preferred (or the scores are equal and one of
-        the two is), 0 tie, -1 the lower-scored item is preferred.
-    weight : ndarray of shape (n,)
-        How many pairs the entry stands for. On a grid some are negative; sums of
-        smooth functions of the difference are right all the same.
-    step : float
-        Step of the grid that the gaps lie on; 0 for gaps of pairs.
-    finer : callable or None
-        Returns the same pairs on a grid of another step.
-    """
-
-    gap: FloatArray
-    outcome: IntArray
-    weight: FloatArray
-    step: float = 0.0
-    finer: Callable[[float], PairOutcomes] | None = None
-
-    @property
-    def n_untied(self) -> float:
-        """Number of pairs that are not tied."""
-        return float(self.weight[self.outcome != 0].sum())
-
-    def total(self, outcome: int) -> float:
-        """Return the number of pairs with this outcome."""
-        return float(self.weight[self.outcome == outcome].sum())
+def n_pairs_of(pairs: GapOutcomes, *outcomes: int) -> float:
+    """Return the number of pairs with one of the outcomes."""
+    return float(pairs.weight[np.isin(pairs.outcome, outcomes)].sum())
 
 
-def pair_outcomes(items: ScoredItems) -> PairOutcomes:
+def summarise_pairs(items: ScoredItems) -> GapOutcomes:
     """Summarise gap and outcome of all within-query pairs.
 
     Parameters
@@ -70,7 +36,7 @@ def pair_outcomes(items: ScoredItems) -> PairOutcomes:
 
     Returns
     -------
-    pairs : PairOutcomes
+    pairs : GapOutcomes
 
     Notes
     -----
@@ -84,19 +50,19 @@ def pair_outcomes(items: ScoredItems) -> PairOutcomes:
     """
     guess = None if items.n_pairs <= _FEW_PAIRS else _guess_scale(items)
     if guess is None:
-        return PairOutcomes(*items.outcomes)
+        return items.outcomes
     return _on_grid(items, _STEP / guess)
 
 
-def _on_grid(items: ScoredItems, step: float) -> PairOutcomes:
-    return PairOutcomes(
-        *items.outcomes_on_grid(step), step, lambda finer: _on_grid(items, finer)
+def _on_grid(items: ScoredItems, step: float) -> GapOutcomes:
+    return items.outcomes_on_grid(step)._replace(
+        step=step, finer=lambda finer: _on_grid(items, finer)
     )
 
 
 def _guess_scale(items: ScoredItems) -> float | None:
     """Return about the scale of a logistic fit, or nothing where that is not safe."""
-    some = PairOutcomes(*items.some_outcomes)
+    some = items.some_outcomes
     chosen, weights = [], []
     for kind in (some.outcome == 0, some.outcome != 0):
         rows = np.flatnonzero(kind)
@@ -104,11 +70,11 @@ def _guess_scale(items: ScoredItems) -> float | None:
         chosen.append(kept)
         weights.append(np.full(kept.size, rows.size / max(kept.size, 1)))
     rows = np.concatenate(chosen)
-    pairs = PairOutcomes(some.gap[rows], some.outcome[rows], np.concatenate(weights))
+    pairs = GapOutcomes(some.gap[rows], some.outcome[rows], np.concatenate(weights))
     unit = _root_mean_square(pairs)
     if not 1e-150 < unit < 1e150:
         return None
-    pairs = PairOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
+    pairs = GapOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
     if not ((pairs.outcome == -1) & (pairs.gap > 0)).any():
         return None
     if _agreement(pairs) <= 0:
@@ -117,13 +83,13 @@ def _guess_scale(items: ScoredItems) -> float | None:
     return max(_fit(RaoKupper(), pairs, None)[0], _STEP) / unit
 
 
-def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, float]:
+def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float]:
     """Return the scale and the tie parameter of highest likelihood.
 
     Parameters
     ----------
     link : Link
-    pairs : PairOutcomes
+    pairs : GapOutcomes
 
     Returns
     -------
@@ -147,21 +113,20 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
     largest = float(pairs.gap.max())
     if largest == 0:
         n_pairs = float(pairs.weight.sum())
-        if not pairs.n_untied:
+        if not n_pairs_of(pairs, -1, 1):
             _warn_no_optimum()
-        return 1.0, link.from_tie_rate(n_pairs, pairs.n_untied or 0.5)
+        return 1.0, link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1) or 0.5)
     given, unit = pairs, _root_mean_square(pairs)
-    pairs = PairOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
+    pairs = GapOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
     # On a grid there is an optimum: see ``_guess_scale``.
     if not given.step and _has_no_optimum(pairs):
         _warn_no_optimum()
         pairs = _with_half_pairs(pairs)
     elif _agreement(pairs) <= 0:
-        warnings.warn(
+        warn_user(
             "The scores do not agree with relevance on the calibration pairs: higher "
             "scores are not preferred more often. Check the orientation of the "
             "scores; the fitted probabilities hardly depend on them.",
-            stacklevel=6,
         )
     if _agreement(pairs) > 0:
         scale, margin = _fit(link, pairs, None)
@@ -175,7 +140,7 @@ def fit_maximum_likelihood(link: Link, pairs: PairOutcomes) -> tuple[float, floa
     return scale, margin
 
 
-def _root_mean_square(pairs: PairOutcomes) -> float:
+def _root_mean_square(pairs: GapOutcomes) -> float:
     """Return that of the gaps, of numbers so small that no square overflows."""
     largest = float(pairs.gap.max())
     if largest == 0:
@@ -185,21 +150,20 @@ def _root_mean_square(pairs: PairOutcomes) -> float:
 
 
 def _warn_no_optimum() -> None:
-    warnings.warn(
+    warn_user(
         "The maximum-likelihood tie model does not exist on these pairs (all are "
         "tied, or their gaps separate the outcomes perfectly): half a pair "
         "of each outcome was added.",
-        stacklevel=7,
     )
 
 
-def _agreement(pairs: PairOutcomes) -> float:
+def _agreement(pairs: GapOutcomes) -> float:
     """Slope of the likelihood in the scale at zero, up to a positive factor."""
     return float(np.sum(pairs.weight * pairs.outcome * pairs.gap))
 
 
 def _fit(
-    link: Link, pairs: PairOutcomes, fixed_log_scale: float | None
+    link: Link, pairs: GapOutcomes, fixed_log_scale: float | None
 ) -> tuple[float, float]:
     """Maximise over whichever of the two parameters is free."""
     groups = [
@@ -207,11 +171,11 @@ def _fit(
         for o in (-1, 0, 1)
         if (rows := np.flatnonzero((pairs.outcome == o) & (pairs.weight != 0))).size
     ]
-    n_pairs, n_tied = float(pairs.weight.sum()), pairs.total(0)
+    n_pairs, n_tied = float(pairs.weight.sum()), n_pairs_of(pairs, 0)
     start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
     free = np.array([fixed_log_scale is None, n_tied > 0])
     if n_tied > 0:
-        start[1] = np.log(link.from_tie_rate(n_pairs, pairs.n_untied))
+        start[1] = np.log(link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1)))
 
     def evaluate(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         full = start.copy()
@@ -268,7 +232,7 @@ def _negative_log_likelihood(
     return value, gradient, hessian
 
 
-def _has_no_optimum(pairs: PairOutcomes) -> bool:
+def _has_no_optimum(pairs: GapOutcomes) -> bool:
     """Whether the likelihood grows without bound in some direction."""
     kept = pairs.weight > 0
     gap, outcome = pairs.gap[kept], pairs.outcome[kept]
@@ -281,7 +245,7 @@ def _has_no_optimum(pairs: PairOutcomes) -> bool:
     return bool(tied.size == 0 or tied.max() <= untied.min())
 
 
-def _with_half_pairs(pairs: PairOutcomes) -> PairOutcomes:
+def _with_half_pairs(pairs: GapOutcomes) -> GapOutcomes:
     """Add half a pair of each outcome at the median positive gap.
 
     Where no pair is tied none is made up: the probability of a tie stays zero.
@@ -290,7 +254,7 @@ def _with_half_pairs(pairs: PairOutcomes) -> PairOutcomes:
     total = np.cumsum(np.where(pairs.gap > 0, pairs.weight, 0.0)[order])
     typical = pairs.gap[order[np.searchsorted(total, total[-1] / 2)]]
     added = np.array([-1, 0, 1] if (pairs.outcome == 0).any() else [-1, 1])
-    return PairOutcomes(
+    return GapOutcomes(
         np.concatenate([pairs.gap, np.full(added.size, typical)]),
         np.concatenate([pairs.outcome, added]),
         np.concatenate([pairs.weight, np.full(added.size, 0.5)]),

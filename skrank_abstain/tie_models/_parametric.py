@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_choice
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.tie_models._base import DifferenceModel
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.pairs import GapOutcomes, ScoredItems
 from skrank_abstain.tie_models._likelihood import (
-    PairOutcomes,
     fit_maximum_likelihood,
-    pair_outcomes,
+    n_pairs_of,
+    summarise_pairs,
 )
 from skrank_abstain.tie_models._links import Davidson, Link, RaoKupper, Thurstone
+from skrank_abstain.tie_models._tie_model import DifferenceModel
 
 
 class _ParametricModel(DifferenceModel):
@@ -23,24 +23,24 @@ class _ParametricModel(DifferenceModel):
 
     calibration: str
 
-    def _fit(self, items: ScoredItems) -> None:
+    def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Smooth in the difference: a summary that is made for that is faster.
-        self._fit_outcomes(pair_outcomes(items))
+        return summarise_pairs(items)
 
-    def _fit_outcomes(self, pairs: PairOutcomes) -> None:
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))
         link = self._link()
         if self.calibration == "ml":
-            self.scale_, self._margin = fit_maximum_likelihood(link, pairs)
+            self.scale_, self._margin = fit_maximum_likelihood(link, outcomes)
         else:
-            if not pairs.n_untied:
-                warnings.warn(
+            n_untied = n_pairs_of(outcomes, -1, 1)
+            if not n_untied:
+                warn_user(
                     "All pairs are tied: half a pair was counted as not tied, so that "
                     "the tie parameter stays finite.",
-                    stacklevel=5,
                 )
-            n_pairs = float(pairs.weight.sum())
-            margin = link.from_counts(n_pairs, pairs.n_untied or 0.5)
+            n_pairs = float(outcomes.weight.sum())
+            margin = link.from_counts(n_pairs, n_untied or 0.5)
             self.scale_, self._margin = 1.0, margin
         for name in ("theta_", "epsilon_", "nu_"):
             if hasattr(self, name):

@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.base import clone
 
-from skrank_abstain.tie_models._base import DifferenceModel, TieModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
+from skrank_abstain.tie_models._tie_model import DifferenceModel, TieModel
 
 _NAMED: dict[str, TieModel] = {
     "bradley_terry": BradleyTerry(),

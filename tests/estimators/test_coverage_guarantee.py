@@ -103,7 +103,7 @@ def tuned(model, people, n_queries, rng):
     tuning = people.take(rng.integers(N_POPULATION, size=int(0.3 * n_queries)))
     fitted, risk, items = calibrate([model], ZERO_ONE, tuning)
     thresholds = thresholds_of(risk, items)
-    of_all = shares_at(risk, people.everything.seen_by(fitted), thresholds, 1.0)
+    of_all = shares_at(risk, people.everything.transformed_by(fitted), thresholds, 1.0)
     return of_all, shares_at(risk, items, thresholds, 1.0)
 
 
@@ -264,7 +264,7 @@ def coverages(name, n_queries, n_draws):
         [model], ZERO_ONE, people.take(rng.integers(N_POPULATION, size=100))
     )
     # Thresholds are looked up on a grid of the coverages of the population.
-    everything = people.everything.seen_by(fitted)
+    everything = people.everything.transformed_by(fitted)
     grid = np.linspace(0, risk.highest, 400)
     covered = shares_at(risk, everything, grid, 1.0)[0].mean(axis=0)
 
@@ -277,7 +277,7 @@ def coverages(name, n_queries, n_draws):
     true = np.empty((n_draws, 2))
     for draw in range(n_draws):
         queries = rng.integers(N_POPULATION, size=n_queries)
-        items = people.take(queries).seen_by(fitted)
+        items = people.take(queries).transformed_by(fitted)
         true[draw] = (
             coverage_at(select_hierarchical(risk, items, COVERAGE).risk),
             coverage_at(risk.select_coverage(items, COVERAGE).risk),
@@ -305,7 +305,7 @@ def test_too_few_queries_for_a_coverage(n_queries):
     """With at most coverage / (1 - coverage) of them every pair is accepted."""
     people = population("sized")
     fitted, risk, _ = calibrate([BradleyTerry()], ZERO_ONE, people.take(np.arange(50)))
-    items = people.take(np.arange(n_queries)).seen_by(fitted)
+    items = people.take(np.arange(n_queries)).transformed_by(fitted)
     every = risk.accepted_mass(risk.select_risk(risk.highest), items)
     region = select_hierarchical(risk, items, COVERAGE)
     # 2 / 3 of a share of queries is less than 0.7, 3 / 4 is more.

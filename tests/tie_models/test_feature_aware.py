@@ -77,7 +77,7 @@ def queried(n_queries=30, size=8, seed=0, n_features=3):
 
 
 def values_of(model, scores, qid, X):
-    return model.item_values(scores, group_queries(qid, len(scores)), X)
+    return model.transform(scores, group_queries(qid, len(scores)), X)
 
 
 # The design

@@ -13,9 +13,9 @@ from strategies import LINKS, NO_TIE
 from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._likelihood import (
-    PairOutcomes,
+    GapOutcomes,
     fit_maximum_likelihood,
-    pair_outcomes,
+    summarise_pairs,
 )
 
 ML = {
@@ -48,7 +48,7 @@ def outcomes(d, y):
     """Pairs given by their score differences and labels, one of each."""
     d, y = np.asarray(d, dtype=float), np.asarray(y)
     outcome = np.where(d == 0, abs(y), np.sign(d) * y).astype(np.int64)
-    return PairOutcomes(abs(d), outcome, np.ones(d.size))
+    return GapOutcomes(abs(d), outcome, np.ones(d.size))
 
 
 def simulated(seed, n_queries=25, size=5, noise=1.0):
@@ -87,10 +87,10 @@ def test_weights_are_repeated_pairs(kind, oracles):
     weight = 1.0 + np.arange(pairs.weight.size) % 3
     repeated = [np.repeat(a, weight.astype(int)) for a in (pairs.gap, pairs.outcome)]
     one = fit_maximum_likelihood(
-        LINKS[kind], PairOutcomes(pairs.gap, pairs.outcome, weight)
+        LINKS[kind], GapOutcomes(pairs.gap, pairs.outcome, weight)
     )
     other = fit_maximum_likelihood(
-        LINKS[kind], PairOutcomes(*repeated, np.ones(repeated[0].size))
+        LINKS[kind], GapOutcomes(*repeated, np.ones(repeated[0].size))
     )
     assert one == pytest.approx(other, rel=1e-8)
 
@@ -108,7 +108,7 @@ def test_at_the_joint_estimate_of_strengths_the_scale_is_one(kind, fit, oracles)
     d = s[np.array(case["i"]) - 1] - s[np.array(case["j"]) - 1]
     wins, losses = np.array(case["w_ij"]), np.array(case["w_ji"])
     high, low = np.where(d > 0, wins, losses), np.where(d > 0, losses, wins)
-    pairs = PairOutcomes(
+    pairs = GapOutcomes(
         np.tile(abs(d), 3),
         np.repeat(np.array([1, 0, -1]), d.size),
         np.concatenate([high, case["t_ij"], low]).astype(float),
@@ -366,7 +366,7 @@ def test_a_refit_leaves_no_parameter_of_another_model_behind():
 def test_outcomes_are_seen_from_the_higher_score():
     s = np.array([1.0, 3.0, 3.0, 0.0])
     y = np.array([2.0, 1.0, 2.0, 2.0])
-    pairs = pair_outcomes(ScoredItems.build(s, group_queries(None, 4), y))
+    pairs = summarise_pairs(ScoredItems.build(s, group_queries(None, 4), y))
     weight = {
         (round(d, 6), o): w
         for d, o, w in zip(pairs.gap, pairs.outcome, pairs.weight, strict=True)

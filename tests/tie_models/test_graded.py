@@ -456,7 +456,7 @@ def test_context_is_taken_where_scores_are_shifted_by_query():
     target = new.target.astype(float)
 
     def loss(model):
-        values = model.item_values(new_scores, queries, None)
+        values = model.transform(new_scores, queries, None)
         return model.log_loss(ScoredItems.build(values, queries, target))
 
     alone = GradedRelevance().fit(scores, data.target, data.qid)
@@ -492,7 +492,7 @@ def test_the_choice_is_that_of_the_cross_fitted_log_loss():
 def test_values_with_context_are_what_the_weights_say():
     data, scores = shifted(40, 3)
     model = GradedRelevance(query_context=True).fit(scores, data.target, data.qid)
-    values = model.item_values(scores, group_queries(data.qid, scores.size), None)
+    values = model.transform(scores, group_queries(data.qid, scores.size), None)
     for query in np.unique(data.qid):
         own = scores[data.qid == query]
         expected = model.weights_[0] * own + model.weights_[1] * (own - own.mean())
@@ -503,7 +503,7 @@ def test_values_with_context_are_what_the_weights_say():
 def test_values_with_context_do_not_depend_on_the_order_of_rows():
     data, scores = shifted(40, 4)
     model = GradedRelevance(query_context=True).fit(scores, data.target, data.qid)
-    values = model.item_values(scores, group_queries(data.qid, scores.size), None)
+    values = model.transform(scores, group_queries(data.qid, scores.size), None)
     codes = group_queries(data.qid, scores.size).codes
     order = np.lexsort((np.random.default_rng(0).random(scores.size), codes))
     again = GradedRelevance(query_context=True)
@@ -511,7 +511,7 @@ def test_values_with_context_do_not_depend_on_the_order_of_rows():
     np.testing.assert_array_equal(again.table_, model.table_)
     queries = group_queries(data.qid[order], scores.size)
     np.testing.assert_array_equal(
-        again.item_values(scores[order], queries, None), values[order]
+        again.transform(scores[order], queries, None), values[order]
     )
 
 
@@ -542,7 +542,7 @@ def test_rankers_decide_by_values_with_context():
     ranker.fit(scores[:, None], data.target, qid=data.qid)
     assert ranker.tie_model_.weights_[1] > 0
     pairs = ranker.predict_pairs(scores[:, None], data.qid)
-    values = ranker.tie_model_.item_values(
+    values = ranker.tie_model_.transform(
         scores, group_queries(data.qid, scores.size), None
     )
     bins = ranker.tie_model_.bins(values)

@@ -13,9 +13,9 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.tie_models import _likelihood
 from skrank_abstain.tie_models._likelihood import (
-    PairOutcomes,
+    GapOutcomes,
     fit_maximum_likelihood,
-    pair_outcomes,
+    summarise_pairs,
 )
 from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
 
@@ -72,14 +72,14 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, link):
     label = np.sign(y[left] - y[right]).astype(np.int64)
     expected = fit_maximum_likelihood(
         link,
-        PairOutcomes(
+        GapOutcomes(
             np.abs(s[left] - s[right]),
             outcomes_of(s[left] - s[right], label),
             np.ones(label.size),
         ),
     )
     with on_a_grid():
-        pairs = pair_outcomes(ScoredItems.build(s, queries, y))
+        pairs = summarise_pairs(ScoredItems.build(s, queries, y))
     assert fit_maximum_likelihood(link, pairs) == pytest.approx(expected, rel=1e-6)
     assert pairs.total(0) == pytest.approx((label == 0).sum())
     assert pairs.n_untied == pytest.approx((label != 0).sum())
@@ -90,7 +90,7 @@ def test_most_cases_use_the_grid():
     names = []
     for name, (s, y, qid) in CASES.items():
         with on_a_grid():
-            pairs = pair_outcomes(ScoredItems.build(s, group_queries(qid, s.size), y))
+            pairs = summarise_pairs(ScoredItems.build(s, group_queries(qid, s.size), y))
         if (pairs.weight < 0).any():
             names.append(name)
     assert set(names) >= {
@@ -107,7 +107,7 @@ def test_most_cases_use_the_grid():
 def test_too_coarse_a_grid_is_refined():
     s, y, qid = simulated()
     items = ScoredItems.build(s, group_queries(qid, s.size), y)
-    expected = fit_maximum_likelihood(RaoKupper(), pair_outcomes(items))
+    expected = fit_maximum_likelihood(RaoKupper(), summarise_pairs(items))
     coarse = _likelihood._on_grid(items, 2.0)
     found = fit_maximum_likelihood(RaoKupper(), coarse)
     assert found == pytest.approx(expected, rel=1e-6)
@@ -120,7 +120,7 @@ def test_a_factor_on_the_scores_changes_the_scale_only(factor):
     for unit in (1.0, factor):
         items = ScoredItems.build(unit * s, group_queries(qid, s.size), y)
         with on_a_grid():
-            scale, margin = fit_maximum_likelihood(RaoKupper(), pair_outcomes(items))
+            scale, margin = fit_maximum_likelihood(RaoKupper(), summarise_pairs(items))
         fits.append((scale * unit, margin))
     assert fits[0] == pytest.approx(fits[1], rel=1e-9)
 
@@ -131,4 +131,4 @@ def test_where_no_scale_can_be_guessed_the_pairs_are_enumerated(change):
     s = {"reversed": -s, "ordered": y, "equal": np.zeros(s.size)}[change]
     items = ScoredItems.build(s, group_queries(qid, s.size), y)
     with on_a_grid():
-        assert pair_outcomes(items).step == 0
+        assert summarise_pairs(items).step == 0

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +21,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators import (
     BALToR,
-    RankerWrapper,
+    ModelWrapper,
     check_columns,
     split_for_calibration,
     write_report,
@@ -36,11 +36,11 @@ from skrank_abstain.multilabel.rankers._label_items import (
 from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.pairs import PairDecisions, group_queries
-from skrank_abstain.scorers import describe, resolve_model
+from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
 
-class SelectiveMultilabelRanker(RankerWrapper):
+class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
     """Rank the labels of each sample, and hand uncertain pairs of labels to a person.
 
     Wraps any estimator that scores several labels. Each sample becomes a query, its
@@ -202,19 +202,16 @@ class SelectiveMultilabelRanker(RankerWrapper):
 
     def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
         """Set ``estimator_``, and return the samples that are left to calibrate on."""
-        model = resolve_model(self.estimator)
-        self.prefit_ = self._is_prefit(model)
-        if self.prefit_:
-            self.estimator_ = model
-            return np.arange(X.shape[0])
-        check_fraction(self.calibration_size, "calibration_size")
-        train, calibration = split_for_calibration(
-            group_queries(None, X.shape[0]), self.calibration_size, seed
-        )
         # Of its own type: 0/1 stay integers. Not every sparse format has rows to take.
         y = y.tocsr() if issparse(y) else np.asarray(y)
-        self.estimator_ = clone(model).fit(_safe_indexing(X, train), y[train])
-        return calibration
+
+        def split(size: float) -> tuple[IntArray, IntArray]:
+            return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
+
+        def train(model: Any, rows: IntArray) -> Any:
+            return clone(model).fit(_safe_indexing(X, rows), y[rows])
+
+        return self._train_or_take(X.shape[0], split, train)
 
     def _take(self, ranker: BALToR) -> None:
         self.selective_ranker_ = ranker

@@ -1,36 +1,32 @@
-"""What every estimator that wraps a ranker shares: training it, or leaving it be."""
+"""What every estimator around a model shares: training it, or leaving it be."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction
-from skrank_abstain.estimators._items import Items, check_columns, take_items
-from skrank_abstain.estimators._splitting import split_for_calibration
+from skrank_abstain._validation import IntArray, check_fraction
 from skrank_abstain.scorers import (
     describe,
-    fit_ranker,
     freeze,
     is_fitted,
     library_of,
     resolve_model,
-    score_items,
 )
 
 
-class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
-    """An estimator around a ranker that scores items.
+class ModelWrapper(MetaEstimatorMixin):
+    """Mixin of the estimators around a model, given as ``estimator``.
 
-    A fitted ranker is used as it is and survives ``clone``; an unfitted one is trained
-    on a part of the queries, and the rest is left to calibrate on.
+    A fitted model is used as it is and survives ``clone``; an unfitted one is trained
+    on a part of the rows, and the rest is left to calibrate on.
     """
 
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
@@ -39,26 +35,36 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     prefit: Any
     calibration_size: float
-    relevance_bins: int | None
-    qid_col: str | int | None
 
-    def _fit_estimator(
-        self, items: Items, y: FloatArray, seed: int, groups: IntArray | None = None
+    def _train_or_take(
+        self,
+        n_rows: int,
+        split: Callable[[float], tuple[IntArray, IntArray]],
+        train: Callable[[Any, IntArray], Any],
     ) -> IntArray:
-        """Set ``estimator_``, and return the rows that are left to calibrate on."""
+        """Set ``estimator_`` and ``prefit_``.
+
+        Parameters
+        ----------
+        n_rows : int
+        split : callable
+            Takes ``calibration_size`` and returns rows to train and to calibrate on.
+        train : callable
+            Takes the model and the rows to train on, and returns a fitted clone.
+
+        Returns
+        -------
+        rows : ndarray of int64
+            Left to calibrate on, ascending.
+        """
         model = resolve_model(self.estimator)
         self.prefit_ = self._is_prefit(model)
         if self.prefit_:
             self.estimator_ = model
-            return np.arange(y.size)
+            return np.arange(n_rows)
         check_fraction(self.calibration_size, "calibration_size")
-        train, calibration = split_for_calibration(
-            items.queries, self.calibration_size, seed, groups
-        )
-        part = items.take(train)
-        self.estimator_ = fit_ranker(
-            model, part.X, y[train], part.queries, relevance_bins=self.relevance_bins
-        )
+        training, calibration = split(self.calibration_size)
+        self.estimator_ = train(model, training)
         return calibration
 
     def _is_prefit(self, model: Any) -> bool:
@@ -76,58 +82,13 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
             )
         return is_fitted(model)
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions about pairs come from
-            ``predict_pairs``.
-        """
-        check_is_fitted(self, "estimator_")
-        if self.qid_col is None:
-            return score_items(self.estimator_, check_columns(self, X, reset=False))
-        return self._score_items(X, None)[1]
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return self.predict(X)
-
-    def _score_items(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[Items, FloatArray]:
-        check_is_fitted(self, "estimator_")
-        items = take_items(self, X, qid, self.qid_col, reset=False)
-        if needs_qid and self._fitted_with_qid and not items.has_qid:
-            raise ValueError(
-                "qid= must be given to score, since fit got one: without it rows of "
-                "different queries would be compared. Pass qid=, request it through "
-                "metadata routing, or name a column of X with qid_col=."
-            )
-        return items, score_items(self.estimator_, items.X)
-
     def set_params(self, **params: Any) -> Self:
         """Set parameters of this estimator or of the wrapped one.
 
         Parameters
         ----------
         **params : dict
-            Names and values; ``estimator__<name>`` reaches the wrapped ranker.
+            Names and values; ``estimator__<name>`` reaches the wrapped model.
 
         Returns
         -------
@@ -136,7 +97,7 @@ class RankerWrapper(MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If a parameter of a fitted ranker is set that would not be refitted.
+            If a parameter of a fitted model is set that would not be refitted.
         """
         inner = [name for name in params if name.startswith("estimator__")]
         prefit = params.get("prefit", self.prefit)

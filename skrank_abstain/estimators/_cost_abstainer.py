@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
-import numpy as np
-
-from skrank_abstain.estimators._base import SelectiveRanker
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import PairRisk
+from skrank_abstain.estimators._selective import SelectiveRanker
+from skrank_abstain.selection import Price, Rule
 
 
 class CostAbstainer(SelectiveRanker):
@@ -111,6 +107,7 @@ class CostAbstainer(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            rule=None,
             tie_model=tie_model,
             loss=loss,
             prefit=prefit,
@@ -137,15 +134,5 @@ class CostAbstainer(SelectiveRanker):
         """
         return self._with(cost=cost)
 
-    def _check_rule(self) -> None:
-        cost: object = self.cost
-        if isinstance(cost, bool | np.bool_) or not isinstance(cost, Real):
-            raise TypeError(f"cost must be a non-negative number, got {cost!r}.")
-        if not 0 <= float(cost) < np.inf:
-            raise ValueError(f"cost must be non-negative and finite, got {cost!r}.")
-
-    def _rule_in_words(self) -> str:
-        return "the price of one abstention"
-
-    def _select(self, risk: PairRisk, items: ScoredItems) -> Any:
-        return risk.select_risk(float(self.cost))
+    def _rule(self) -> Rule:
+        return Price(self.cost)

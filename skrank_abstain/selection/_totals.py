@@ -1,58 +1,12 @@
-"""What every way of turning tie models into decisions offers.
-
-How the pairs below a risk are found depends on the structure of the tie model: two
-cuts in ``|d|`` for models of the score difference, bins for piecewise constant ones.
-What is asked of them does not.
-"""
+"""What happened to pairs: sums query by query, and counts at each risk."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Protocol
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems
-
-
-class Region(Protocol):
-    """The pairs that are accepted; what else it holds is the affair of its engine."""
-
-    @property
-    def risk(self) -> float:
-        """The threshold on the conditional risk."""
-
-
-@dataclass(frozen=True)
-class Decided:
-    """Decisions about pairs; see ``PairDecisions`` for the arrays."""
-
-    label: IntArray
-    accepted: BoolArray
-    risk: FloatArray | None = None
-    proba: FloatArray | None = None
-    distance: FloatArray | None = None
-
-
-class PairJudge(Protocol):
-    """What decides pairs and adds up what happens to them."""
-
-    def decide(
-        self,
-        region: Any,
-        scores: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
-    ) -> Decided:
-        """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
-
-    def totals(
-        self, region: Any, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        """Add up what happens to the pairs of each query."""
+from skrank_abstain._validation import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,101 +146,6 @@ class RiskProfile:
         """Share of errors among the pairs with at most each risk, (n_risks,)."""
         errors: FloatArray = np.cumsum(self.n_pairs - self.n_correct)
         return errors / np.cumsum(self.n_pairs)
-
-
-class PairRisk(ABC):
-    """Conditional risk of pairs under a fitted tie model and a loss.
-
-    Attributes
-    ----------
-    highest : float
-        The largest conditional risk that a pair can have.
-    """
-
-    highest: float
-
-    @abstractmethod
-    def select_risk(self, risk: float) -> Any:
-        """Return the region of the pairs whose risk is at most ``risk``."""
-
-    @abstractmethod
-    def select_coverage(
-        self,
-        items: Any,
-        coverage: float,
-        *,
-        quantile: str = "inverted_cdf",
-        boundary: str = "accept",
-        seed: int = 0,
-    ) -> Any:
-        """Return the region of the pairs up to the coverage quantile of the risk.
-
-        Parameters
-        ----------
-        items : ScoredItems or GapArray
-            The calibration pairs.
-        coverage : float
-            Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
-            riskier than any calibration pair.
-        quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-            The order statistic of rank ``ceil(coverage * n_pairs)``, or numpy's linear
-            interpolation between two.
-        boundary : {"accept", "randomize"}, default="accept"
-            Whether pairs on the threshold are all accepted, or each with the
-            probability that makes the calibration coverage exact.
-        seed : int, default=0
-            For ``boundary="randomize"``.
-        """
-
-    @abstractmethod
-    def accepted_mass(self, region: Any, items: Any) -> float:
-        """Return the expected number of accepted pairs."""
-
-    @abstractmethod
-    def decide(
-        self,
-        region: Any,
-        scores: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
-    ) -> Decided:
-        """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
-
-    @abstractmethod
-    def totals(
-        self, region: Any, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        """Add up what happens to the pairs of each query."""
-
-    @abstractmethod
-    def at_thresholds(
-        self, items: ScoredItems, thresholds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Add up accepted pairs and their loss, by query and threshold.
-
-        Parameters
-        ----------
-        items : ScoredItems
-            With relevance.
-        thresholds : ndarray of shape (n_thresholds,), float64
-            On the conditional risk.
-
-        Returns
-        -------
-        accepted : ndarray of shape (n_queries, n_thresholds), float64
-            Pairs with at most each risk.
-        cost : ndarray of shape (n_queries, n_thresholds), float64
-            Sum of the losses of their predictions; for the zero-one loss the errors.
-        """
-
-    @abstractmethod
-    def profile(self, items: ScoredItems) -> RiskProfile:
-        """Return how many pairs have which risk, and how many of them are correct."""
-
-    @abstractmethod
-    def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
-        """Return best and worst rank of each item, in the order of the rows of X."""
 
 
 def loss_of_orders(counts: FloatArray, loss: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.estimators._items import check_columns
+from skrank_abstain.estimators._rows import check_columns
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
 

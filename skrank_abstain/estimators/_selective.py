@@ -1,0 +1,431 @@
+"""SelectiveRanker: item scores, pair probabilities, risk, threshold, decisions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self, cast
+
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_loss,
+    check_relevance,
+)
+from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.estimators._pair_decider import PairDecider
+from skrank_abstain.estimators._report import write_report
+from skrank_abstain.estimators._training import take_labelled_items, train_and_score
+from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.selection import (
+    PairRisk,
+    PairTotals,
+    RiskProfile,
+    Rule,
+    calibrate,
+)
+from skrank_abstain.tie_models import tie_model_candidates
+
+
+class OperatingPoint(NamedTuple):
+    """What happens to labelled pairs at one threshold.
+
+    Attributes
+    ----------
+    coverage : float
+        The calibration coverage that was asked for.
+    threshold : float
+        On the conditional risk.
+    totals : PairTotals
+        By query.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> half, whole = ranker.operating_points(
+    ...     data.data, data.target, data.qid, coverages=[0.5, 1.0]
+    ... )
+    >>> half.threshold < whole.threshold, whole.totals.coverage
+    (True, 1.0)
+    """
+
+    coverage: float
+    threshold: float
+    totals: PairTotals
+
+
+class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
+    """Ranker that abstains on pairs whose risk is above the threshold of a rule.
+
+    Data flows one way: items are scored, scores become pair probabilities, these
+    become a conditional risk, a rule turns calibration risks into a threshold, and the
+    threshold decides pairs. `BALToR`, `CostAbstainer` and `RiskControlledRanker` are
+    this class with a rule of their own, whose parameters can be searched over.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted or unfitted ranker: see :class:`BALToR`.
+    rule : Rule
+        `Coverage`, `GuaranteedCoverage`, `Price` or `CertifiedRisk` of
+        `skrank_abstain.selection`, or a rule of your own.
+    tie_model, loss, prefit, calibration_size, relevance_bins, qid_col, random_state
+        As in :class:`BALToR`.
+    verbose : int, default=0
+        1 prints a line per fit.
+
+    Attributes
+    ----------
+    estimator_ : object
+        The fitted ranker.
+    tie_model_ : TieModel
+        The fitted tie model.
+    threshold_ : float
+        Accepted pairs have a conditional risk of at most this.
+    coverage_ : float
+        Share of the pairs that set the threshold that are accepted.
+    prefit_ : bool
+        Whether the ranker was used as it was.
+    n_queries_, n_pairs_ : int
+        Queries and pairs that set the threshold.
+    n_features_in_ : int
+        Number of columns of X, the query column included.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Column names of X, where it has any.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import SelectiveRanker
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.selection import Price
+    >>> train = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = SelectiveRanker(Ridge(), rule=Price(0.4), random_state=0)
+    >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
+    0.4
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        rule: Any,
+        tie_model: Any = "bradley_terry",
+        loss: Any = "zero_one",
+        prefit: Any = "auto",
+        calibration_size: float = 0.25,
+        relevance_bins: int | None = None,
+        qid_col: str | int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.rule = rule
+        self.tie_model = tie_model
+        self.loss = loss
+        self.prefit = prefit
+        self.calibration_size = calibration_size
+        self.relevance_bins = relevance_bins
+        self.qid_col = qid_col
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _rule(self) -> Rule:
+        """Return the rule; the one hook of the named classes."""
+        if not isinstance(self.rule, Rule):
+            raise TypeError(
+                "rule must be a rule of skrank_abstain.selection, such as "
+                f"Coverage(0.8), got {self.rule!r}."
+            )
+        return self.rule
+
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+        """Train the ranker unless it is fitted, then calibrate.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item; goes to the wrapped model untouched.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item: any hashable values, in any order. None or a scalar:
+            all items are one query.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If a parameter or an input breaks its rule, no calibration query has two
+            items, or the model's scores are not finite.
+        sklearn.exceptions.NotFittedError
+            If ``prefit=True`` and the estimator is not fitted.
+        """
+        return self._fit(X, y, qid)
+
+    def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
+        # What can be refused is refused before anything is trained.
+        self._loss = check_loss(self.loss)
+        rule = self._rule()
+        rule.check(self._loss)
+        candidates = tie_model_candidates(self.tie_model)
+        items, relevance = take_labelled_items(self, X, y, qid)
+        self._fitted_with_qid = items.has_qid
+        data = train_and_score(
+            self, items, relevance, groups=groups, tuning_size=rule.tuning_size
+        )
+        self.tie_model_, self._calibration = calibrate(
+            candidates,
+            self._loss,
+            data.rest,
+            data.tuning,
+            seed=data.seed,
+            groups=data.groups,
+        )
+        self.n_queries_ = self._calibration.items.n_queries
+        self.n_pairs_ = self._calibration.items.n_pairs
+        self._set_threshold(rule)
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
+                f"{self.coverage_:.4f}"
+            )
+        return self
+
+    def _with(self, **params: Any) -> Self:
+        """Return a fitted copy with another threshold; nothing is rescored."""
+        check_is_fitted(self, "threshold_")
+        other = copy.copy(self)
+        for name, value in params.items():
+            setattr(other, name, value)
+        rule = other._rule()
+        rule.check(other._loss)
+        other._set_threshold(rule)
+        return other
+
+    def _set_threshold(self, rule: Rule) -> None:
+        risk, items = self._calibration.risk, self._calibration.items
+        self._region = rule.select(self._calibration)
+        self.threshold_ = self._region.risk
+        self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def pair_proba(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1 of each pair.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+        """
+        return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).proba)
+
+    def conditional_risk(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the expected loss of the best prediction for each pair.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_pairs,), float64
+            Lower is better. For the zero-one loss one minus the largest probability.
+        """
+        return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
+
+    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
+        """Return the best and the worst rank that the accepted orders leave open.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_items, 2), int64
+            Best and worst rank within the query, 1 = top. An item whose worst rank
+            is at most k is in the top k for certain, as far as the accepted pairs
+            are right.
+
+        Raises
+        ------
+        ValueError
+            If the accepted orders are no semiorder. They always are one for models of
+            the score difference, and for the zero-one loss at thresholds of at most
+            1/2 for `GradedRelevance` and `FeatureAwareRelevance`.
+
+        Notes
+        -----
+        The best rank is one plus the number of items accepted over this one, the
+        worst the size of the query minus the number of items that this one is
+        accepted over. A semiorder [1]_ is transitive; accepted ties say that
+        two items are indifferent and open or close no rank. Pairs on a randomised
+        boundary count as abstained. O(n log n), no pair is formed.
+
+        References
+        ----------
+        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
+           Econometrica 24.
+        """
+        values, queries = self._values(X, qid)
+        items = ScoredItems.build(values, queries)
+        return self._calibration.risk.rank_bounds(self._region, items)
+
+    def preference_graph(self, X: Any) -> csr_array:
+        """Return the accepted orders of one query without those that follow.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            The items of one query.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
+            over j and over no item that is accepted over j. Its transitive closure
+            are all accepted orders. ``networkx.from_scipy_sparse_array(graph,
+            create_using=networkx.DiGraph)`` draws it.
+
+        Notes
+        -----
+        O(n log n) plus the number of entries.
+        """
+        values, queries = self._values(X, None)
+        items = ScoredItems.build(values, queries)
+        bounds = self._calibration.risk.rank_bounds(self._region, items)
+        return items.preference_graph(bounds)
+
+    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+        """Return pairs and correct predictions at each risk, whatever the threshold.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``score``.
+
+        Returns
+        -------
+        profile : RiskProfile
+            ``profile.risk``, ``profile.n_pairs`` and ``profile.n_correct``;
+            ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
+            curve.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one.
+
+        Notes
+        -----
+        Beyond four million pairs differences that agree to 0.2 % count as one. Pairs
+        are looked at (2 ns) up to 10,000 items a query; O(n log n) for few grades.
+        """
+        items = self._labelled_items(X, y, qid)
+        return self._calibration.risk.profile(items)
+
+    def operating_points(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        coverages: Iterable[float],
+    ) -> list[OperatingPoint]:
+        """Add up what would happen to labelled pairs at many calibration coverages.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``score``.
+        coverages : iterable of float
+            Shares of the calibration pairs to accept, each in (0, 1].
+
+        Returns
+        -------
+        points : list of OperatingPoint
+            One for each coverage: the threshold, and the pairs by query.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one, or a
+            coverage is outside (0, 1].
+
+        Notes
+        -----
+        The wrapped model runs once, whatever the number of coverages. The ranker's own
+        rule has no part in it: this is the curve on which a rule picks a point.
+        """
+        items = self._labelled_items(X, y, qid)
+        risk, calibration_items = self._calibration.risk, self._calibration.items
+        points = []
+        for value in coverages:
+            coverage = check_fraction(value, "coverages", include_one=True)
+            region = risk.select_coverage(calibration_items, coverage)
+            totals = risk.totals(region, items, None)
+            points.append(OperatingPoint(coverage, region.risk, totals))
+        return points
+
+    def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+
+        Returns
+        -------
+        report : str
+            Markdown. Intervals are over queries, since the pairs of one query are
+            dependent.
+        """
+        return write_report(self, self._labelled_items(X, y, qid))
+
+    def _decision(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[PairRisk, FloatArray, Queries]:
+        values, queries = self._values(X, qid, needs_qid=needs_qid)
+        return self._calibration.risk, values, queries
+
+    def _values(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, Queries]:
+        """Return what the tie model compares, one value per item, and the queries."""
+        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.transform(scores, items.queries, items.X)
+        return values, items.queries
+
+    def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
+        values, queries = self._values(X, qid, needs_qid=True)
+        return ScoredItems.build(values, queries, check_relevance(y, queries.n_items))

@@ -1,0 +1,194 @@
+"""Calibration: a tie model is fitted, and the pairs that set the threshold are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.selection._bin_risk import BinRisk
+from skrank_abstain.selection._gap_risk import GapRisk
+from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.tie_models import (
+    BinModel,
+    DifferenceModel,
+    LabelledPairs,
+    LabelledScores,
+    TieModel,
+    choose_tie_model,
+)
+
+_EPS = float(np.finfo(np.float64).eps)
+#: Thresholds that losses are tabulated at, at most.
+_N_THRESHOLDS = 100
+
+
+class Groups(NamedTuple):
+    """Kinds of queries, such as sites.
+
+    Attributes
+    ----------
+    code : ndarray of shape (n_queries,), int64
+        Of each query that sets the threshold.
+    names : list
+        By code; [None] where no groups were given.
+    """
+
+    code: IntArray
+    names: list[Any]
+
+
+class LossTables(NamedTuple):
+    """Shares of each query's pairs, at ever more lenient thresholds.
+
+    Attributes
+    ----------
+    thresholds : ndarray of shape (n_thresholds,), float64
+        On the risk; they accept evenly spaced shares of the tuning pairs.
+    tuning, rest : tuple of two ndarrays of shape (n_queries, n_thresholds), float64
+        Accepted pairs, and their loss over the largest loss.
+    """
+
+    thresholds: FloatArray
+    tuning: tuple[FloatArray, FloatArray]
+    rest: tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """All that a rule turns into an accepted region.
+
+    Attributes
+    ----------
+    risk : PairRisk
+        Of the fitted tie model.
+    items : ScoredItems or GapArray
+        The pairs that set the threshold, as the model sees them.
+    loss : ndarray of shape (3, 3)
+    tuning : ScoredItems or None
+        Pairs that fitted the tie model and set no threshold; None where all did both.
+    seed : int
+        For all that is random about a rule.
+    groups : Groups or None
+        Of the queries of ``items``; None: there is one group.
+    """
+
+    risk: PairRisk
+    items: Any
+    loss: FloatArray
+    tuning: ScoredItems | None = None
+    seed: int = 0
+    groups: Groups | None = None
+
+    def group_counts(self) -> dict[Any, int]:
+        """Return the number of queries of each group; {None: all} without groups."""
+        if self.groups is None:
+            return {None: self.items.n_queries}
+        counts = np.bincount(self.groups.code, minlength=len(self.groups.names))
+        found = zip(self.groups.names, counts.tolist(), strict=True)
+        return {name: count for name, count in found if count}
+
+    @cached_property
+    def loss_tables(self) -> LossTables:
+        """What each threshold accepts and costs, query by query; computed once."""
+        tuning: ScoredItems = self.items if self.tuning is None else self.tuning
+        profile = self.risk.profile(tuning)
+        wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
+        at = np.searchsorted(profile.coverage, wanted)
+        thresholds = np.unique(np.append(profile.risk[at], self.risk.highest))
+        return LossTables(
+            thresholds,
+            self._shares(tuning, thresholds),
+            self._shares(self.items, thresholds),
+        )
+
+    def _shares(
+        self, items: ScoredItems, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        accepted, cost = self.risk.at_thresholds(items, thresholds)
+        pairs = items.pair_counts[:, None]
+        return accepted / pairs, cost / (self.loss.max() * pairs)
+
+
+def calibrate(
+    candidates: Sequence[TieModel],
+    loss: FloatArray,
+    data: LabelledScores | LabelledPairs,
+    tuning: LabelledScores | None = None,
+    *,
+    seed: int = 0,
+    groups: Groups | None = None,
+) -> tuple[TieModel, Calibration]:
+    """Fit a tie model, and keep the pairs that the threshold comes from.
+
+    Parameters
+    ----------
+    candidates : sequence of TieModel
+        Unfitted, simpler ones first. Of several the one of lowest cross-fitted log
+        loss is taken.
+    loss : ndarray of shape (3, 3)
+        Mirror-symmetric loss.
+    data : LabelledScores or LabelledPairs
+        The pairs that set the threshold, at least one.
+    tuning : LabelledScores, default=None
+        Other queries, for the tie model alone. None: ``data`` fits it too.
+    seed : int, default=0
+    groups : Groups, default=None
+        Of the queries of ``data``.
+
+    Returns
+    -------
+    model : TieModel
+        Fitted.
+    calibration : Calibration
+
+    Notes
+    -----
+    The risks whose quantile becomes a threshold are those of the model that will
+    decide. Risks from fits without the query of the pair are less optimistic, but
+    each fold's model spreads them in its own way, and the share of new pairs below
+    their quantile is further from the target (up to .09 in our measurements). Values
+    that are learned from labels and features are out of fold all the same.
+    """
+    fitted_on: Any = data if tuning is None else tuning
+    model = candidates[0]
+    if len(candidates) > 1:
+        model = choose_tie_model(candidates, fitted_on)
+    tuned: Any = fitted_on.fit(model)
+    risk = pair_risk(model, loss, tuned)
+    if tuning is None:
+        return model, Calibration(risk, tuned, loss, seed=seed, groups=groups)
+    items: Any = data.transformed_by(model)
+    return model, Calibration(risk, items, loss, tuned, seed, groups)
+
+
+def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
+    """Return the conditional risk of pairs, by the structure of the tie model.
+
+    Parameters
+    ----------
+    model : TieModel
+        Fitted.
+    loss : ndarray of shape (3, 3)
+    items : ScoredItems or GapArray
+        Pairs that the unit of gaps, and what counts as equal, is taken from.
+
+    Raises
+    ------
+    TypeError
+        If the model is neither a model of the score difference nor one of bins.
+    """
+    if isinstance(model, BinModel):
+        return BinRisk(model, loss)
+    if isinstance(model, DifferenceModel):
+        # Rounding of a difference of two scores, with room for the scores' own.
+        return GapRisk(model, loss, items.largest, 8 * _EPS * items.largest_score)
+    raise TypeError(
+        "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
+        f"can be counted, got {model!r}."
+    )

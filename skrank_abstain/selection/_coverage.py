@@ -1,0 +1,71 @@
+"""The coverage quantile of the calibration risks."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from skrank_abstain._validation import check_choice, check_fraction
+from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
+
+
+@dataclass(frozen=True)
+class Coverage(Rule):
+    """Accept the pairs whose risk is at most the coverage quantile of [1]_.
+
+    Parameters
+    ----------
+    coverage : float
+        Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
+    boundary : {"accept", "randomize"}, default="accept"
+        Pairs of exactly the threshold risk are all accepted, or each with the
+        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
+    quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+        The quantile is an order statistic, or numpy's linear interpolation, which
+        reproduces published figures.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import SelectiveRanker
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.selection import Coverage
+    >>> train = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = SelectiveRanker(Ridge(), rule=Coverage(0.7), random_state=0)
+    >>> round(ranker.fit(train.data, train.target, qid=train.qid).coverage_, 2)
+    0.7
+    """
+
+    coverage: float
+    _: KW_ONLY
+    boundary: str = "accept"
+    quantile: str = "inverted_cdf"
+
+    def __post_init__(self) -> None:
+        check_fraction(self.coverage, "coverage", include_one=True)
+        check_choice(self.boundary, "boundary", ("accept", "randomize"))
+        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
+        if self.boundary == "randomize" and self.quantile == "linear":
+            raise ValueError(
+                "boundary='randomize' must go with quantile='inverted_cdf', got "
+                "quantile='linear': an interpolated threshold has no pairs on it."
+            )
+
+    def select(self, calibration: Calibration) -> Any:
+        return calibration.risk.select_coverage(
+            calibration.items,
+            self.coverage,
+            quantile=self.quantile,
+            boundary=self.boundary,
+            seed=calibration.seed,
+        )
+
+    def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        done = f"the {self.coverage:g} quantile of the calibration risks"
+        return RuleText(done, ESTIMATE)

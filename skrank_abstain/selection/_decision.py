@@ -1,0 +1,137 @@
+"""The last step, from values to ``PairDecisions``: what any way of deciding offers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.pairs import (
+    PairDecisions,
+    Queries,
+    ScoredItems,
+    check_output_size,
+)
+from skrank_abstain.selection._totals import PairTotals
+
+#: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
+#: probabilities.
+_BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decisions about pairs; see ``PairDecisions`` for the arrays."""
+
+    label: IntArray
+    accepted: BoolArray
+    risk: FloatArray | None = None
+    proba: FloatArray | None = None
+    distance: FloatArray | None = None
+
+
+class PairDecision(ABC):
+    """What decides pairs and adds up what happens to them.
+
+    What a region is, the pairs that are accepted, is the affair of each subclass.
+    """
+
+    @abstractmethod
+    def decide(
+        self,
+        region: Any,
+        values: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        difference: FloatArray,
+    ) -> Decided:
+        """Decide pairs of rows; ``difference`` is ``values[left] - values[right]``."""
+
+    @abstractmethod
+    def totals(
+        self, region: Any, items: ScoredItems, weight: FloatArray | None
+    ) -> PairTotals:
+        """Add up what happens to the pairs of each query."""
+
+
+def decide_queries(
+    decision: PairDecision,
+    region: Any,
+    values: FloatArray,
+    queries: Queries,
+    start: int = 0,
+    stop: int | None = None,
+) -> PairDecisions:
+    """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
+
+    Parameters
+    ----------
+    decision : PairDecision
+    region : object
+        What it accepts.
+    values : ndarray of shape (n_items,), float64
+        What the tie model compares: one value per item.
+    queries : Queries
+    start, stop : int, default=0 and the number of queries
+
+    Returns
+    -------
+    decisions : PairDecisions
+        In canonical order.
+
+    Raises
+    ------
+    ValueError
+        If the result would need more than half of the memory that is available.
+
+    Notes
+    -----
+    Serial, O(n_pairs); every pair is written once, straight into the result.
+    """
+    from skrank_abstain._kernels.filling import fill_pairs
+
+    stop = queries.n_queries if stop is None else stop
+    counts = queries.pair_counts[start:stop]
+    # Looked at before anything is allocated: a refusal must cost nothing.
+    check_output_size(int(counts.sum()), _BYTES_PER_PAIR + queries.values.itemsize)
+    left, right, difference = fill_pairs(
+        values, queries.order, queries.offsets, start, stop
+    )
+    qid = np.repeat(queries.values[start:stop], counts)
+    made = decision.decide(region, values, left, right, difference)
+    return _decisions(left, right, qid, made)
+
+
+def decide_pairs(
+    decision: PairDecision,
+    region: Any,
+    values: FloatArray,
+    queries: Queries,
+    left: IntArray,
+    right: IntArray,
+) -> PairDecisions:
+    """Decide the given pairs of rows; parameters as in ``decide_queries``."""
+    qid = queries.values[queries.codes[left]]
+    with np.errstate(over="ignore"):
+        difference = values[left] - values[right]
+    made = decision.decide(region, values, left, right, difference)
+    return _decisions(left, right, qid, made)
+
+
+def _decisions(
+    left: IntArray, right: IntArray, qid: NDArray[Any], made: Decided
+) -> PairDecisions:
+    return PairDecisions(
+        left,
+        right,
+        qid,
+        made.label,
+        made.accepted,
+        made.risk,
+        made.proba,
+        made.distance,
+    )

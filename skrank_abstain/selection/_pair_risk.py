@@ -1,0 +1,94 @@
+"""The conditional risk of pairs: what every engine offers.
+
+How the pairs below a risk are found depends on the structure of the tie model: two
+cuts in the gap for models of the score difference, a table for models that are constant
+on bins. What is asked of them does not.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.selection._decision import PairDecision
+from skrank_abstain.selection._totals import RiskProfile
+
+
+class PairRisk(PairDecision):
+    """Conditional risk of pairs under a fitted tie model and a loss.
+
+    Attributes
+    ----------
+    highest : float
+        The largest conditional risk that a pair can have.
+    """
+
+    highest: float
+
+    @abstractmethod
+    def select_risk(self, risk: float) -> Any:
+        """Return the region of the pairs whose risk is at most ``risk``."""
+
+    @abstractmethod
+    def select_coverage(
+        self,
+        items: Any,
+        coverage: float,
+        *,
+        quantile: str = "inverted_cdf",
+        boundary: str = "accept",
+        seed: int = 0,
+    ) -> Any:
+        """Return the region of the pairs up to the coverage quantile of the risk.
+
+        Parameters
+        ----------
+        items : ScoredItems or GapArray
+            The calibration pairs.
+        coverage : float
+            Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
+            riskier than any calibration pair.
+        quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+            The order statistic of rank ``ceil(coverage * n_pairs)``, or numpy's linear
+            interpolation between two.
+        boundary : {"accept", "randomize"}, default="accept"
+            Whether pairs on the threshold are all accepted, or each with the
+            probability that makes the calibration coverage exact.
+        seed : int, default=0
+            For ``boundary="randomize"``.
+        """
+
+    @abstractmethod
+    def accepted_mass(self, region: Any, items: Any) -> float:
+        """Return the expected number of accepted pairs."""
+
+    @abstractmethod
+    def at_thresholds(
+        self, items: ScoredItems, thresholds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Add up accepted pairs and their loss, by query and threshold.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance.
+        thresholds : ndarray of shape (n_thresholds,), float64
+            On the conditional risk.
+
+        Returns
+        -------
+        accepted : ndarray of shape (n_queries, n_thresholds), float64
+            Pairs with at most each risk.
+        cost : ndarray of shape (n_queries, n_thresholds), float64
+            Sum of the losses of their predictions; for the zero-one loss the errors.
+        """
+
+    @abstractmethod
+    def profile(self, items: ScoredItems) -> RiskProfile:
+        """Return how many pairs have which risk, and how many of them are correct."""
+
+    @abstractmethod
+    def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
+        """Return best and worst rank of each item, in the order of the rows of X."""

@@ -1,0 +1,56 @@
+"""A price per abstention."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
+
+
+@dataclass(frozen=True)
+class Price(Rule):
+    """Accept the pairs whose risk is at most the price of asking a person.
+
+    Chow's rule [1]_ on the plug-in risk.
+
+    Parameters
+    ----------
+    cost : float
+        Price of one abstention, in the units of the loss; non-negative.
+
+    References
+    ----------
+    .. [1] Chow (1970). "On Optimum Recognition Error and Reject Tradeoff". IEEE
+       Transactions on Information Theory 16.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import SelectiveRanker
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.selection import Price
+    >>> train = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = SelectiveRanker(Ridge(), rule=Price(0.3), random_state=0)
+    >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
+    0.3
+    """
+
+    cost: float
+
+    def __post_init__(self) -> None:
+        cost: object = self.cost
+        if isinstance(cost, bool | np.bool_) or not isinstance(cost, Real):
+            raise TypeError(f"cost must be a non-negative number, got {cost!r}.")
+        if not 0 <= float(cost) < np.inf:
+            raise ValueError(f"cost must be non-negative and finite, got {cost!r}.")
+
+    def select(self, calibration: Calibration) -> Any:
+        return calibration.risk.select_risk(float(self.cost))
+
+    def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        return RuleText("the price of one abstention", ESTIMATE)

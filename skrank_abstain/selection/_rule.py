@@ -1,0 +1,73 @@
+"""What a rule is: a value that turns calibration risks into accepted pairs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.selection._calibration import Calibration
+
+
+class RuleText(NamedTuple):
+    """What a rule says of itself, for a report.
+
+    Attributes
+    ----------
+    done : str
+        How the threshold came about; completes "a pair is decided if its conditional
+        risk is at most 0.3 (...)".
+    promised : str
+        What holds for new queries, and what does not.
+    """
+
+    done: str
+    promised: str
+
+
+class Rule(ABC):
+    """Base of the selection rules: frozen values with two methods.
+
+    ``select`` returns the region that is accepted, in words of the calibration's
+    ``risk`` (``select_coverage``, ``select_risk``); ``in_words`` says what was done and
+    what is promised.
+
+    Attributes
+    ----------
+    tuning_size : float
+        Share of the calibration queries that fit the tie model and set no threshold,
+        which a promise about new queries needs. 0: all queries do both.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import Coverage, Price, Rule
+    >>> isinstance(Coverage(0.8), Rule), Price(0.2)
+    (True, Price(cost=0.2))
+    """
+
+    tuning_size: float = 0.0
+
+    def check(self, loss: FloatArray) -> None:  # noqa: B027 (most fit any loss)
+        """Refuse parameters that make no sense with a loss, before data are seen."""
+
+    @abstractmethod
+    def select(self, calibration: Calibration) -> Any:
+        """Return the accepted region.
+
+        Parameters
+        ----------
+        calibration : Calibration
+            ``risk``, ``items`` and ``seed``; where ``tuning_size`` is not 0 the items'
+            queries did not fit the tie model.
+        """
+
+    @abstractmethod
+    def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        """Say what was done and what is promised."""
+
+
+#: What an estimated threshold is worth.
+ESTIMATE = (
+    "The threshold is an estimate. It targets the coverage or the cost; it "
+    "does not guarantee an accuracy."
+)

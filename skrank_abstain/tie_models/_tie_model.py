@@ -1,0 +1,504 @@
+"""What every tie model offers, and what the models of a score difference share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_proba,
+    check_relevance,
+    check_scores,
+    check_vector,
+)
+from skrank_abstain.pairs import (
+    GapOutcomes,
+    Queries,
+    ScoredItems,
+    group_queries,
+    outcomes_of,
+)
+
+
+class TieModel(BaseEstimator, ABC):
+    """Probabilities of the three outcomes of a pair from the values of its items.
+
+    The value of an item is its score, or what a model makes of the score, the query
+    and the features (``transform``). A model of one's own derives from
+    `DifferenceModel` or from `BinModel`, which say how its pairs can be counted.
+
+    Attributes
+    ----------
+    candidate_losses_ : dict of str to float
+        Cross-fitted log loss of each candidate, lower is better; only where the model
+        was chosen from several, as by ``tie_model="auto"``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
+    >>> isinstance(BradleyTerry(), TieModel), isinstance(GradedRelevance(), TieModel)
+    (True, True)
+    """
+
+    candidate_losses_: dict[str, float]
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
+        """Fit on the pairs of labelled queries.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_items,)
+            A ranker's scores, higher is better.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar means one query.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, a value is not finite, or no query has two items.
+        """
+        return self._fit_labelled(scores, y, qid, None)
+
+    def _fit_labelled(self, scores: ArrayLike, y: ArrayLike, qid: Any, X: Any) -> Self:
+        scores = check_scores(scores)
+        relevance = check_relevance(y, scores.shape[0])
+        queries = group_queries(qid, scores.shape[0])
+        if queries.n_pairs == 0:
+            raise ValueError(
+                "qid must give at least one query with two items, got "
+                f"{queries.n_queries} queries with n_samples={queries.n_items} items."
+            )
+        values = self.fit_transform(scores, relevance, queries, X)
+        return self.fit_items(ScoredItems.build(values, queries, relevance))
+
+    @abstractmethod
+    def fit_items(self, items: ScoredItems) -> Self:
+        """Fit on items that are sorted by value already.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, and at least one pair.
+
+        Returns
+        -------
+        self : object
+        """
+
+    def fit_transform(
+        self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
+    ) -> FloatArray:
+        """Learn how items get their values, and return these out of fold.
+
+        As in scikit-learn's `TargetEncoder`, this is not ``fit`` and ``transform``:
+        the value of an item comes from a fit that has not seen its query.
+
+        Parameters
+        ----------
+        scores, y : ndarray of shape (n_items,), float64
+        queries : Queries
+        X : array or frame of shape (n_items, n_features), or None
+
+        Returns
+        -------
+        values : ndarray of shape (n_items,), float64
+            What ``fit_items`` is called with.
+        """
+        return scores
+
+    def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
+        """Return what the model compares: one value per item, higher is better.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_items,), float64
+        queries : Queries
+        X : array or frame of shape (n_items, n_features), or None
+
+        Returns
+        -------
+        values : ndarray of shape (n_items,), float64
+        """
+        return scores
+
+    @abstractmethod
+    def log_loss(self, items: ScoredItems) -> float:
+        """Return the mean log loss of all pairs; lower is better.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, sorted by their values.
+
+        Returns
+        -------
+        loss : float
+            In nats per pair.
+        """
+
+    def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1.
+
+        Parameters
+        ----------
+        left_scores, right_scores : array-like of shape (n_pairs,)
+            Scores of the two items of each pair.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            Columns: right preferred, tie, left preferred. Swapping the two items
+            reverses a row exactly.
+
+        Raises
+        ------
+        ValueError
+            If a score is not finite, or the model breaks a rule of probabilities.
+        """
+        check_is_fitted(self, "n_pairs_")
+        left = check_scores(left_scores)
+        return self._proba(left, check_scores(right_scores, left.shape[0]))
+
+    @abstractmethod
+    def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        """Return probabilities for checked arrays."""
+
+
+class DifferenceModel(TieModel):
+    """A tie model of the score difference ``d`` alone: two hooks make one.
+
+    ``fit_outcomes`` learns from gaps ``|d|`` and outcomes, ``proba_at_gap`` returns
+    probabilities. What it returns is checked. With a growing gap a tie must grow less
+    probable and the order of the scores more so: the conditional risk then rises up
+    to one point and falls from there, so that the pairs below any risk are those with
+    a gap below one cut or above another.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.tie_models import DifferenceModel
+    >>> class Coin(DifferenceModel):
+    ...     def fit_outcomes(self, outcomes):
+    ...         self.rate_ = 1.0
+    ...     def proba_at_gap(self, gap):
+    ...         right = 1 / (1 + np.exp(-self.rate_ * gap))
+    ...         return np.stack([1 - right, 0 * gap, right], axis=1)
+    >>> Coin().fit([2.0, 1.0, 0.0], [1, 0, 0]).proba([1.0], [1.0])
+    array([[0.5, 0. , 0.5]])
+    """
+
+    @abstractmethod
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        """Fit on gaps and outcomes, of labelled queries or of labelled pairs alike.
+
+        Parameters
+        ----------
+        outcomes : GapOutcomes
+            ``gap``, ``outcome`` and ``weight``, each of shape (n,).
+        """
+
+    @abstractmethod
+    def proba_at_gap(self, gap: FloatArray) -> FloatArray:
+        """Return probabilities at absolute differences.
+
+        Parameters
+        ----------
+        gap : ndarray of shape (n,), float64
+            Absolute score differences.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 3)
+            Lower-scored item preferred, tie, higher-scored item preferred. At a gap of
+            0 the two orders are equally probable.
+        """
+
+    def summarise(self, items: ScoredItems) -> GapOutcomes:
+        """Return the gaps and outcomes of all pairs of items, for ``fit_outcomes``.
+
+        Pairs of nearly the same gap (0.2 %) and the same outcome are one entry. A
+        model that can do with less, or needs counts, overrides it.
+        """
+        return items.outcomes
+
+    def fit_items(self, items: ScoredItems) -> Self:
+        self.fit_outcomes(self.summarise(items))
+        self.n_pairs_ = items.n_pairs
+        self.check_probabilities(items.largest)
+        return self
+
+    def fit_pairs(
+        self, left_scores: ArrayLike, right_scores: ArrayLike, label: ArrayLike
+    ) -> Self:
+        """Fit on labelled pairs.
+
+        Parameters
+        ----------
+        left_scores, right_scores : array-like of shape (n_pairs,)
+            Scores of the two items of each pair, higher is better.
+        label : array-like of shape (n_pairs,)
+            +1 left preferred, 0 tie, -1 right preferred.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If there is no pair, lengths differ, a score is not finite, or a label
+            is another than -1, 0 and +1.
+        """
+        left = check_scores(left_scores)
+        right = check_scores(right_scores, left.shape[0])
+        labels = check_vector(label, "label", left.shape[0], unit="pair")
+        if labels.size == 0:
+            raise ValueError("label must have at least one pair, got none.")
+        unknown = ~np.isin(labels, (-1, 0, 1))
+        if unknown.any():
+            raise ValueError(
+                f"label must hold the labels -1, 0 and 1, got {labels[unknown][0]!r}."
+            )
+        difference = left - right
+        gap = np.abs(difference)
+        outcome = outcomes_of(difference, labels.astype(np.int64))
+        self.fit_outcomes(GapOutcomes(gap, outcome, np.ones(outcome.size)))
+        self.n_pairs_ = int(labels.size)
+        self.check_probabilities(float(gap.max()))
+        return self
+
+    def check_probabilities(self, largest: float) -> None:
+        """Refuse what is no probability, at gaps inside and outside those fitted.
+
+        Parameters
+        ----------
+        largest : float
+            Largest gap that was fitted.
+
+        Raises
+        ------
+        ValueError
+            If ``proba_at_gap`` returns another shape than (n, 3), numbers that are
+            negative or not finite, rows that do not sum to 1 within 1e-6, or at a gap
+            of 0 one order as more probable than the other.
+        """
+        unit = largest if 0 < largest < np.inf else 1.0
+        # Beyond the calibration gaps is where curves that were fitted go wrong.
+        gap = unit * np.array([0.0, 1e-6, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 10.0])
+        proba = self.checked_proba_at_gap(gap)
+        if abs(proba[0, 0] - proba[0, 2]) > _MIRROR:
+            raise ValueError(
+                f"{type(self).__name__}.proba_at_gap must give both orders the same "
+                f"probability at a gap of 0, got {proba[0].tolist()}: equal scores "
+                "carry no order."
+            )
+
+    def checked_proba_at_gap(self, gap: FloatArray) -> FloatArray:
+        """Return what ``proba_at_gap`` returns, if these are probabilities."""
+        name = f"what {type(self).__name__}.proba_at_gap returns"
+        return check_proba(self.proba_at_gap(gap), gap.size, name=name)
+
+    def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore"):
+            difference = left - right
+        proba = self.checked_proba_at_gap(np.abs(difference))
+        return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
+
+    def log_loss(self, items: ScoredItems) -> float:
+        gap, counts = items.counts_by_gap()
+        return mean_log_loss(counts, self.checked_proba_at_gap(gap))
+
+
+#: How far the probabilities of the two orders may be from mirroring each other.
+_MIRROR = 1e-9
+
+
+class BinModel(TieModel):
+    """A tie model that sees of an item only the bin in which its value lies.
+
+    One hook makes a model: ``fit_bins`` sets ``edges_`` and ``table_``, which are
+    checked. The higher bin must never be the less probable winner.
+
+    Attributes
+    ----------
+    edges_ : ndarray of shape (n_bins - 1,), float64
+        Ascending; a value on an edge belongs to the bin above it.
+    table_ : ndarray of shape (n_bins, n_bins, 3), float64
+        Probabilities of the labels -1, 0, +1 by the bins of left and right item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.tie_models import BinModel
+    >>> class Halves(BinModel):
+    ...     def fit_bins(self, items):
+    ...         self.edges_ = np.array([np.median(items.scores)])
+    ...         even, order = [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]
+    ...         self.table_ = np.array([[even, order[::-1]], [order, even]])
+    >>> Halves().fit([2.0, 1.0, 0.0], [1, 0, 0]).proba([1.0], [0.0])
+    array([[0.1, 0.2, 0.7]])
+    """
+
+    edges_: FloatArray
+    table_: FloatArray
+
+    @abstractmethod
+    def fit_bins(self, items: ScoredItems) -> None:
+        """Set ``edges_`` and ``table_`` from labelled items.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, sorted by value within each query, and at least one pair.
+        """
+
+    def fit_items(self, items: ScoredItems) -> Self:
+        self.fit_bins(items)
+        self.check_probabilities()
+        self.n_pairs_ = items.n_pairs
+        return self
+
+    def check_probabilities(self) -> None:
+        """Refuse a table that breaks a rule of pair probabilities.
+
+        Raises
+        ------
+        ValueError
+            If ``table_`` has another shape than (n_bins, n_bins, 3), does not hold
+            probabilities, is not mirrored (``table_[i, j] == table_[j, i, ::-1]``), or
+            makes the lower of two bins the more probable winner.
+        """
+        name = f"{type(self).__name__}.table_"
+        n_bins = np.asarray(self.edges_).size + 1
+        if np.shape(self.table_) != (n_bins, n_bins, 3):
+            raise ValueError(
+                f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "
+                f"3) for {n_bins - 1} edges, got {np.shape(self.table_)}."
+            )
+        check_proba(np.reshape(self.table_, (-1, 3)), name=name)
+        mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
+        apart = np.abs(self.table_ - mirrored).max()
+        if apart > _MIRROR:
+            raise ValueError(
+                f"{name} must be mirrored, table_[i, j] == table_[j, i, ::-1], so that "
+                f"turning a pair around changes nothing, got entries {apart:.3g} apart."
+            )
+        higher, lower = np.tril_indices(n_bins, -1)
+        lead = self.table_[higher, lower, 2] - self.table_[higher, lower, 0]
+        if lead.size and lead.min() < -_MIRROR:
+            raise ValueError(
+                f"{name} must make the item of the higher bin the more probable winner "
+                f"(or both equally), got a lead of {lead.min():.3g}."
+            )
+
+    def bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of each value, shape (n_items,).
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_items,), float64
+
+        Returns
+        -------
+        bins : ndarray of shape (n_items,), int64
+        """
+        return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
+
+    def count_pairs(self, items: ScoredItems) -> FloatArray:
+        """Count the pairs of each two bins by outcome.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_bins * (n_bins + 1) / 2, 4), float64
+            Pairs of bins (lower, higher) in the order of ``np.triu_indices``;
+            higher bin preferred, tied, lower bin preferred, and untied pairs of one
+            bin.
+        """
+        n_bins = self.table_.shape[0]
+        group = np.full((n_bins, n_bins), -1)
+        n_groups = n_bins * (n_bins + 1) // 2
+        group[np.triu_indices(n_bins)] = np.arange(n_groups)
+        counts = items.weigh_bins(self.bins(items.scores), group, n_groups)
+        return counts.reshape(n_groups, 4)
+
+    def log_loss(self, items: ScoredItems) -> float:
+        counts = self.count_pairs(items)
+        lower, higher = np.triu_indices(self.table_.shape[0])
+        # Columns of (higher, lower): lower preferred, tie, higher preferred.
+        proba = self.table_[higher, lower]
+        by_outcome = np.stack(
+            [counts[:, 2], counts[:, 1], counts[:, 0] + counts[:, 3]], axis=1
+        )
+        return mean_log_loss(by_outcome, proba)
+
+    def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        proba: FloatArray = self.table_[self.bins(left), self.bins(right)]
+        return proba
+
+
+def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
+    """Return the mean of minus ln of the probability of what happened.
+
+    Parameters
+    ----------
+    counts, proba : ndarray of shape (n, 3)
+        How often each outcome happened, and its probability.
+    """
+    happened = counts > 0
+    with np.errstate(divide="ignore"):
+        total = -np.sum(counts[happened] * np.log(proba[happened]))
+    return float(total / counts.sum())
+
+
+def expected_losses(proba: FloatArray, loss: FloatArray) -> FloatArray:
+    """Return the expected loss of each prediction.
+
+    A mirror-symmetric loss with a zero diagonal has three free entries: confusing the
+    orders, an order for a tie, a tie for an order. Written in these, turning a pair
+    around mirrors the result to the last bit; as sums of the improbable outcomes, risks
+    near zero keep their relative precision.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_pairs, 3)
+        Probabilities of the labels -1, 0, +1.
+    loss : ndarray of shape (3, 3)
+        Mirror-symmetric loss, rows predicted, columns true.
+
+    Returns
+    -------
+    losses : ndarray of shape (n_pairs, 3)
+        Expected loss of predicting -1, 0, +1. Lower is better.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.tie_models import expected_losses
+    >>> expected_losses(np.array([[0.5, 0.25, 0.25]]), 1 - np.eye(3))
+    array([[0.5 , 0.75, 0.75]])
+    """
+    right, tie, left = proba[:, 0], proba[:, 1], proba[:, 2]
+    swap, order_for_tie, tie_for_order = loss[0, 2], loss[0, 1], loss[1, 0]
+    out = np.empty_like(proba)
+    out[:, 0] = swap * left + order_for_tie * tie
+    out[:, 1] = tie_for_order * (left + right)
+    out[:, 2] = swap * right + order_for_tie * tie
+    return out
