@@ -70,6 +70,20 @@ def risk(kind, param, d, loss):
     return min(expected_losses(probabilities(kind, param, d), loss))
 
 
+def bayes_decision(proba, loss, equal=False):
+    """Label of least expected loss of one pair, and that loss.
+
+    A tie is predicted only where it is strictly better, and of the two orders the more
+    probable one. Equal scores carry no order, and orders that are equally probable
+    leave it open: the label is a tie, the loss that of the best prediction.
+    """
+    right, tie, left = expected_losses(proba, loss)
+    order = int(proba[2] > proba[0]) - int(proba[2] < proba[0])
+    if equal or tie < min(right, left):
+        order = 0
+    return order, min(right, tie, left)
+
+
 def entropy(proba):
     return -sum(p * math.log(p) for p in proba if p > 0)
 

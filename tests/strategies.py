@@ -41,7 +41,7 @@ class FixedModel(DifferenceModel):
         self.scale = scale
         self.n_pairs_ = 0
 
-    def _fit(self, scores, y, queries):
+    def fit_outcomes(self, outcomes):
         raise NotImplementedError
 
     def proba_at_gap(self, gap):

@@ -40,10 +40,7 @@ raw = np.array([1.5, -0.0, 1.7e308, 1.0, -1.7e308, *np.linspace(0, 3, 60)])
 grades = np.arange(raw.size) % 40
 offsets = np.array([0, 5, raw.size])
 scores, rows = sort_within_queries(raw, np.arange(raw.size), offsets)
-n_pairs = 10 + 60 * 59 // 2
-left, right = np.empty((2, n_pairs), dtype=np.int64)
-differences = np.empty(n_pairs)
-fill_pairs(raw, np.arange(raw.size), offsets, left, right, differences)
+left, right, differences = fill_pairs(raw, np.arange(raw.size), offsets)
 results = [
     scores, rows, left, right, differences,
     count_within(scores, offsets, np.array([1.0, np.inf])),

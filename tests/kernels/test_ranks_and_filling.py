@@ -30,15 +30,24 @@ def test_pairs_come_in_canonical_order(data, seed, part):
     order = np.random.default_rng(seed).permutation(data.scores.size)
     start = len(data.offsets) // 2 if part else 0
     left, right, differences = reference.pairs(data.scores, order, data.offsets[start:])
-    found = np.empty_like(left), np.empty_like(left), np.empty(left.size)
-    fill_pairs(data.scores, order, data.offsets, *found, start)
+    found = fill_pairs(data.scores, order, data.offsets, start)
+    assert [part.shape for part in found] == [left.shape] * 3
+    assert [part.dtype for part in found] == [np.int64, np.int64, np.float64]
     np.testing.assert_array_equal(found[0], left)
     np.testing.assert_array_equal(found[1], right)
     np.testing.assert_array_equal(found[2], differences)
     assert not np.signbit(found[2][found[2] == 0]).any()
 
 
-def test_arrays_must_have_room_for_exactly_the_pairs():
-    room = np.empty(2, dtype=np.int64), np.empty(3, dtype=np.int64), np.empty(3)
-    with pytest.raises(ValueError, match=r"must be of shape \(3,\)"):
-        fill_pairs(np.zeros(3), np.arange(3), np.array([0, 3]), *room)
+@EXAMPLES
+@given(data=grouped(ascending=False), stop=st.integers(0, 5))
+def test_parts_of_the_queries_have_exactly_their_pairs(data, stop):
+    stop = min(stop, len(data.offsets) - 1)
+    arguments = data.scores, np.arange(data.scores.size), data.offsets
+    parts = fill_pairs(*arguments, 0, stop), fill_pairs(*arguments, stop)
+    pairs_of = reference.pairs(data.scores, arguments[1], data.offsets[: stop + 1])
+    for first, second, whole, expected in zip(
+        *parts, fill_pairs(*arguments), pairs_of, strict=True
+    ):
+        np.testing.assert_array_equal(first, expected)
+        np.testing.assert_array_equal(np.append(first, second), whole)

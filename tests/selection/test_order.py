@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from strategies import FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
-from skrank_abstain.selection import RiskCurve, _order
-from skrank_abstain.selection._order import cuts_at_rank
+from skrank_abstain.selection import _gap_curve
+from skrank_abstain.selection._gap_curve import RiskCurve, cuts_at_rank
 
 ZERO_ONE = 1 - np.eye(3)
 
 
-def distances_by_brute_force(s, qid):
+def gaps_by_brute_force(s, qid):
     return np.array(
         [
             abs(s[i] - s[j])
@@ -49,11 +49,11 @@ def check(curve, gaps, every, rank):
 @given(models(), losses(), scores(2, max_size=2) | scores(max_size=14), st.data())
 @pytest.mark.parametrize("limit", [1, 5, 1 << 20])
 def test_every_rank(limit, model, loss, s, data):
-    every = distances_by_brute_force(s, np.zeros(s.size))
+    every = gaps_by_brute_force(s, np.zeros(s.size))
     curve = RiskCurve(model, loss, every.max())
     rank = data.draw(st.integers(1, every.size))
     items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
-    with mock.patch.multiple(_order, COLLECT=limit, _MERGE=limit // 4, _SAMPLE=8):
+    with mock.patch.multiple(_gap_curve, COLLECT=limit, _MERGE=limit // 4, _SAMPLE=8):
         found = check(curve, items, every, rank)
         other = check(curve, GapArray.of(every), every, rank)
     assert found.risk == pytest.approx(other.risk, abs=1e-12)
@@ -71,7 +71,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest)
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
-        with mock.patch.multiple(_order, COLLECT=500, _MERGE=100, _SAMPLE=200):
+        with mock.patch.multiple(_gap_curve, COLLECT=500, _MERGE=100, _SAMPLE=200):
             assert check(curve, items, every, rank).gap == whole.gap
 
 

@@ -3,26 +3,28 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from selection.engines import ZERO_ONE, accept, decide, gap_risk
 from strategies import TIE_ZONE, FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
-from skrank_abstain.selection import GapRegion, RiskCurve, select_risk
+from skrank_abstain.selection._gap_curve import RiskCurve
+from skrank_abstain.selection._gap_risk import GapRegion
+from skrank_abstain.tie_models import expected_losses
 
-ZERO_ONE = 1 - np.eye(3)
 
-
-def distances_of(s):
+def gaps_of(s):
     left, right = np.triu_indices(s.size, 1)
     return abs(s[left] - s[right])
 
 
 def test_oracle_regions(oracles):
     for case in oracles["risk_regions"]:
-        curve = RiskCurve(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
-        region = select_risk(curve, case["tau"], tolerance=0.0)
-        assert curve.crossing == pytest.approx(case["d0"] or 0.0, rel=1e-12)
-        assert curve.highest == pytest.approx(case["r_max"], rel=1e-12)
-        assert curve(np.zeros(1))[0] == pytest.approx(case["r_at_0"], rel=1e-12)
+        risk = gap_risk(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
+        region = risk.select_risk(case["tau"])
+        assert region.crossing == pytest.approx(case["d0"] or 0.0, rel=1e-12)
+        assert risk.highest == pytest.approx(case["r_max"], rel=1e-12)
+        at_0 = decide(risk, region, [0.0], [0.0]).risk[0]
+        assert at_0 == pytest.approx(case["r_at_0"], rel=1e-12)
         assert region.outer == pytest.approx(case["d_plus"], rel=1e-12)
         if case["d_minus"] is None:
             assert region.inner < 0
@@ -46,17 +48,19 @@ def test_a_tie_is_predicted_from_the_critical_parameter_on(kind, oracles):
 
 @given(models(), losses(), scores(), st.floats(0.01, 1.2))
 def test_accepts_exactly_the_pairs_of_at_most_this_risk(model, loss, s, share):
-    gap = distances_of(s)
-    curve = RiskCurve(model, loss, gap.max())
+    gap = gaps_of(s)
+    engine = gap_risk(model, loss, gap.max())
     risk = np.array(
         [reference.risk(model.kind, model.param, model.scale * d, loss) for d in gap]
     )
     tau = share * risk.max()
-    accepted = select_risk(curve, tau, tolerance=0.0).weight(gap) == 1
+    region = engine.select_risk(tau)
+    decided = decide(engine, region, gap, np.zeros(gap.size))
+    np.testing.assert_array_equal(decided.accepted, region.weight(gap) == 1)
     clear = abs(risk - tau) > 1e-9
-    np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
-    np.testing.assert_allclose(curve(gap), risk, rtol=1e-9, atol=1e-15)
-    assert risk.max() <= curve.highest * (1 + 1e-9) + 1e-15
+    np.testing.assert_array_equal(decided.accepted[clear], risk[clear] <= tau)
+    np.testing.assert_allclose(decided.risk, risk, rtol=1e-9, atol=1e-15)
+    assert risk.max() <= engine.highest * (1 + 1e-9) + 1e-15
 
 
 @given(models(), losses(), st.floats(0.01, 1), st.sampled_from([1e-9, 0.5, 1e9]))
@@ -66,7 +70,7 @@ def test_cuts_are_the_last_floats_of_their_risk(model, loss, share, unit):
     tau = share * curve.highest
 
     def at(gap, column):
-        return curve._losses(np.array([gap]))[0, column]
+        return expected_losses(model.proba_at_gap(np.array([gap])), loss)[0, column]
 
     outer, inner = curve.outer_cut(tau), curve.inner_cut(tau)
     if curve.crossing < outer < np.inf:
@@ -83,19 +87,20 @@ def test_cuts_are_the_last_floats_of_their_risk(model, loss, share, unit):
 def test_accepts_exactly_the_risks_of_a_fine_grid(model, loss, step):
     # Gaps between those of calibration pairs, and far beyond them.
     grid = np.concatenate([np.linspace(0, 2, 101), np.linspace(2, 12, 101)])
-    curve = RiskCurve(model, loss, 1.0)
+    engine = gap_risk(model, loss, 1.0)
     risk = np.array(
         [reference.risk(model.kind, model.param, model.scale * d, loss) for d in grid]
     )
     tau = step / 400 * risk.max()
     clear = abs(risk - tau) > 1e-9
-    accepted = select_risk(curve, tau, tolerance=0.0).accept(grid, np.zeros(grid.size))
+    region = engine.select_risk(tau)
+    accepted = decide(engine, region, grid, np.zeros(grid.size)).accepted
     np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
 
 
 @given(models(tie_zone=True), scores(), st.floats(0.1, 0.99))
 def test_the_crossing_is_where_a_tie_stops_to_be_predicted(model, s, share):
-    curve = RiskCurve(model, ZERO_ONE, max(distances_of(s).max(), 0.25))
+    curve = RiskCurve(model, ZERO_ONE, max(gaps_of(s).max(), 0.25))
     crossing = model.scale * curve.crossing
     below = reference.probabilities(model.kind, model.param, crossing * (1 - 1e-9))
     above = reference.probabilities(model.kind, model.param, crossing * (1 + 1e-9))
@@ -109,11 +114,14 @@ def test_the_crossing_is_where_a_tie_stops_to_be_predicted(model, s, share):
 def test_a_model_that_always_predicts_ties_has_no_outer_cut():
     # A free tie: predicting one costs nothing, an order something, however far.
     loss = np.array([[0, 1, 1], [0, 0, 0], [1, 1, 0]], dtype=float)
-    curve = RiskCurve(FixedModel("davidson", 1.0, scale=1e-30), loss, 1.0)
+    model = FixedModel("davidson", 1.0, scale=1e-30)
+    curve = RiskCurve(model, loss, 1.0)
     assert curve.crossing == np.inf
     assert curve.outer_cut(0.5) == np.inf
-    region = select_risk(curve, 0.0, tolerance=0.0)
-    assert region.accept(np.array([0.0, 5.0]), np.zeros(2)).all()
+    risk = gap_risk(model, loss, 1.0)
+    decided = decide(risk, risk.select_risk(0.0), [0.0, 5.0], [0.0, 0.0])
+    assert decided.accepted.all()
+    assert decided.label.tolist() == [0, 0]
 
 
 def test_equal_calibration_scores_leave_a_usable_curve():
@@ -127,11 +135,12 @@ def test_equal_calibration_scores_leave_a_usable_curve():
 def test_oracle_decisions_of_three_items(oracles):
     case = oracles["tie_non_transitive_example"]
     model = FixedModel(case["model"], case["theta"])
-    region = select_risk(RiskCurve(model, ZERO_ONE, 3.1), case["tau"], tolerance=0.0)
+    risk = gap_risk(model, ZERO_ONE, 3.1)
+    region = risk.select_risk(case["tau"])
     assert region.inner == pytest.approx(case["d_minus"], rel=1e-9)
     assert region.outer == pytest.approx(case["d_plus"], rel=1e-9)
     s = np.array(case["scores"])
-    assert region.accept(s[[0, 1, 0]], s[[1, 2, 2]]).all()
+    assert decide(risk, region, s[[0, 1, 0]], s[[1, 2, 2]]).accepted.all()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +156,7 @@ def test_oracle_counts(key, tolerance, oracles):
     truth = pair_labels(case["y"], left, right)
     for row in case["rows"]:
         region = GapRegion(0.0, row["d_minus"], row["d_plus"], tolerance)
-        accepted = region.accept(s[left], s[right])
+        accepted = accept(region, s[left], s[right])
         tie = accepted & (abs(d) <= row["d_minus"] + tolerance)
         strict = accepted & ~tie
         assert strict.sum() == row["strict_accepted"]
@@ -158,23 +167,23 @@ def test_oracle_counts(key, tolerance, oracles):
             assert accepted.mean() == pytest.approx(row["coverage"])
 
 
-class TestDistanceRegion:
+class TestGapRegion:
     d = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5])
     zero = np.zeros(6)
 
     def test_two_cuts(self):
         region = GapRegion(0.3, 0.5, 2.0, 0.0)
-        assert region.accept(self.d, self.zero).tolist() == [1, 1, 0, 0, 1, 1]
+        assert accept(region, self.d, self.zero).tolist() == [1, 1, 0, 0, 1, 1]
         assert region.weight(self.d).tolist() == [1, 1, 0, 0, 1, 1]
 
     def test_no_inner_set(self):
         region = GapRegion(0.3, -1.0, 2.0, 0.75)
         # The tolerance widens the cuts there are, not one there is not.
-        assert region.accept(self.d, self.zero).tolist() == [0, 0, 0, 1, 1, 1]
+        assert accept(region, self.d, self.zero).tolist() == [0, 0, 0, 1, 1, 1]
 
     def test_no_outer_set(self):
         region = GapRegion(0.3, 0.0, np.inf, 0.0)
-        assert region.accept(self.d, self.zero).tolist() == [1, 0, 0, 0, 0, 0]
+        assert accept(region, self.d, self.zero).tolist() == [1, 0, 0, 0, 0, 0]
 
     def test_differences_within_the_tolerance_are_equal(self):
         region = GapRegion(0.3, 0.5, 2.0, 1e-9, kappa=0.25)
@@ -191,7 +200,7 @@ class TestDistanceRegion:
     def test_pairs_on_a_cut_are_accepted_with_probability_kappa(self, kappa):
         region = GapRegion(0.3, -1.0, 2.0, 0.0, kappa=kappa, seed=5)
         left = np.arange(20_000) / 4
-        share = region.accept(left, left - 2.0).mean()
+        share = accept(region, left, left - 2.0).mean()
         # Four standard errors of at most 0.5 / sqrt(20000).
         assert share == pytest.approx(kappa, abs=0.0142 if 0 < kappa < 1 else 0)
 
@@ -199,19 +208,19 @@ class TestDistanceRegion:
     def test_decisions_do_not_depend_on_side_order_or_batch(self, s, kappa, seed, rng):
         region = GapRegion(0.3, 0.25, 1.0, 0.0, kappa=kappa, seed=seed)
         left, right = np.triu_indices(s.size, 1)
-        together = region.accept(s[left], s[right])
-        np.testing.assert_array_equal(together, region.accept(s[right], s[left]))
+        together = accept(region, s[left], s[right])
+        np.testing.assert_array_equal(together, accept(region, s[right], s[left]))
         order = list(range(left.size))
         rng.shuffle(order)
         np.testing.assert_array_equal(
-            together[order], region.accept(s[left][order], s[right][order])
+            together[order], accept(region, s[left][order], s[right][order])
         )
         alone = [
-            region.accept(s[[i]], s[[j]])[0] for i, j in zip(left, right, strict=True)
+            accept(region, s[[i]], s[[j]])[0] for i, j in zip(left, right, strict=True)
         ]
         np.testing.assert_array_equal(together, alone)
 
     def test_no_pairs(self):
         region = GapRegion(0.3, 0.5, 2.0, 0.0, kappa=0.5)
         none = np.empty(0)
-        assert region.accept(none, none).shape == region.weight(none).shape == (0,)
+        assert accept(region, none, none).shape == region.weight(none).shape == (0,)

@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from selection.engines import ZERO_ONE, accept, decide, gap_risk
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
 from skrank_abstain.baselines import entropy_abstention
@@ -14,14 +15,8 @@ from skrank_abstain.metrics import (
     selective_accuracy_score,
 )
 from skrank_abstain.pairs import GapArray
-from skrank_abstain.selection import (
-    RiskCurve,
-    order_statistic_rank,
-    select_coverage,
-    select_risk,
-)
+from skrank_abstain.selection import order_statistic_rank
 
-ZERO_ONE = 1 - np.eye(3)
 EPS = np.finfo(float).eps
 
 
@@ -36,15 +31,8 @@ def tolerance_of(s):
 
 def select(model, loss, s, coverage, **options):
     gap = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, gap.max())
-    region = select_coverage(
-        curve,
-        GapArray.of(gap),
-        coverage,
-        tolerance=tolerance_of(s),
-        **options,
-    )
-    return region, gap
+    risk = gap_risk(model, loss, gap.max(), tolerance_of(s))
+    return risk.select_coverage(GapArray.of(gap), coverage, **options), gap
 
 
 def reference_risks(model, loss, gap):
@@ -59,7 +47,7 @@ def test_accepts_what_is_at_most_the_order_statistic(model, loss, s, coverage):
     risk = reference_risks(model, loss, gap)
     tau = reference.order_statistic(risk, coverage)
     assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
-    accepted = region.accept(*paired(s))
+    accepted = accept(region, *paired(s))
     # Where a loss is zero all risks are; then the rule goes by gap instead.
     assume(tau > 1e-12)
     # Equal differences have equal risks, all others differ by far more than this.
@@ -73,7 +61,7 @@ def test_calibration_coverage_reaches_its_target_without_a_group_to_spare(
     model, loss, s, coverage
 ):
     region, gap = select(model, loss, s, coverage)
-    accepted = region.accept(*paired(s))
+    accepted = accept(region, *paired(s))
     needed = reference.rank_of_quantile(coverage, gap.size)
     assert accepted.sum() >= needed
     largest_group = max(np.unique(gap, return_counts=True)[1])
@@ -89,10 +77,10 @@ def test_acceptance_is_nested_in_coverage(model, loss, s, one, other):
     low, high = (select(model, loss, s, c)[0] for c in sorted((one, other)))
     assert low.risk <= high.risk
     left, right = paired(s)
-    assert (low.accept(left, right) <= high.accept(left, right)).all()
+    assert (accept(low, left, right) <= accept(high, left, right)).all()
     # Also on pairs that were not used for calibration.
     grid = np.linspace(0, 6, 97)
-    assert (low.accept(grid, 0 * grid) <= high.accept(grid, 0 * grid)).all()
+    assert (accept(low, grid, 0 * grid) <= accept(high, grid, 0 * grid)).all()
 
 
 @given(models(), losses(), scores())
@@ -100,7 +88,7 @@ def test_full_coverage_accepts_every_pair_ever(model, loss, s):
     for quantile in ("inverted_cdf", "linear"):
         region, _ = select(model, loss, s, 1.0, quantile=quantile)
         grid = np.concatenate([[0.0, 5e-324], np.geomspace(1e-9, 1e300, 99)])
-        assert region.accept(grid, np.zeros(grid.size)).all()
+        assert accept(region, grid, np.zeros(grid.size)).all()
         assert region.weight(grid).tolist() == [1.0] * grid.size
 
 
@@ -113,8 +101,8 @@ def test_randomized_coverage_is_exact_in_expectation(model, loss, s, coverage, s
     # Randomising takes pairs away from the cut and nothing else.
     whole, _ = select(model, loss, s, coverage)
     assert (region.inner, region.outer) == (whole.inner, whole.outer)
-    accepted = region.accept(*paired(s))
-    assert (accepted <= whole.accept(*paired(s))).all()
+    accepted = accept(region, *paired(s))
+    assert (accepted <= accept(whole, *paired(s))).all()
     assert accepted[weight == 1].all()
 
 
@@ -130,7 +118,7 @@ def test_randomized_draws_have_the_right_share():
             boundary="randomize",
             seed=seed,
         )
-        shares.append(region.accept(*paired(s)).mean())
+        shares.append(accept(region, *paired(s)).mean())
     # About 45 of 1770 pairs lie on the cut: one draw has a standard error of at most
     # 0.5 * sqrt(60) / 1770 = 0.0022, the mean of 200 a fourteenth of that.
     assert np.mean(shares) == pytest.approx(0.7, abs=4 * 0.0022 / np.sqrt(200))
@@ -150,7 +138,7 @@ def test_without_a_tie_zone_all_rules_are_one_threshold_on_gap(model, s, coverag
     cut = np.sort(gap)[::-1][order_statistic_rank(coverage, gap.size) - 1]
     by_gap = gap >= cut
     region, _ = select(model, ZERO_ONE, s, coverage)
-    np.testing.assert_array_equal(region.accept(left, right), by_gap)
+    np.testing.assert_array_equal(accept(region, left, right), by_gap)
     # Beyond six the entropies of the normal model fall below the rule's 1e-12.
     if model.kind != "thurstone_mosteller" or model.scale * gap.max() < 6:
         proba = model.proba(left, right)
@@ -165,26 +153,25 @@ def test_linear_quantile_is_numpys(model, loss, s, coverage):
     tau = np.quantile(risk, coverage)
     assert region.risk == pytest.approx(tau, rel=1e-9, abs=1e-15)
     clear = abs(risk - tau) > 1e-9
-    accepted = region.accept(*paired(s))
+    accepted = accept(region, *paired(s))
     np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
 
 
 @given(models(), losses(), scores())
 def test_the_highest_risk_accepts_everything(model, loss, s):
     gap = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, gap.max())
-    everything = select_risk(curve, curve.highest, tolerance=0.0)
-    assert everything.accept(*paired(s)).all()
-    assert everything.risk == curve.highest
+    risk = gap_risk(model, loss, gap.max())
+    everything = risk.select_risk(risk.highest)
+    assert decide(risk, everything, *paired(s)).accepted.all()
+    assert everything.risk == risk.highest
 
 
 @given(models(), losses(), scores(), st.floats(0, 1), st.floats(0, 1))
 def test_acceptance_is_nested_in_risk(model, loss, s, one, other):
     gap = abs(np.subtract(*paired(s)))
-    curve = RiskCurve(model, loss, gap.max())
+    risk = gap_risk(model, loss, gap.max())
     low, high = (
-        select_risk(curve, r * curve.highest, tolerance=0.0).weight(gap)
-        for r in sorted((one, other))
+        risk.select_risk(r * risk.highest).weight(gap) for r in sorted((one, other))
     )
     assert (low <= high).all()
 
@@ -193,7 +180,7 @@ def test_one_calibration_pair():
     s = np.array([1.0, 0.0])
     for coverage in (0.01, 0.5, 1.0):
         region, _ = select(FixedModel("davidson", 0.5), ZERO_ONE, s, coverage)
-        assert region.accept(*paired(s)).tolist() == [True]
+        assert accept(region, *paired(s)).tolist() == [True]
 
 
 def test_equal_scores_only():
@@ -201,7 +188,7 @@ def test_equal_scores_only():
     for param in (1.5, 5.0):
         model = FixedModel("rao_kupper", param)
         region, _ = select(model, ZERO_ONE, s, 0.5)
-        assert region.accept(*paired(s)).all()
+        assert accept(region, *paired(s)).all()
         region, gap = select(model, ZERO_ONE, s, 0.5, boundary="randomize")
         np.testing.assert_allclose(region.weight(gap), 0.5, rtol=1e-15)
 
@@ -212,7 +199,7 @@ def test_rounding_does_not_split_equal_differences():
     gap = abs(np.subtract(*paired(s)))
     assert len({*gap}) > len({*gap.round(9)})
     region, _ = select(FixedModel("rao_kupper", 1.5), ZERO_ONE, s, 0.7)
-    accepted = region.accept(*paired(s))
+    accepted = accept(region, *paired(s))
     for d in np.unique(gap.round(9)):
         assert len({*accepted[gap.round(9) == d]}) == 1
 
@@ -233,8 +220,7 @@ def test_worked_example(run, oracles):
     case = runs[run]
     model = FixedModel(case["model"], case["param"])
     gap = abs(left - right)
-    curve = RiskCurve(model, ZERO_ONE, gap.max())
-    tolerance = 8 * EPS * 2.1
+    engine = gap_risk(model, ZERO_ONE, gap.max(), 8 * EPS * 2.1)
     risk = np.array([pair["risk"] for pair in case["pairs"]])
     truth = [pair["y"] for pair in case["pairs"]]
     predicted = [pair["pred"] for pair in case["pairs"]]
@@ -242,13 +228,17 @@ def test_worked_example(run, oracles):
     np.testing.assert_allclose(
         model.proba(left, right)[:, ::-1], [p["p"] for p in case["pairs"]], rtol=1e-12
     )
-    np.testing.assert_allclose(curve(gap), risk, rtol=1e-12)
+    decided = decide(engine, engine.select_risk(1.0), left, right)
+    np.testing.assert_allclose(decided.risk, risk, rtol=1e-12)
+    # The example calls equal scores in the order of the rows; here they have none.
+    expected = np.where(left == right, 0, predicted)
+    np.testing.assert_array_equal(decided.label, expected)
     for entry in case["thresholds"]:
         coverage = entry["c"]
-        options = {"tolerance": tolerance}
         if entry.get("randomised"):
-            options["boundary"] = "randomize"
-            region = select_coverage(curve, GapArray.of(gap), coverage, **options)
+            region = engine.select_coverage(
+                GapArray.of(gap), coverage, boundary="randomize"
+            )
             weight = region.weight(gap)
             if coverage < 1:
                 assert region.kappa == pytest.approx(entry["kappa"], rel=1e-9)
@@ -260,14 +250,10 @@ def test_worked_example(run, oracles):
             else:
                 assert weight.tolist() == [1.0] * 16
             continue
-        region = select_coverage(
-            curve,
-            GapArray.of(gap),
-            coverage,
-            quantile=entry["quantile_method"],
-            **options,
+        region = engine.select_coverage(
+            GapArray.of(gap), coverage, quantile=entry["quantile_method"]
         )
-        accepted = region.accept(left, right)
+        accepted = decide(engine, region, left, right).accepted
         if coverage < 1:  # all pairs are accepted at 1, whatever their risk
             assert region.risk == pytest.approx(entry["tau"], rel=1e-12)
         assert accepted.sum() == entry["n_accepted"]
@@ -288,13 +274,11 @@ def test_rounding_of_a_flat_risk_does_not_move_the_coverage(kind, param, size):
     # Near zero the risk of a tie is flat: its floats are in no particular order.
     s = np.random.default_rng(0).normal(size=60) * size
     model = FixedModel(kind, param)
-    curve = RiskCurve(model, ZERO_ONE, np.ptp(s))
+    risk = gap_risk(model, ZERO_ONE, np.ptp(s), tolerance_of(s))
     gap = np.abs(s[:, None] - s[None])[np.triu_indices(60, 1)]
     last = np.zeros(gap.size, dtype=bool)
     for coverage in (0.01, 0.3, 0.5, 0.9, 0.99):
-        region = select_coverage(
-            curve, GapArray.of(gap), coverage, tolerance=tolerance_of(s)
-        )
+        region = risk.select_coverage(GapArray.of(gap), coverage)
         accepted = region.weight(gap) > 0
         assert 0 <= accepted.sum() - coverage * gap.size < 2
         assert (accepted >= last).all()
@@ -304,10 +288,10 @@ def test_rounding_of_a_flat_risk_does_not_move_the_coverage(kind, param, size):
 def test_a_risk_that_is_constant_over_predicted_ties():
     model = FixedModel("rao_kupper", 1.0, 1.0000000000000002)
     loss = np.array([[0, 0, 3], [1, 0, 1], [3, 0, 0]], dtype=float)
-    curve = RiskCurve(model, loss, 0.25)
+    risk = gap_risk(model, loss, 0.25, 1e-15)
     gap = np.array([0.0, 0.25, 0.25])
     for coverage, expected in ((0.01, 1), (0.34, 3), (0.67, 3)):
-        region = select_coverage(curve, GapArray.of(gap), coverage, tolerance=1e-15)
+        region = risk.select_coverage(GapArray.of(gap), coverage)
         assert (region.weight(gap) > 0).sum() == expected
 
 
@@ -315,9 +299,10 @@ def test_where_an_order_never_wins_only_ties_are_accepted_in_silence():
     # A tie is the best answer up to 2 ln(nu) / scale, beyond any float.
     model = FixedModel("davidson", np.e**2, scale=5e-309)
     s = np.array([0.0, 1.0, 2.0, 4.0])
+    risk = gap_risk(model, ZERO_ONE, 4.0, tolerance_of(s))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         region, gap = select(model, ZERO_ONE, s, 0.5)
     assert region.crossing == np.inf
     assert region.weight(gap).sum() == 4  # gaps 1, 1, 2, 2 of six
-    assert (region.label(gap) == 0).all()
+    assert (decide(risk, region, *paired(s)).label == 0).all()

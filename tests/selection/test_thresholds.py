@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from selection.engines import ZERO_ONE, gap_risk
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from strategies import FixedModel, items, losses, models
@@ -12,7 +13,7 @@ from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.selection import GapRisk, _gap_risk
+from skrank_abstain.selection import _gap_risk
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -20,7 +21,6 @@ from skrank_abstain.tie_models import (
     IsotonicDifference,
 )
 
-ZERO_ONE = 1 - np.eye(3)
 LOSSES = {
     "zero_one": ZERO_ONE,
     # Dear swaps; a tie costs little, so that ties are predicted.
@@ -87,7 +87,7 @@ def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
     thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
     thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), 10.0, -np.inf]
     thresholds = np.random.default_rng(0).permutation(thresholds)
-    accepted, cost = ranker._risk.at_thresholds(scored, thresholds)
+    accepted, cost = ranker._calibration.risk.at_thresholds(scored, thresholds)
     assert accepted.shape == cost.shape == (30, thresholds.size)
     for k, threshold in enumerate(thresholds):
         at = ranker._with(cost=max(threshold, 0.0)) if threshold >= 0 else None
@@ -115,7 +115,7 @@ def decide(ranker, data):
 def test_difference_models_of_any_shape(data, model, loss, more):
     queries = group_queries(data.qid, data.scores.size)
     scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = GapRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    risk = gap_risk(model, loss, max(scored.largest, 0.25), 1e-12)
     thresholds = np.array([*more, 0.5, risk.highest, -np.inf])
     accepted, cost = risk.at_thresholds(scored, thresholds)
     for k, threshold in enumerate(thresholds):
@@ -138,7 +138,7 @@ def test_difference_models_of_any_shape(data, model, loss, more):
 def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
     queries = group_queries(data.qid, data.scores.size)
     scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = GapRisk(model, loss, max(scored.largest, 0.25), 1e-12)
+    risk = gap_risk(model, loss, max(scored.largest, 0.25), 1e-12)
     accepted, cost = risk.at_thresholds(scored, np.linspace(0, risk.highest, 9))
     assert (np.diff(accepted, axis=1) >= 0).all()
     assert (np.diff(cost, axis=1) >= -1e-9).all()
@@ -154,7 +154,7 @@ def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
 def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
     queries = group_queries(data.qid, data.target.size)
     scored = ScoredItems.build(data.data[:, 0], queries, data.target.astype(float))
-    risk = GapRisk(FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12)
+    risk = gap_risk(FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12)
     thresholds = np.linspace(0, risk.highest, 6)
     whole = risk.at_thresholds(scored, thresholds)
     taken = []
@@ -180,7 +180,7 @@ def test_queries_without_pairs_have_none():
     scores, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
     qid = np.array([0, 0, 1, 2])
     scored = ScoredItems.build(scores, group_queries(qid, 4), y)
-    risk = GapRisk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
+    risk = gap_risk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
     accepted, cost = risk.at_thresholds(scored, np.array([0.0, 1.0]))
     np.testing.assert_array_equal(accepted, [[0, 1], [0, 0], [0, 0]])
     np.testing.assert_array_equal(cost, np.zeros((3, 2)))

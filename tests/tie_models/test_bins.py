@@ -15,7 +15,7 @@ class FixedCells(BinModel):
     def __init__(self, n_bins=3):
         self.n_bins = n_bins
 
-    def _fit(self, items):
+    def fit_bins(self, items):
         self.edges_ = np.arange(1.0, self.n_bins)
         number = np.arange(self.n_bins)
         lead = number[:, None] - number[None, :]

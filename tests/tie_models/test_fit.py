@@ -10,11 +10,16 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from strategies import LINKS, NO_TIE
 
-from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
+from skrank_abstain.pairs import (
+    GapOutcomes,
+    ScoredItems,
+    enumerate_pairs,
+    group_queries,
+)
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._likelihood import (
-    GapOutcomes,
     fit_maximum_likelihood,
+    n_pairs_of,
     summarise_pairs,
 )
 
@@ -70,7 +75,7 @@ def differences(s, y, qid):
 def test_oracle_of_maximum_likelihood(kind, fit, oracles):
     case = oracles["calibration_mle"]
     pairs = outcomes(case["d"], case["y"])
-    assert pairs.total(0) == case["n_tied"]
+    assert n_pairs_of(pairs, 0) == case["n_tied"]
     scale, margin = fit_maximum_likelihood(LINKS[kind], pairs)
     expected = case["fits"][fit]
     assert scale == pytest.approx(expected["scale"], rel=1e-7)
@@ -381,7 +386,7 @@ def test_outcomes_are_seen_from_the_higher_score():
         (3.0, -1): 1,
         (3.0, 0): 1,
     }
-    assert [pairs.total(o) for o in (-1, 0, 1)] == [2.5, 3, 0.5]
+    assert [n_pairs_of(pairs, o) for o in (-1, 0, 1)] == [2.5, 3, 0.5]
 
 
 @all_models

@@ -7,13 +7,13 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from selection.engines import ZERO_ONE, decide_all
 from strategies import LINKS, NO_TIE, FixedModel, models, scores
 from strategies import losses as loss_matrices
 
-from skrank_abstain.tie_models import bayes_decision, expected_losses
+from skrank_abstain.tie_models import expected_losses
 
 KINDS = sorted(LINKS)
-ZERO_ONE = 1 - np.eye(3)
 
 
 def paired(s):
@@ -66,7 +66,7 @@ def test_a_constant_added_to_all_scores_changes_nothing(model, s, constant):
 
 
 @given(models(), scores())
-def test_with_distance_ties_get_rarer_and_the_order_surer(model, s):
+def test_with_a_growing_gap_ties_get_rarer_and_the_order_surer(model, s):
     gap = np.unique(abs(np.subtract(*paired(s))))
     proba = model.proba_at_gap(gap)
     assert (np.diff(proba[:, 1]) <= 0).all()
@@ -94,32 +94,35 @@ def test_without_margin_thurstone_is_case_v():
 @pytest.mark.parametrize("d", [50.0, 300.0])
 @pytest.mark.parametrize("theta", [1.0, 1.5, 10.0])
 def test_rao_kupper_tail_is_precise(d, theta):
-    proba = FixedModel("rao_kupper", theta).proba_at_gap(np.array([d]))[0]
+    model = FixedModel("rao_kupper", theta)
+    proba = model.proba_at_gap(np.array([d]))[0]
     # exp(-d) is below 1e-21: the next term of each expansion is out of reach.
     assert proba[0] == pytest.approx(math.exp(-d) / theta, rel=1e-13, abs=0)
     assert proba[1] == pytest.approx(
         (theta - 1 / theta) * math.exp(-d), rel=1e-13, abs=0
     )
-    risk = bayes_decision(proba[None], ZERO_ONE, np.zeros(1, bool))[1][0]
+    risk = decide_all(model, ZERO_ONE, [d], [0.0]).risk[0]
     assert risk == pytest.approx(theta * math.exp(-d), rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("d", [100.0, 300.0])
 @pytest.mark.parametrize("nu", [0.0, 0.5, 4.0])
 def test_davidson_tail_is_precise(d, nu):
-    proba = FixedModel("davidson", nu).proba_at_gap(np.array([d]))[0]
+    model = FixedModel("davidson", nu)
+    proba = model.proba_at_gap(np.array([d]))[0]
     half = math.exp(-d / 2)
     assert proba[0] == pytest.approx(half**2, rel=1e-13, abs=0)
     assert proba[1] == pytest.approx(nu * half, rel=1e-13, abs=0)
-    risk = bayes_decision(proba[None], ZERO_ONE, np.zeros(1, bool))[1][0]
+    risk = decide_all(model, ZERO_ONE, [d], [0.0]).risk[0]
     assert risk == pytest.approx(nu * half + half**2, rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("d", [5.0, 15.0, 30.0])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.4])
 def test_thurstone_tail_is_precise(d, epsilon):
-    proba = FixedModel("thurstone_mosteller", epsilon).proba_at_gap(np.array([d]))
-    risk = bayes_decision(proba, ZERO_ONE, np.zeros(1, bool))[1][0]
+    model = FixedModel("thurstone_mosteller", epsilon)
+    proba = model.proba_at_gap(np.array([d]))
+    risk = decide_all(model, ZERO_ONE, [d], [0.0]).risk[0]
     # erfc loses about d**2 units in the last place to the rounding of its argument.
     upper = math.erfc((d - epsilon) / math.sqrt(2)) / 2
     assert risk == pytest.approx(upper, rel=1e-12, abs=0)

@@ -1,0 +1,82 @@
+"""Labels, risks and decisions written in one pass, against their definitions."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skrank_abstain._kernels.deciding import settle_pairs
+
+SWAP, ORDER_FOR_TIE, TIE_FOR_ORDER = 2.0, 0.75, 0.5
+LOSS = [
+    [0, ORDER_FOR_TIE, SWAP],
+    [TIE_FOR_ORDER, 0, TIE_FOR_ORDER],
+    [SWAP, ORDER_FOR_TIE, 0],
+]
+
+
+def settle(difference, proba, cuts):
+    """Return whether all is fine, the turned probabilities, and what was written."""
+    difference = np.asarray(difference, dtype=float)
+    proba = np.array(proba, dtype=float).reshape(-1, 3)
+    label = np.full(difference.size, 9)
+    risk = np.full(difference.size, np.nan)
+    accepted = np.zeros(difference.size, dtype=bool)
+    losses = np.array([SWAP, ORDER_FOR_TIE, TIE_FOR_ORDER])
+    fine = settle_pairs(
+        difference, proba, losses, np.array(cuts), label, risk, accepted
+    )
+    return fine, proba, label, risk, accepted
+
+
+differences = st.lists(st.integers(-8, 8).map(lambda k: k / 4), max_size=8)
+
+
+@given(differences, st.integers(0, 10**6))
+def test_pairs_are_settled_by_the_definitions(difference, seed):
+    rng = np.random.default_rng(seed)
+    # Seen from the higher score, whose item is never the less probable winner.
+    raw = rng.dirichlet(np.ones(3), len(difference))
+    raw = np.where(raw[:, [0]] > raw[:, [2]], raw[:, ::-1], raw)
+    tie_up_to, inner, outer = 0.5, 0.25, 1.25
+    fine, proba, label, risk, accepted = settle(
+        difference, raw, (tie_up_to, inner, outer)
+    )
+    assert fine
+    for k, d in enumerate(difference):
+        assert proba[k].tolist() == (raw[k][::-1] if d < 0 else raw[k]).tolist()
+        assert label[k] == (0 if abs(d) <= tie_up_to else reference.label(d))
+        least = min(reference.expected_losses(proba[k], LOSS))
+        assert risk[k] == pytest.approx(least, rel=1e-13)
+        assert accepted[k] == (abs(d) <= inner or abs(d) >= outer)
+
+
+GOOD = [0.25, 0.25, 0.5]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [0.1, 0.2, 0.3],
+        [np.nan, 0.5, 0.5],
+        [0.5, np.nan, 0.5],
+        [0.5, 0.5, np.nan],
+        [np.inf, 0.0, 0.0],
+        [-0.1, 0.5, 0.6],
+        [0.5, -0.1, 0.6],
+        [0.5, 0.6, -0.1],
+        [0.25, 0.25, 0.5 + 2e-6],
+    ],
+)
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_row_that_is_no_probability_is_told(bad, place):
+    rows = [GOOD] * 3
+    rows[place] = bad
+    assert not settle([1.0, -1.0, 0.0], rows, (0.0, -1.0, 0.5))[0]
+    assert settle([1.0, -1.0, 0.0], [GOOD] * 3, (0.0, -1.0, 0.5))[0]
+
+
+def test_rounding_is_fine_and_so_is_nothing():
+    assert settle([1.0], [0.25, 0.25, 0.5 + 5e-7], (0.0, -1.0, 0.5))[0]
+    assert settle([], [], (0.0, -1.0, 0.5))[0]
