@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from pathlib import Path
 
+import joblib
 import sklearn
 
-#: Code that stands between the user's line and the warning: this package, and what
-#: calls it on the user's behalf.
-_BETWEEN = (str(Path(__file__).parent), str(Path(sklearn.__file__).parent))
+#: Folders of the code that stands between the user's line and the warning: this
+#: package, and what calls it on the user's behalf. With a separator at the end: a
+#: folder whose name only begins like theirs is the user's.
+_BETWEEN = tuple(
+    str(Path(file).parent) + os.sep
+    for file in (__file__, sklearn.__file__, joblib.__file__)
+)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
@@ -29,4 +35,4 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level - 1)
+    warnings.warn(message, category, stacklevel=level)
