@@ -222,7 +222,15 @@ class GapRisk(PairRisk):
         for first in range(0, n_pairs, _BLOCK):
             block = slice(first, first + _BLOCK)
             gap = np.abs(difference[block])
-            proba[block] = self._model.proba_at_gap(gap)
+            given: object = self._model.proba_at_gap(gap)
+            if not (
+                isinstance(given, np.ndarray)
+                and given.dtype.kind == "f"
+                and given.shape == (gap.size, 3)
+            ):
+                # Other shapes might be broadcast, and what is left says no name.
+                given = self._model.checked_proba_at_gap(gap)
+            proba[block] = given
             # The kernel checks the probabilities on its way: that costs nothing.
             fine = settle_pairs(
                 difference[block],

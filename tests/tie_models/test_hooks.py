@@ -1,0 +1,302 @@
+"""What the hooks of a tie model return is checked, and the hook is named."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import LogisticRegression
+
+from skrank_abstain import BALToR, PairwiseRankerClassifier
+from skrank_abstain.pairs import GapOutcomes
+from skrank_abstain.tie_models import BinModel, DifferenceModel
+
+SCORES = np.array([3.0, 2.0, 1.0, 0.0, 2.5, 0.5])
+Y = np.array([2, 1, 1, 0, 0, 1])
+QID = np.array([0, 0, 0, 0, 1, 1])
+#: New items, some of whose gaps are beyond what a fit looks at.
+FAR = np.array([[0.0], [1.0], [5000.0], [3.0]])
+
+
+class FirstColumn(BaseEstimator):
+    """A fitted ranker whose score is in the data already."""
+
+    def __init__(self):
+        self.fitted_ = True
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+def logistic(gap):
+    right = 0.8 / (1 + np.exp(-gap))
+    return np.stack([0.8 - right, np.full(gap.size, 0.2), right], axis=1)
+
+
+def leaning(gap):
+    """Give equal scores an order, and nothing else."""
+    proba = logistic(gap)
+    proba[gap == 0] = [0.3, 0.2, 0.5]
+    return proba
+
+
+SHAPE = r"must be of shape \(n_pairs, 3\)"
+ROWS = r"must have non-negative rows that sum to one"
+BROKEN = {
+    "two columns": (lambda gap: logistic(gap)[:, [0, 2]], SHAPE),
+    "columns first": (lambda gap: logistic(gap).T, SHAPE),
+    "one probability": (lambda gap: logistic(gap)[:, 2], SHAPE),
+    "one row for all": (lambda gap: logistic(gap)[:1], SHAPE),
+    "NaN": (lambda gap: logistic(gap) * np.nan, ROWS),
+    "NaN at a gap of 0": (lambda gap: logistic(gap) / np.sign(gap)[:, None], ROWS),
+    "sums of 0.6": (lambda gap: logistic(gap) * 0.6, ROWS),
+    "logits": (lambda gap: np.stack([-gap - 1, 0 * gap, gap + 2], axis=1), ROWS),
+    "no numbers": (lambda gap: [["a", "b", "c"]] * gap.size, "must hold numbers"),
+    "an order of equal scores": (leaning, "both orders the same probability"),
+}
+BEYOND = {name: BROKEN[name] for name in BROKEN if "gap of 0" not in name}
+del BEYOND["an order of equal scores"]
+
+
+class Hooked(DifferenceModel):
+    """A model that breaks a rule from a gap on."""
+
+    def __init__(self, broken=None, reach=0.0):
+        self.broken = broken
+        self.reach = reach
+
+    def fit_outcomes(self, outcomes):
+        assert outcomes.gap.shape == outcomes.outcome.shape == outcomes.weight.shape
+
+    def proba_at_gap(self, gap):
+        if self.broken is None or not (gap >= self.reach).any():
+            return logistic(gap)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return BROKEN[self.broken][0](gap)
+
+
+def refused(message, hook="Hooked.proba_at_gap"):
+    return pytest.raises(ValueError, match=rf"(?s)\b{hook}\b.*{message}")
+
+
+def fit_ranker(model, scores=SCORES, y=Y, qid=QID):
+    ranker = BALToR(FirstColumn(), tie_model=model, random_state=0)
+    return ranker.fit(np.asarray(scores)[:, None], y, qid=qid)
+
+
+def comparisons():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    return X, np.sign(np.round(X[:, 0] - X[:, 1] + rng.normal(size=80)))
+
+
+def fit_classifier(model):
+    scorer = LogisticRegression()
+    return PairwiseRankerClassifier(scorer, tie_model=model, random_state=0).fit(
+        *comparisons()
+    )
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_no_probabilities_at_the_gaps_are_refused_at_fit(name):
+    message = BROKEN[name][1]
+    with refused(message):
+        Hooked(name).fit(SCORES, Y, QID)
+    with refused(message):
+        Hooked(name).fit_pairs([1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [1, 0, 1])
+    with refused(message):
+        fit_ranker(Hooked(name))
+    with refused(message):
+        fit_classifier(Hooked(name))
+
+
+@pytest.mark.parametrize("name", BEYOND)
+@pytest.mark.parametrize("reach", [1.4, 9.9])
+def test_beyond_the_largest_gap_too(name, reach):
+    # Fitted curves go wrong where there are no data; the largest gap is 3.
+    with refused(BROKEN[name][1]):
+        Hooked(name, reach * 3).fit(SCORES, Y, QID)
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_what_fit_could_not_see_is_refused_by_a_prediction(name):
+    message, reach = BROKEN[name][1], 1000.0
+    ranker = fit_ranker(Hooked(name, reach))
+    near = ranker.predict_pairs(SCORES[:, None], qid=QID)
+    assert np.isfinite(near.proba).all()
+    with refused(message):
+        ranker.predict_pairs(FAR)
+    with refused(message):
+        ranker.predict_pairs(FAR, pairs=[(0, 1), (0, 2)])
+    with refused(message):
+        ranker.tie_model_.proba([5000.0, 0.0], [0.0, 0.0])
+    near = ranker.predict_pairs(FAR, pairs=[(0, 1)])
+    np.testing.assert_array_equal(near.proba, logistic(np.ones(1))[:, ::-1])
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_one_far_pair_among_many_blocks_is_found(name):
+    ranker = fit_ranker(Hooked(name, 1000.0))
+    scores = np.linspace(0, 1, 300)
+    scores[-1] = 2000.0
+    assert 300 * 299 / 2 > 2 * (1 << 14)
+    with refused(BROKEN[name][1]):
+        ranker.predict_pairs(scores[:, None])
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_pairs_that_were_given_one_by_one(name):
+    classifier = fit_classifier(Hooked(name, 1000.0))
+    far = np.array([[0.0, 0.5], [1e5, 0.0]])
+    assert np.isfinite(classifier.predict_proba(far[:1])).all()
+    for method in ("predict", "predict_proba", "abstain", "conditional_risk"):
+        with refused(BROKEN[name][1]):
+            getattr(classifier, method)(far)
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_log_loss_of_no_probabilities_is_refused(name):
+    ranker = fit_ranker(Hooked(name, 1000.0))
+    items = ranker._labelled_items(FAR, [0, 1, 2, 0], [0, 0, 0, 0])
+    with refused(BROKEN[name][1]):
+        ranker.tie_model_.log_loss(items)
+
+
+def test_a_model_that_keeps_the_rules_passes():
+    model = Hooked().fit(SCORES, Y, QID)
+    assert model.n_pairs_ == 7
+    np.testing.assert_array_equal(
+        model.proba([1.0], [3.0]), logistic(np.full(1, 2.0))[:, ::-1]
+    )
+    assert fit_ranker(Hooked()).tie_model_.n_pairs_ == 7
+
+
+def test_single_precision_and_lists_are_probabilities():
+    class Single(Hooked):
+        def proba_at_gap(self, gap):
+            return logistic(gap).astype(np.float32)
+
+    class Lists(Hooked):
+        def proba_at_gap(self, gap):
+            return logistic(gap).tolist()
+
+    for model in (Single(), Lists()):
+        proba = model.fit(SCORES, Y, QID).proba([1.0], [0.0])
+        np.testing.assert_allclose(proba, logistic(np.ones(1)), rtol=1e-6)
+        decided = fit_ranker(model).predict_pairs(SCORES[:, None], qid=QID)
+        expected = fit_ranker(Hooked()).predict_pairs(SCORES[:, None], qid=QID)
+        np.testing.assert_allclose(decided.proba, expected.proba, rtol=1e-6)
+
+
+class Recorder(Hooked):
+    """Keep what it is fitted on."""
+
+    def fit_outcomes(self, outcomes):
+        self.outcomes_ = outcomes
+
+
+def entries(outcomes):
+    """Sum the weights by gap and outcome."""
+    found = {}
+    for gap, outcome, weight in zip(*outcomes[:3], strict=True):
+        key = (round(float(gap), 6), int(outcome))
+        found[key] = found.get(key, 0) + weight
+    return found
+
+
+def test_queries_and_pairs_reach_the_same_hook():
+    expected = {}
+    left, right = [0, 0, 0, 1, 1, 2, 4], [1, 2, 3, 2, 3, 3, 5]
+    for a, b in zip(left, right, strict=True):
+        key = SCORES[a] - SCORES[b], int(np.sign(Y[a] - Y[b]))
+        expected[key] = expected.get(key, 0) + 1
+    items = Recorder().fit(SCORES, Y, QID)
+    assert entries(items.outcomes_) == expected
+    pairs = Recorder().fit_pairs(
+        SCORES[left], SCORES[right], np.sign(Y[left] - Y[right])
+    )
+    assert entries(pairs.outcomes_) == expected
+    ranker = fit_ranker(Recorder())
+    assert entries(ranker.tie_model_.outcomes_) == expected
+
+
+def test_a_model_may_summarise_the_pairs_of_queries_itself():
+    class Sketch(Recorder):
+        def summarise(self, items):
+            self.n_items_ = items.scores.size
+            return GapOutcomes(np.ones(1), np.ones(1, dtype=np.int64), np.ones(1))
+
+    model = Sketch().fit(SCORES, Y, QID)
+    assert (model.n_items_, entries(model.outcomes_)) == (6, {(1.0, 1): 1})
+    # What was fitted is what there was.
+    assert model.n_pairs_ == 7
+
+
+# Bins
+
+
+EVEN, ORDER = [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]
+TABLE = np.array([[EVEN, ORDER[::-1]], [ORDER, EVEN]])
+
+
+def changed(place, value):
+    table = TABLE.copy()
+    table[place] = value
+    return table
+
+
+TABLES = {
+    "too many bins": (np.tile(EVEN, (3, 3, 1)), r"must be of shape \(n_bins, n_bins"),
+    "flat": (TABLE.reshape(4, 3), r"must be of shape \(n_bins, n_bins"),
+    "two columns": (TABLE[:, :, :2], r"must be of shape \(n_bins, n_bins"),
+    "NaN": (changed((0, 0), np.nan), ROWS),
+    "one NaN": (changed((1, 0, 1), np.nan), ROWS),
+    "sums of 0.6": (0.6 * TABLE, ROWS),
+    "logits": (np.log(TABLE), ROWS),
+    "not mirrored": (changed((0, 1), EVEN), "must be mirrored"),
+    "an order within a bin": (changed((0, 0), ORDER), "must be mirrored"),
+    "the lower one wins": (
+        TABLE[::-1, ::-1],
+        "must make the item of the higher bin the more probable winner",
+    ),
+}
+
+
+class Tabled(BinModel):
+    """A model of a given table."""
+
+    def __init__(self, table=TABLE, edge=1.5):
+        self.table = table
+        self.edge = edge
+
+    def fit_bins(self, items):
+        self.edges_ = np.array([self.edge])
+        self.table_ = self.table
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_no_tables_of_probabilities_are_refused_at_fit(name):
+    table, message = TABLES[name]
+    with refused(message, r"Tabled\.table_"):
+        Tabled(table).fit(SCORES, Y, QID)
+    with refused(message, r"Tabled\.table_"):
+        fit_ranker(Tabled(table))
+
+
+@pytest.mark.parametrize("edge", [1.5, -100.0, 100.0])
+def test_a_table_that_keeps_the_rules_passes(edge):
+    ranker = fit_ranker(Tabled(edge=edge))
+    assert ranker.tie_model_.n_pairs_ == 7
+    decided = ranker.predict_pairs([[-1e300], [0.0], [1e300]])
+    assert np.isfinite(decided.proba).all()
+    np.testing.assert_array_equal(decided.label[1], -1)
+
+
+def test_a_lead_that_is_rounding_is_fine():
+    higher = [0.3, 0.4 + 1e-12, 0.3 - 1e-12]
+    table = np.array([[EVEN, higher[::-1]], [higher, EVEN]])
+    assert fit_ranker(Tabled(table)).predict_pairs([[0.0], [2.0]]).label.size == 1
