@@ -30,6 +30,19 @@ def test_pairs_are_those_of_the_definition_in_canonical_order(data, n):
 
 
 @given(st.data(), st.integers(1, 12))
+def test_parts_of_the_queries_have_the_pairs_of_these(data, n):
+    queries = group_queries(data.draw(qids(n)), n)
+    stop = data.draw(st.integers(0, queries.n_queries))
+    start = data.draw(st.integers(0, stop))
+    found = as_tuples(*enumerate_pairs(queries, start, stop))
+    every = as_tuples(*enumerate_pairs(queries))
+    assert found == [pair for pair in every if start <= queries.codes[pair[0]] < stop]
+    assert as_tuples(*enumerate_pairs(queries, start)) == [
+        pair for pair in every if queries.codes[pair[0]] >= start
+    ]
+
+
+@given(st.data(), st.integers(1, 12))
 def test_queries_partition_the_items(data, n):
     qid = data.draw(qids(n))
     queries = group_queries(qid, n)

@@ -80,6 +80,26 @@ def test_equal_scores_carry_no_order():
     assert tie == pytest.approx((1 + 2) / (3 + 4))
 
 
+def test_at_a_gap_of_0_both_orders_are_equally_probable_and_nowhere_else():
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 12, 200) / 4.0
+    y = np.digitize(scores + 0.3 * rng.logistic(size=200), [1.0, 2.0])
+    model = IsotonicDifference().fit(scores, y, np.repeat(np.arange(20), 10))
+    gap = np.concatenate([[0.0, -0.0, 5e-324, 1e-9], np.linspace(0.1, 9, 50)])
+    proba = model.proba_at_gap(gap)
+    np.testing.assert_array_equal(proba[:2, 0], proba[:2, 2])
+    np.testing.assert_array_equal(proba[:, 1], model.tie_curve_(gap))
+    # The curve itself leans to the order of the scores from its first knot on.
+    assert model.order_curve_(np.zeros(1))[0] > 0.6
+    untied, right = 1 - model.tie_curve_(gap), model.order_curve_(gap)
+    np.testing.assert_array_equal(proba[2:, 2], (untied * right)[2:])
+    np.testing.assert_array_equal(proba[2:, 0], (untied * (1 - right))[2:])
+    assert (proba[2:, 2] > proba[2:, 0]).all()
+    # Seen from either side.
+    same = model.proba([1.5], [1.5])
+    np.testing.assert_array_equal(same, same[:, ::-1])
+
+
 def test_labelled_pairs_give_the_same_as_labelled_queries():
     scores, y = np.array([0.0, 0.3, 1.1, 2.0]), np.array([0, 1, 0, 2])
     left, right = np.triu_indices(4, 1)

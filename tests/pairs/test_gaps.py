@@ -1,0 +1,94 @@
+"""Gaps of sorted items and gaps given one by one answer alike."""
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import grades, scores
+
+from skrank_abstain.pairs import GapArray, GapOutcomes, ScoredItems, group_queries
+from skrank_abstain.pairs import outcomes_of as seen_from_the_higher
+
+
+@st.composite
+def both(draw):
+    """The pairs of one query: one by one, and as sorted items."""
+    s = draw(scores())
+    y = draw(grades(s.size))
+    left, right = np.triu_indices(s.size, 1)
+    label = np.sign(y[left] - y[right])
+    items = ScoredItems.build(s, group_queries(None, s.size), y.astype(float))
+    return s, y, GapArray.of_pairs(s[left], s[right], label), items
+
+
+@given(both(), st.lists(st.floats(-1, 5), max_size=5))
+def test_counts_within_a_gap(case, cuts):
+    s, _, array, items = case
+    gap = [abs(a - b) for k, a in enumerate(s) for b in s[k + 1 :]]
+    expected = [sum(g <= cut for g in gap) for cut in cuts]
+    for pairs in (array, items):
+        assert pairs.count_within(cuts).tolist() == expected
+        assert pairs.n_pairs == len(gap)
+        assert pairs.largest == max(gap)
+        assert pairs.largest_score == abs(s).max()
+        assert set(pairs.sketch()) <= set(gap)
+
+
+@given(both(), st.floats(-1, 4), st.floats(0, 4))
+def test_gaps_between_two(case, low, width):
+    s, _, array, items = case
+    gap = sorted(abs(a - b) for k, a in enumerate(s) for b in s[k + 1 :])
+    inside = [g for g in gap if low < g <= low + width]
+    for pairs in (array, items):
+        below, found = pairs.collect(low, low + width)
+        assert below == sum(g <= low for g in gap)
+        assert sorted(found.tolist()) == inside
+        if inside:
+            drawn = pairs.sample(low, low + width, 20)
+            assert drawn.shape == (20,)
+            assert set(drawn.tolist()) <= set(inside)
+            np.testing.assert_array_equal(drawn, pairs.sample(low, low + width, 20))
+
+
+@given(both())
+def test_outcomes_by_gap(case):
+    s, y, array, items = case
+    untied, totals = {}, []
+    for pairs in (array, items):
+        gap, counts = pairs.counts_by_gap()
+        assert (np.diff(gap) >= 0).all()
+        totals.append(
+            {
+                g: counts[gap == g].sum(axis=0).tolist()
+                for g in np.unique(gap[gap > 0]).tolist()
+            }
+        )
+        untied[type(pairs)] = counts[gap == 0][:, [0, 2]].sum()
+    expected = {}
+    for k, a in enumerate(s):
+        for j in range(k + 1, s.size):
+            if a != s[j]:
+                outcome = reference.label(a - s[j]) * reference.label(y[k] - y[j])
+                row = expected.setdefault(abs(a - s[j]), [0.0, 0.0, 0.0])
+                row[outcome + 1] += 1
+    assert totals == [expected, expected]
+    # Untied pairs of equal scores are no evidence for an order: their sum counts.
+    assert untied[GapArray] == untied[ScoredItems]
+
+
+def test_outcomes_are_seen_from_the_higher_score():
+    difference = np.array([2.0, -2.0, 2.0, -2.0, 1.0, 0.0, 0.0, 0.0])
+    label = np.array([1, 1, -1, -1, 0, 1, -1, 0])
+    expected = [1, -1, -1, 1, 0, 1, 1, 0]
+    assert seen_from_the_higher(difference, label).tolist() == expected
+
+
+def test_gaps_without_labels_have_no_outcomes():
+    with pytest.raises(ValueError, match="outcomes need labels"):
+        GapArray.of(np.array([1.0, 0.5])).counts_by_gap()
+
+
+def test_outcomes_are_a_plain_tuple():
+    gap, outcome, weight, step, finer = GapOutcomes([1.0], [0], [2.0])
+    assert (gap, outcome, weight, step, finer) == ([1.0], [0], [2.0], 0.0, None)
