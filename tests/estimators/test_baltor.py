@@ -333,7 +333,7 @@ def test_randomised_draws_are_seeded_and_about_right():
             boundary="randomize",
         )
         ranker._region = type(ranker._region)(
-            0.3, -1.0, 1.0, 1e-9, kappa=0.3, seed=ranker._boundary_seed
+            0.3, -1.0, 1.0, 1e-9, kappa=0.3, seed=ranker._calibration.seed
         )
         draws.append(~ranker.abstain(column(scores), pairs=pairs))
     np.testing.assert_array_equal(draws[0], draws[1])

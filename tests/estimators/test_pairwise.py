@@ -28,7 +28,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from skrank_abstain import PairwiseRankerClassifier
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.estimators._pairwise_training import fit_on_pairs
+from skrank_abstain.estimators._pair_rows import fit_on_pairs
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
 
@@ -701,8 +701,8 @@ def test_in_a_pipeline(two):
 
 
 class NotOfTheDifference(TieModel):
-    def _fit(self, scores, y, queries):
-        """Fit nothing."""
+    def fit_items(self, items):
+        return self
 
     def _proba(self, left, right):
         return np.full((left.size, 3), 1 / 3)

@@ -98,7 +98,7 @@ def new():
 def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
     values, _ = ranker._values(X, qid)
-    cells = ranker.tie_model_.cells(values)
+    cells = ranker.tie_model_.bins(values)
     return ranker._region.weight[cells[decisions.left], cells[decisions.right]]
 
 
