@@ -268,7 +268,7 @@ class ClassFractionDisplay:
             )
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
-            ylabel="share of accepted pairs by true outcome",
+            ylabel="share of accepted pairs\nby true outcome",
         )
         self.ax_.set_xlim(0, 1.02)
         self.ax_.set_ylim(-0.02, 1.02)

@@ -261,8 +261,8 @@ class CoverageDisplay:
             )
         self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for", ":")
         self.ax_.set(
-            xlabel="target coverage (share of pairs asked for)",
-            ylabel="coverage (share of pairs accepted)",
+            xlabel="target coverage\n(share of pairs asked for)",
+            ylabel="coverage\n(share of pairs accepted)",
         )
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         put_legend(self.ax_)

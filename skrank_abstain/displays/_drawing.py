@@ -135,7 +135,8 @@ def put_legend(ax: Axes, *, columns: int = 1) -> None:
     # References, which are grey lines, come last.
     entries.sort(key=lambda entry: is_reference(entry[0]))
     # Room for the tick labels and the label of the axis, which do not grow with it.
-    room = 4.2 * float(ax.xaxis.label.get_fontsize()) / 72
+    lines = 1 + ax.get_xlabel().count("\n")
+    room = (2.9 + 1.3 * lines) * float(ax.xaxis.label.get_fontsize()) / 72
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
     ax.legend(
         *zip(*entries, strict=True),

@@ -324,9 +324,9 @@ class RankIntervalDisplay:
             what = "item"
             self.ax_.set_yticks([])
         order = "score" if self.scores is not None else "middle rank"
-        marked = "" if self.scores is None else "marker: by score, "
+        marked = "" if self.scores is None else "marker: by score; "
         self.ax_.set(
-            xlabel=f"rank (1 = top; {marked}bar: left open by accepted pairs)",
+            xlabel=f"rank, 1 = top\n({marked}bar: left open)",
             ylabel=f"{what}, best {order} on top",
             xlim=(0.2, n_items + 0.8),
             ylim=(n_items + 0.8, 0.2),

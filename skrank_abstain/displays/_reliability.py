@@ -310,8 +310,8 @@ class PairReliabilityDisplay:
             )
         self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted", ":")
         self.ax_.set(
-            xlabel="predicted probability (mean of a bin of pairs)",
-            ylabel="observed frequency (share of these pairs)",
+            xlabel="predicted probability\n(mean of a bin of pairs)",
+            ylabel="observed frequency\n(share of these pairs)",
         )
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         put_legend(self.ax_)

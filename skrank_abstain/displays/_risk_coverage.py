@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 #: straight: more would not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
-    "risk": "selective risk\n(share wrong of accepted pairs, lower is better)",
-    "accuracy": "selective accuracy\n(share right of accepted pairs, higher is better)",
+    "risk": "selective risk, lower is better\n(share wrong of accepted pairs)",
+    "accuracy": "selective accuracy, higher is better\n(share right of accepted pairs)",
 }
 
 

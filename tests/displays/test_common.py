@@ -94,6 +94,11 @@ def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, n
     assert legend.y1 <= label.y0
     assert label.y1 <= ax.get_window_extent().y0
     assert legend.y0 >= 0
+    # Labels are no longer than their axes, or neighbours would be written over.
+    if size != (3, 3):
+        box = ax.get_window_extent()
+        assert label.width <= box.width
+        assert ax.yaxis.label.get_window_extent().height <= box.height
 
 
 @pytest.mark.parametrize("cls", CURVES)
