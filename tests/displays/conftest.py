@@ -4,7 +4,7 @@ import matplotlib as mpl
 import pytest
 from sklearn.base import BaseEstimator
 
-from skrank_abstain import BALToR
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 
 mpl.use("Agg")
@@ -18,6 +18,7 @@ class FirstColumn(BaseEstimator):
         return self
 
     def predict(self, X):
+        self.n_runs_ = getattr(self, "n_runs_", 0) + 1
         return X[:, 0].round(2)
 
 
@@ -39,6 +40,19 @@ def ranker():
     data = make_ranking(n_queries=60, random_state=0)
     model = FirstColumn().fit(None, None)
     return BALToR(model, random_state=0).fit(data.data, data.target, qid=data.qid)
+
+
+@pytest.fixture(scope="session")
+def rankers(ranker):
+    """One ranker of each rule, by the name of its class."""
+    data = make_ranking(n_queries=200, random_state=2)
+    others = (
+        CostAbstainer(ranker.estimator_, cost=0.4, random_state=0),
+        RiskControlledRanker(ranker.estimator_, max_risk=0.45, random_state=0),
+    )
+    for other in others:
+        other.fit(data.data, data.target, qid=data.qid)
+    return {type(each).__name__: each for each in (ranker, *others)}
 
 
 @pytest.fixture(scope="session")
