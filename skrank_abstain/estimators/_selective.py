@@ -26,7 +26,6 @@ from skrank_abstain.estimators._training import take_labelled_items, train_and_s
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
     Coverage,
-    GuaranteedCoverage,
     PairRisk,
     PairTotals,
     RiskProfile,
@@ -390,14 +389,14 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         point; the rule itself has no part in it.
         """
         items = self._labelled_items(X, y, qid)
-        risk, own = self._calibration.risk, self._rule()
+        risk = self._calibration.risk
+        own: Any = self._rule()
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
-            rule: Rule = Coverage(coverage)
-            if isinstance(own, Coverage | GuaranteedCoverage):
-                # A randomised boundary, or a guarantee, is part of what was asked for.
-                rule = replace(own, coverage=coverage)
+            # A randomised boundary, or a guarantee, is part of what was asked for.
+            moves = hasattr(own, "coverage")
+            rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = rule.select(self._calibration)
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
