@@ -1,10 +1,17 @@
-"""Reference numbers and the settings of the property tests."""
+"""Settings of all tests: one thread each, the same examples on every run."""
 
 import json
+import os
 from pathlib import Path
 
+# Read when NumPy is imported. Tests run side by side, and the threads of one test would
+# take more time from the others than they save on data this small.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import pytest
+import sklearn
 from hypothesis import HealthCheck, settings
+from scorers.boosters import RANKERS
 
 # The same examples on every run; `--hypothesis-profile=explore` looks for new ones.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
@@ -25,3 +32,16 @@ def oracles():
     """
     path = Path(__file__).parent / "data" / "oracles.json"
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=RANKERS)
+def library(request):
+    """Each library in turn."""
+    return pytest.importorskip(request.param).__name__
+
+
+@pytest.fixture
+def routing():
+    """Metadata routing is on."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield

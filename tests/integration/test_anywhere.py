@@ -8,24 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from doubles import FirstColumn
 
 import skrank_abstain
 from skrank_abstain import BALToR
 from skrank_abstain._kernels import _threads
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def answers(X, data, tie_model):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scorers.boosters import N_QUERIES, PER_QUERY, RANKERS, make_ranker, train_natively
+from scorers.boosters import N_QUERIES, PER_QUERY, make_ranker, train_natively
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +42,3 @@ def trained(data):
         return models[key]
 
     return get
-
-
-@pytest.fixture(params=RANKERS)
-def library(request):
-    """Each library in turn."""
-    return pytest.importorskip(request.param).__name__

@@ -3,10 +3,10 @@ import json
 import pickle
 import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles import Trap
 from scorers.boosters import make_ranker, train_natively
 
 from skrank_abstain.scorers import is_fitted, load_model, resolve_model, score_items
@@ -163,16 +163,6 @@ def test_indented_json(trained, data, tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
     expected = trained("xgboost").predict(data.frame)
     np.testing.assert_array_equal(score_items(path, data.frame), expected)
-
-
-class Trap:
-    """Leaves a file behind when it is unpickled."""
-
-    def __init__(self, target):
-        self.target = target
-
-    def __reduce__(self):
-        return Path.touch, (Path(self.target),)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
