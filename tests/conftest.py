@@ -1,13 +1,15 @@
-"""Settings of all tests: one thread each, the same examples on every run."""
+"""Settings of all tests: one thread each, the same random numbers on every run."""
 
 import json
 import os
+import random
 from pathlib import Path
 
 # Read when NumPy is imported. Tests run side by side, and the threads of one test would
 # take more time from the others than they save on data this small.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 import sklearn
 from hypothesis import HealthCheck, settings
@@ -22,6 +24,16 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("suite")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Start from the same global random state before any fixture draws from it.
+
+    scikit-learn's checks and estimators with ``random_state=None`` do.
+    """
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
 
 
 @pytest.fixture(scope="session")
