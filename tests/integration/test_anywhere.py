@@ -74,6 +74,7 @@ print(repr(ranker.predict_pairs(data.data, qid=data.qid)), ranker.threshold_)
 """
 
 
+@pytest.mark.slow
 def test_an_estimator_works_where_neither_home_nor_package_is_writable(tmp_path):
     source = Path(skrank_abstain.__file__).parent
     package = tmp_path / "skrank_abstain"

@@ -360,6 +360,7 @@ def regrets(tie_model, n_queries, truth, seed=0):
     )
 
 
+@pytest.mark.slow
 def test_the_accuracy_approaches_that_of_the_truth(truth):
     # Pooled over seeds, since ten queries can be lucky.
     few, many = (
