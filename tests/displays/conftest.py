@@ -2,7 +2,7 @@
 
 import matplotlib as mpl
 import pytest
-from sklearn.base import BaseEstimator
+from doubles import FirstColumn
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
@@ -10,16 +10,12 @@ from skrank_abstain.datasets import make_ranking
 mpl.use("Agg")
 
 
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature, rounded so that some are equal."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
+class RoundedColumn(FirstColumn):
+    """The first feature, rounded so that some scores are equal."""
 
     def predict(self, X):
         self.n_runs_ = getattr(self, "n_runs_", 0) + 1
-        return X[:, 0].round(2)
+        return super().predict(X).round(2)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +34,7 @@ def new():
 @pytest.fixture(scope="session")
 def ranker():
     data = make_ranking(n_queries=60, random_state=0)
-    model = FirstColumn().fit(None, None)
+    model = RoundedColumn().fit(None, None)
     return BALToR(model, random_state=0).fit(data.data, data.target, qid=data.qid)
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
@@ -20,17 +21,6 @@ from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature: scores under full control."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def column(scores):

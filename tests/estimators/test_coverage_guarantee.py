@@ -13,9 +13,9 @@ from functools import cache
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
-from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skrank_abstain import BALToR, RiskControlledRanker
@@ -213,17 +213,6 @@ def test_pairs_are_not_independent(name, n_queries):
     """A binomial bound over pairs fails far more often than it says."""
     failed, _ = failures(name, n_queries, "pairs")
     assert failed > 2 * ALLOWED
-
-
-class FirstColumn(BaseEstimator):
-    """A trained ranker whose score is in the data already."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference import paired
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
 from skrank_abstain.baselines import entropy_abstention
@@ -23,11 +24,6 @@ from skrank_abstain.selection import (
 
 ZERO_ONE = 1 - np.eye(3)
 EPS = np.finfo(float).eps
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def tolerance_of(s):

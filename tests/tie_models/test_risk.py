@@ -2,16 +2,12 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
+from reference import paired
 from strategies import FixedModel, losses, models, scores
 
 from skrank_abstain.tie_models import bayes_decision, expected_losses
 
 ZERO_ONE = 1 - np.eye(3)
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def test_oracle_predictions_and_risks(oracles):
