@@ -28,10 +28,7 @@ from tqdm import tqdm
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.pairs import ScoredItems, group_queries
-from skrank_abstain.selection import (
-    GapRisk,
-    decide_queries,
-)
+from skrank_abstain.selection import decide_queries, pair_risk
 from skrank_abstain.tie_models import BradleyTerry
 
 LOSS = 1.0 - np.eye(3)
@@ -78,7 +75,7 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
     items = ScoredItems.build(data["scores"], data["queries"], data["y"])
     model = BradleyTerry().fit_items(items)
-    risk = GapRisk(model, LOSS, items.largest, 1e-14)
+    risk = pair_risk(model, LOSS, items)
     region = risk.select_coverage(items, 0.8)
     return items, model, risk, region, risk.accepted_mass(region, items) / items.n_pairs
 

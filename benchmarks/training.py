@@ -30,7 +30,7 @@ from tqdm import tqdm
 
 from skrank_abstain.distance import DistanceAbstainer, pair_feature_distances
 from skrank_abstain.multilabel import ThresholdDecompositionRanker
-from skrank_abstain.selection import _near
+from skrank_abstain.distance import _near
 
 N_LABELS = 14
 CLASSIFIER = LogisticRegression(max_iter=1000)

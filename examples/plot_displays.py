@@ -103,11 +103,12 @@ def class_fractions(rankers: dict[str, BALToR], new) -> None:
 # %%
 # One query: which ranks do the decided pairs leave open, who is in the top 5?
 def rank_intervals(rankers: dict[str, BALToR], new) -> None:
-    one = new.qid == 1
     RankIntervalDisplay.from_estimator(
         rankers["graded relevance"],
-        new.data[one],
-        new.target[one],
+        new.data,
+        new.target,
+        new.qid,
+        query=1,
         top_k=5,
         name="One query, 60 % of pairs decided",
     )

@@ -1,10 +1,19 @@
-"""Reference numbers and the settings of the property tests."""
+"""Settings of all tests: one thread each, the same random numbers on every run."""
 
 import json
+import os
+import random
 from pathlib import Path
 
+# Read when NumPy is imported. Tests run side by side, and the threads of one test would
+# take more time from the others than they save on data this small.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
 import pytest
+import sklearn
 from hypothesis import HealthCheck, settings
+from scorers.boosters import RANKERS
 
 # The same examples on every run; `--hypothesis-profile=explore` looks for new ones.
 settings.register_profile("suite", deadline=None, derandomize=True, max_examples=60)
@@ -17,6 +26,16 @@ settings.register_profile(
 settings.load_profile("suite")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup():
+    """Start from the same global random state before any fixture draws from it.
+
+    scikit-learn's checks and estimators with ``random_state=None`` do.
+    """
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002
+
+
 @pytest.fixture(scope="session")
 def oracles():
     """Values computed from the definitions, independently of this package.
@@ -25,3 +44,16 @@ def oracles():
     """
     path = Path(__file__).parent / "data" / "oracles.json"
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(params=RANKERS)
+def library(request):
+    """Each library in turn."""
+    return pytest.importorskip(request.param).__name__
+
+
+@pytest.fixture
+def routing():
+    """Metadata routing is on."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield

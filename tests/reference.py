@@ -9,6 +9,8 @@ import math
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
+
 LABELS = (-1, 0, 1)
 
 
@@ -23,6 +25,12 @@ def pairs(qid):
         rows = [row for row, value in enumerate(qid) if _same(value, query)]
         found += [(i, j) for a, i in enumerate(rows) for j in rows[a + 1 :]]
     return found
+
+
+def paired(scores):
+    """Scores of the left and of the right items of all pairs."""
+    left, right = np.triu_indices(scores.size, 1)
+    return scores[left], scores[right]
 
 
 def _same(a, b):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles import Trap
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RNG = np.random.default_rng(0)
@@ -92,11 +93,8 @@ def test_standard_files_are_read(example, write, shape, n_pixels, tmp_path):
 
 
 def test_a_pickle_that_runs_code_is_refused(example, tmp_path):
-    class Trap:
-        def __reduce__(self):
-            return Path.touch, (tmp_path / "ran",)
-
-    (tmp_path / "data_batch_1").write_bytes(pickle.dumps(Trap(), protocol=2))
+    trap = pickle.dumps(Trap(tmp_path / "ran"), protocol=2)
+    (tmp_path / "data_batch_1").write_bytes(trap)
     with pytest.raises(ValueError, match="holds more than arrays"):
         example.read_folder(tmp_path)
     assert not (tmp_path / "ran").exists()

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
+from reference import paired
 from strategies import COVERAGES, TIE_ZONE, FixedModel, models, scores
 
 from skrank_abstain.baselines import entropy, entropy_abstention, random_abstention
 
 SURE, LIKELY, OPEN = [0.0, 0.1, 0.9], [0.2, 0.2, 0.6], [0.3, 0.3, 0.4]
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def test_entropy_by_hand():

@@ -51,7 +51,11 @@ def write_fold(folder, n_queries, seed):
         )
 
 
-@pytest.mark.parametrize("ranker", ["xgboost", "lightgbm", "catboost"])
+# CatBoost's thousand trees take ten seconds.
+@pytest.mark.parametrize(
+    "ranker",
+    ["xgboost", "lightgbm", pytest.param("catboost", marks=pytest.mark.slow)],
+)
 def test_reproduce_paper_runs_on_any_folds(ranker, tmp_path, capsys):
     pytest.importorskip(ranker)
     for fold in (1, 2):
@@ -158,6 +162,7 @@ def test_pairwise_classifier_is_calibrated_and_below_the_best(tmp_path, capsys):
     assert least < loss < least + 0.15
 
 
+@pytest.mark.slow
 def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
     pytest.importorskip("lightgbm")
     rows = load("plot_tie_models").main(["--smoke", "--quiet", "--out", str(tmp_path)])
@@ -177,6 +182,7 @@ def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
     assert "auto chose: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
     rows = load("plot_guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
     assert len(rows) == 5 * 2 * 5

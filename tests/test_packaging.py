@@ -34,7 +34,7 @@ def test_the_readme_gives_exactly_two_commands():
     commands = readme_commands()
     assert len(commands) == 2
     assert commands[0].endswith("examples/quickstart.py")
-    assert commands[1].endswith("-m pytest")
+    assert commands[1].endswith('-m pytest -n auto -m "not slow"')
 
 
 def test_ci_runs_the_readmes_test_command():
@@ -42,6 +42,7 @@ def test_ci_runs_the_readmes_test_command():
     steps = [step.strip() for step in readme_commands()[1].split("&&")]
     for step in steps:
         assert step in ci, f".ci/run lacks: {step}"
+    assert "-m pytest -n auto -m slow" in ci  # and what the command leaves out
 
 
 def test_import_needs_no_booster_and_no_plotting_library():

@@ -12,8 +12,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skrank_abstain import PairwiseRankerClassifier
 
-# The checks feed data that models separate perfectly, or not at all.
+# The checks feed a few rows of noise. Of what is set aside for calibration the scores
+# separate the outcomes, or contradict them, or all pairs are tied.
 pytestmark = pytest.mark.filterwarnings(
+    "ignore:All pairs are tied:UserWarning",
     "ignore:The maximum-likelihood tie model:UserWarning",
     "ignore:The scores do not agree with relevance:UserWarning",
     "ignore::sklearn.exceptions.UndefinedMetricWarning",
@@ -52,9 +54,14 @@ def expected_failures(estimator):
 
 @parametrize_with_checks(
     [
-        PairwiseRankerClassifier(make_pipeline(StandardScaler(), Ridge())),
         PairwiseRankerClassifier(
-            LogisticRegression(), tie_model="thurstone_mosteller", coverage=0.5
+            make_pipeline(StandardScaler(), Ridge()), random_state=0
+        ),
+        PairwiseRankerClassifier(
+            LogisticRegression(),
+            tie_model="thurstone_mosteller",
+            coverage=0.5,
+            random_state=0,
         ),
     ],
     expected_failed_checks=expected_failures,

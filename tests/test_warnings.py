@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sklearn
+from doubles import FirstColumn
 from sklearn import config_context
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -26,17 +26,6 @@ ONE_GRADE = "All items have the same relevance"
 FEW_QUERIES = "can only be guaranteed with at least"
 NOT_CERTIFIED = "No threshold could be certified"
 NO_PAIR = "The selective accuracy is undefined"
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is in the data already."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def fitted():

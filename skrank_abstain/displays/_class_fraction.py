@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.displays._drawing import (
+    outcome_styles,
     put_legend,
     require_pyplot,
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._outcomes import outcome_styles
-from skrank_abstain.displays._totals import check_coverages, totals_at
-from skrank_abstain.metrics import check_labels, check_risk, find_ranker
+from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
+from skrank_abstain.metrics import check_labels, check_risk
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,16 +29,16 @@ _LABELS = ("left better (+1)", "tie (0)", "right better (-1)")
 class ClassFractionDisplay:
     """Share of each true outcome among accepted pairs, against coverage.
 
-    Level curves mean that abstention takes from all outcomes alike; a curve that
-    rises to the left means that the model keeps pairs of this outcome. This is Q3 of
-    [1]_. Make one with `from_estimator` or `from_predictions`.
+    Flat curves mean that abstention takes from all outcomes alike; a curve that is
+    higher at low coverage belongs to an outcome whose pairs are decided first. This
+    answers question Q3 of [1]_. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     coverage : ndarray of shape (n_points,), float64
         Shares of the pairs accepted, ascending.
     fraction : ndarray of shape (n_outcomes, n_points), float64
-        Share of each outcome among the accepted pairs; columns sum to one.
+        Share of each outcome among the accepted pairs; each column sums to one.
     outcomes : tuple of str
         What the outcomes are called in the legend.
     name : str, default=None
@@ -106,8 +106,8 @@ class ClassFractionDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted ranker with ``at_coverage``, such as ``BALToR``, or a Pipeline or
-            fitted search that ends in one. Its own coverage does not matter.
+            A fitted selective ranker, whatever its rule, or a Pipeline or fitted
+            search that ends in one. Its own threshold has no part in the picture.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             Items that neither trained nor calibrated it.
         y : array-like of shape (n_items,)
@@ -115,8 +115,8 @@ class ClassFractionDisplay:
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item.
         coverages : array-like of shape (n_points,), default=None
-            Coverages to ask for, in (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
-            Drawn are the coverages reached.
+            Shares of the calibration pairs to accept, in (0, 1], ascending; 0.05,
+            0.1, ..., 1 by default. Drawn are the coverages reached on X.
         name : str, default=None
             Name in the legend; none by default.
         ax, **kwargs
@@ -131,34 +131,33 @@ class ClassFractionDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If there is no ranker with ``at_coverage`` inside.
+            If there is no ranker with ``operating_points`` inside.
         ValueError
-            If no pair is accepted, or a coverage is out of range.
+            If no query has two items, no pair is accepted, or a coverage is out of
+            range.
 
         Notes
         -----
-        O(n log n) and one run of the wrapped model per coverage; no pair is formed.
+        One run of the wrapped model, then O(n log n) per coverage; no pair is formed.
         The labels -1 and +1 are not told apart here: which of the two a pair has
         depends on the order of the rows alone. ``from_predictions`` tells them apart.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
         target = check_coverages(_COVERAGES if coverages is None else coverages)
-        ranker, X = find_ranker(estimator, X)
-        totals = totals_at(ranker, X, y, qid, target)
+        ranker, X = ranker_inside(cls, estimator, X, "operating_points")
+        totals, pairs = totals_at(ranker, X, y, qid, target)
         sums = np.array(
-            [
-                (total.pairs.sum(), total.accepted.sum(), total.accepted_tied.sum())
-                for total in totals
-            ]
+            [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
         )
-        pairs, accepted, tied = sums[sums[:, 1] > 0].T
-        if pairs.size == 0:
+        # Of no pairs there are no shares: such a coverage is left out.
+        accepted, tied = sums[sums[:, 0] > 0].T
+        if accepted.size == 0:
             raise ValueError(
                 "coverages must let some pair be accepted, got none at "
                 f"{target.tolist()}."
             )
         display = cls(
-            coverage=accepted / pairs,
+            coverage=accepted / pairs.sum(),
             fraction=np.array([accepted - tied, tied]) / accepted,
             outcomes=_MERGED,
             name=name,
@@ -205,8 +204,8 @@ class ClassFractionDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If lengths differ, a label is none, a risk is not finite, a coverage is out
-            of range, or there are no pairs.
+            If lengths differ, a label is not -1, 0 or +1, a risk is not finite, a
+            coverage is out of range, or there are no pairs.
 
         Notes
         -----
@@ -218,6 +217,7 @@ class ClassFractionDisplay:
         risks = check_risk(risk, truth.size)
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
+        # Equal risks are accepted together, so that some quantiles are one threshold.
         thresholds = np.unique(np.quantile(risks, target, method="inverted_cdf"))
         level = np.searchsorted(thresholds, risks)
         # The last level holds pairs beyond every threshold.
@@ -268,7 +268,7 @@ class ClassFractionDisplay:
             )
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
-            ylabel="share of accepted pairs by true outcome",
+            ylabel="share of accepted pairs\nby true outcome",
         )
         self.ax_.set_xlim(0, 1.02)
         self.ax_.set_ylim(-0.02, 1.02)

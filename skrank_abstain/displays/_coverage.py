@@ -25,8 +25,8 @@ from skrank_abstain.displays._drawing import (
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._totals import check_coverages, totals_at
-from skrank_abstain.metrics import coverage_score, find_ranker
+from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
+from skrank_abstain.metrics import coverage_score
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,8 +37,9 @@ _COVERAGES = np.linspace(0.1, 1.0, 10)
 class CoverageDisplay:
     """Share of new pairs that are decided against the share that was asked for.
 
-    On the diagonal the budget is kept. Make one with `from_estimator` or
-    `from_predictions`; no labels are needed, so that it also watches a model in use.
+    On the diagonal as many pairs go to a person as were planned for. No labels are
+    needed, so that it also watches a model in use. Make one with `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
@@ -110,18 +111,21 @@ class CoverageDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted ranker with ``at_coverage``, such as ``BALToR``, or a Pipeline or
-            fitted search that ends in one. Its own coverage does not matter.
+            A fitted selective ranker, whatever its rule, or a Pipeline or fitted
+            search that ends in one. Its own threshold has no part in the picture.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             Items that neither trained nor calibrated it.
         y : ignored
-            The coverage needs no labels; there to be called like the other displays.
+            Coverage needs no labels; the parameter is there so that all displays of
+            items are called alike.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item.
         coverages : array-like of shape (n_targets,), default=None
-            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default.
+            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. A
+            ranker whose rule has a coverage is asked for each; for one with another
+            rule they are shares of the calibration pairs.
         confidence : float, default=0.95
-            Of the intervals, in (0, 1). They are missing with fewer than two queries.
+            Of the intervals, in (0, 1). With fewer than two queries there are none.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -136,7 +140,7 @@ class CoverageDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If there is no ranker with ``at_coverage`` inside.
+            If there is no ranker with ``operating_points`` inside.
         ValueError
             If no query has two items, or a coverage or the confidence is out of range.
 
@@ -145,18 +149,15 @@ class CoverageDisplay:
         The intervals treat the new queries as the sample. They leave out that the
         threshold comes from a sample of calibration queries: with as many of these as
         of new queries, the difference to the diagonal spreads about 1.4 times as far.
-        O(n log n) and one run of the wrapped model per coverage.
+        One run of the wrapped model, then O(n log n) per coverage.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         check_fraction(confidence, "confidence")
-        ranker, X = find_ranker(estimator, X)
-        totals = totals_at(ranker, X, np.zeros(_num_samples(X)), qid, target)
-        if totals[0].pairs.sum() == 0:
-            raise ValueError(
-                "qid must leave a query with two items: there are no pairs to draw."
-            )
-        pairs = totals[0].pairs
+        ranker, X = ranker_inside(cls, estimator, X, "operating_points")
+        # Any labels do: acceptance does not depend on them.
+        unknown = np.zeros(_num_samples(X))
+        totals, pairs = totals_at(ranker, X, unknown, qid, target)
         accepted = [total.accepted for total in totals]
         display = cls(
             target=target,
@@ -260,8 +261,8 @@ class CoverageDisplay:
             )
         self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for", ":")
         self.ax_.set(
-            xlabel="target coverage (share of pairs asked for)",
-            ylabel="coverage (share of pairs accepted)",
+            xlabel="target coverage\n(share of pairs asked for)",
+            ylabel="coverage\n(share of pairs accepted)",
         )
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         put_legend(self.ax_)
@@ -272,7 +273,7 @@ def _intervals(
     accepted: list[FloatArray], pairs: FloatArray, confidence: float
 ) -> FloatArray | None:
     """Return an interval per target; None where there are too few queries."""
-    some = pairs > 0
+    some = pairs > 0  # a query of one item says nothing about pairs
     if some.sum() < 2:
         return None
     return np.array(

@@ -19,6 +19,9 @@ GREY = "#555555"
 LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v")
 
+#: How the markers of the first model on a set of axes are filled, of the second, ...
+_FILLINGS = ("full", "none", "left", "top", "right")
+
 #: A line of more points looks the same and only makes files large.
 _MOST_POINTS = 2000
 
@@ -56,6 +59,35 @@ def next_style(ax: Axes) -> dict[str, Any]:
     return {"color": PALETTE[k], "linestyle": LINE_STYLES[k], "marker": MARKERS[k]}
 
 
+def outcome_styles(
+    ax: Axes, outcomes: tuple[str, ...], name: str | None
+) -> list[dict[str, Any]]:
+    """Return a style per outcome: the line style and the filling tell the model.
+
+    Parameters
+    ----------
+    ax : Axes
+        Its curves tell how many models were drawn on it before.
+    outcomes : tuple of str
+        What each curve is about.
+    name : str or None
+        The model, for the legend.
+    """
+    model = colours_of(ax).count(PALETTE[0])
+    return [
+        {
+            "color": PALETTE[k],
+            "marker": MARKERS[k],
+            "markersize": 5,
+            "fillstyle": _FILLINGS[model % len(_FILLINGS)],
+            "markerfacecoloralt": "white",
+            "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
+            "label": outcome if name is None else join_label(name, outcome),
+        }
+        for k, outcome in enumerate(outcomes)
+    ]
+
+
 def style_of_line(style: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
     """Return the style of a line, what the caller chose going first."""
     from matplotlib.cbook import normalize_kwargs
@@ -87,7 +119,7 @@ def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str) -> Any:
 
 
 def is_reference(artist: Any) -> bool:
-    """Tell the grey lines, which are no model."""
+    """Return whether an artist is one of the grey lines, which belong to no model."""
     from matplotlib.lines import Line2D
 
     return isinstance(artist, Line2D) and artist.get_color() == GREY
@@ -103,7 +135,8 @@ def put_legend(ax: Axes, *, columns: int = 1) -> None:
     # References, which are grey lines, come last.
     entries.sort(key=lambda entry: is_reference(entry[0]))
     # Room for the tick labels and the label of the axis, which do not grow with it.
-    room = 4.2 * float(ax.xaxis.label.get_fontsize()) / 72
+    lines = 1 + ax.get_xlabel().count("\n")
+    room = (2.9 + 1.3 * lines) * float(ax.xaxis.label.get_fontsize()) / 72
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
     ax.legend(
         *zip(*entries, strict=True),

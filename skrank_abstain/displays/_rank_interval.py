@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import (
@@ -24,8 +25,7 @@ from skrank_abstain.displays._drawing import (
     require_pyplot,
     take_axes,
 )
-from skrank_abstain.displays._totals import rows_by_query
-from skrank_abstain.metrics import find_ranker
+from skrank_abstain.displays._reading import ranker_inside, rows_of_query
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ class RankIntervalDisplay:
         Best and worst rank of each item, 1 = top.
     scores : ndarray of shape (n_items,), float64, default=None
         Items are drawn in the order of decreasing score, equal ones in the order of
-        the rows; by the middle of their interval without scores.
+        the rows. Without scores the middle of the interval takes their place.
     relevance : ndarray of shape (n_items,), float64, default=None
         Known relevance, for the colour and the shape of the markers.
     item_names : list of str, default=None
@@ -102,7 +102,9 @@ class RankIntervalDisplay:
         estimator: Any,
         X: Any,
         y: ArrayLike | None = None,
+        qid: Any = None,
         *,
+        query: Any = None,
         item_names: Sequence[str] | None = None,
         top_k: int | None = None,
         name: str | None = None,
@@ -116,11 +118,17 @@ class RankIntervalDisplay:
             A fitted selective ranker with ``rank_intervals``, or a Pipeline or fitted
             search that ends in one.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            The items of one query.
+            The items of one query, or of several with ``query``.
         y : array-like of shape (n_items,), default=None
             Known relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item. A scalar, such as ``qid=0``, says that all rows are
+            items of one query.
+        query : object, default=None
+            The query to draw, one of the values of ``qid``; needed where ``qid``, or
+            the ranker's column of X, names several.
         item_names : list of str, default=None
-            Names of the items; the numbers of their rows by default.
+            Names of the items drawn; the numbers of their rows by default.
         top_k, name, ax
             As in ``plot``.
 
@@ -135,27 +143,34 @@ class RankIntervalDisplay:
         TypeError
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
-            If a column of X holds the query and names several, or an option is out of
-            range.
+            If the ranker was calibrated on several queries and gets no ``qid``, there
+            are several queries and ``query`` is missing or none of them, or an option
+            is out of range.
 
         Notes
         -----
         O(n log n), no pair is formed.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = find_ranker(estimator, X)
+        ranker, X = ranker_inside(cls, estimator, X)
         if not hasattr(ranker, "rank_intervals"):
             raise TypeError(
                 "estimator must have rank_intervals, got "
-                f"{type(ranker).__name__}; use from_predictions."
+                f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
             )
-        n_queries = rows_by_query(ranker, X, None).n_queries
-        if n_queries > 1:
-            raise ValueError(f"X must hold the items of one query, got {n_queries}.")
+        relevance = None if y is None else check_relevance(y, _num_samples(X))
+        rows = rows_of_query(ranker, X, qid, query)
+        if rows.size < _num_samples(X):
+            X = _safe_indexing(X, rows)
+            relevance = None if relevance is None else relevance[rows]
+            if item_names is None:
+                # As the caller counts them, not from the first row of the query.
+                item_names = [f"row {row}" for row in rows]
         return cls.from_predictions(
-            ranker.rank_intervals(X),
+            # One query by now: a scalar, unless a column of X says so.
+            ranker.rank_intervals(X, None if qid is None else 0),
             ranker.predict(X),
-            None if y is None else check_relevance(y, _num_samples(X)),
+            relevance,
             item_names=item_names,
             top_k=top_k,
             name=name,
@@ -198,7 +213,8 @@ class RankIntervalDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If lengths differ, a rank is none, or ``top_k`` is below 1.
+            If lengths differ, a rank is not among 1, ..., n_items, or ``top_k`` is
+            below 1.
         """
         require_pyplot(f"{cls.__name__}.from_predictions")
         ranks = _check_intervals(intervals)
@@ -308,9 +324,9 @@ class RankIntervalDisplay:
             what = "item"
             self.ax_.set_yticks([])
         order = "score" if self.scores is not None else "middle rank"
-        marked = "" if self.scores is None else "marker: by score, "
+        marked = "" if self.scores is None else "marker: by score; "
         self.ax_.set(
-            xlabel=f"rank (1 = top; {marked}bar: left open by accepted pairs)",
+            xlabel=f"rank, 1 = top\n({marked}bar: left open)",
             ylabel=f"{what}, best {order} on top",
             xlim=(0.2, n_items + 0.8),
             ylim=(n_items + 0.8, 0.2),

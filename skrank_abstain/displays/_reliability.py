@@ -19,14 +19,14 @@ from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays._arrays import check_finite
 from skrank_abstain.displays._drawing import (
     draw_reference,
+    outcome_styles,
     put_legend,
     require_pyplot,
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._outcomes import outcome_styles
-from skrank_abstain.displays._totals import labelled_pairs
-from skrank_abstain.metrics import check_labels, find_ranker
+from skrank_abstain.displays._reading import labelled_pairs, ranker_inside
+from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,10 +37,11 @@ _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 class PairReliabilityDisplay:
     """Reliability diagram of pair probabilities, one curve per outcome.
 
-    Pairs are put into bins of like score difference; in each bin the mean predicted
-    probability of an outcome is held against its frequency. On the diagonal the
-    probabilities can be taken at their word, on which the risk and so the abstention
-    rest. What a tie model knows beyond the difference is averaged out within a bin.
+    Pairs are put into bins of similar score difference; in each bin the mean predicted
+    probability of an outcome is compared with its frequency. On the diagonal an
+    outcome is as frequent as predicted, which the risk, and so the choice of pairs to
+    abstain on, relies on. What a tie model knows beyond the score difference is
+    averaged out within a bin.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ class PairReliabilityDisplay:
         n_bins : int, default=10
             Bins of nearly equal numbers of pairs; fewer where differences are equal.
         confidence : float, default=0.95
-            Of the intervals, in (0, 1). They are missing with fewer than two queries.
+            Of the intervals, in (0, 1). With fewer than two queries there are none.
         max_pairs : int, default=1_000_000
             If there are more pairs, whole queries are drawn at random until the next
             would go beyond; at least one.
@@ -169,7 +170,7 @@ class PairReliabilityDisplay:
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
         check_positive_int(max_pairs, "max_pairs")
-        ranker, X = find_ranker(estimator, X)
+        ranker, X = ranker_inside(cls, estimator, X)
         decisions, label, difference = labelled_pairs(
             ranker, X, y, qid, max_pairs=max_pairs, random_state=random_state
         )
@@ -230,8 +231,9 @@ class PairReliabilityDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If lengths differ, a label or a probability is none, a difference is not
-            finite, there are no pairs, or an option is out of range.
+            If lengths differ, a label is not -1, 0 or +1, a row of ``proba`` holds no
+            probabilities, a difference is not finite, there are no pairs, or an option
+            is out of range.
 
         Notes
         -----
@@ -308,8 +310,8 @@ class PairReliabilityDisplay:
             )
         self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted", ":")
         self.ax_.set(
-            xlabel="predicted probability (mean of a bin of pairs)",
-            ylabel="observed frequency (share of these pairs)",
+            xlabel="predicted probability\n(mean of a bin of pairs)",
+            ylabel="observed frequency\n(share of these pairs)",
         )
         self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         put_legend(self.ax_)
@@ -318,6 +320,7 @@ class PairReliabilityDisplay:
 
 def _turn(columns: FloatArray, difference: FloatArray) -> FloatArray:
     """Bring columns -1, 0, +1 into the order higher-scored, tie, lower-scored."""
+    # The columns as they are put the right item first.
     left_first, turned = columns[:, ::-1], columns
     sign = difference[:, None]
     either = (left_first + turned) / 2

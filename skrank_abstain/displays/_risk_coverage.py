@@ -23,21 +23,22 @@ from skrank_abstain.displays._drawing import (
     take_axes,
     thin,
 )
-from skrank_abstain.displays._totals import ladder
+from skrank_abstain.displays._reading import no_pairs, ranker_inside, totals_at
 from skrank_abstain.metrics import (
     area_of_prefixes,
     aurc_loss,
-    find_ranker,
     risk_coverage_curve,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Coverages of a band. Each costs a pass over the items, and between two a band is
+#: straight: more would not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
 _Y_LABELS = {
-    "risk": "selective risk\n(share wrong of accepted pairs, lower is better)",
-    "accuracy": "selective accuracy\n(share right of accepted pairs, higher is better)",
+    "risk": "selective risk, lower is better\n(share wrong of accepted pairs)",
+    "accuracy": "selective accuracy, higher is better\n(share right of accepted pairs)",
 }
 
 
@@ -128,7 +129,7 @@ class RiskCoverageDisplay:
         ----------
         estimator : object
             A fitted selective ranker, or a Pipeline or fitted search that ends in
-            one. Its own threshold does not matter.
+            one. Its own threshold has no part in the picture.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             Items that neither trained nor calibrated it.
         y : array-like of shape (n_items,)
@@ -157,32 +158,36 @@ class RiskCoverageDisplay:
             If matplotlib is not installed.
         TypeError
             If there is no selective ranker inside, or a band is asked for and the
-            ranker can be moved neither to a coverage nor to a cost.
+            ranker has no ``operating_points``.
         ValueError
             If no query has two items, or a band is asked for and fewer than two have.
 
         Notes
         -----
-        The curve comes from ``risk_profile``: O(n log n), no pair is formed. A band
-        needs totals per query at some hundred thresholds, ``at_coverage(c)`` or
-        ``at_cost(t)`` of the ranker, and so runs the wrapped model a hundred times.
+        The curve comes from ``risk_profile``: one run of the wrapped model and
+        O(n log n), no pair is formed. A band needs totals per query at a hundred
+        thresholds, which come from ``operating_points``: one more run of the model,
+        and O(n log n) per threshold.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = find_ranker(estimator, X)
+        ranker, X = ranker_inside(cls, estimator, X)
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
-            raise ValueError(
-                "qid must leave a query with two items: there are no pairs to draw."
-            )
+            raise no_pairs()
         band = None
         if n_resamples is not None:
             options = BandOptions.check(n_resamples, confidence, random_state)
-            rungs = ladder(ranker, profile, _GRID)
-            totals = [rung.evaluate(X, y, qid=qid) for rung in rungs]
+            if not hasattr(ranker, "operating_points"):
+                raise TypeError(
+                    "n_resamples must be None for a ranker without operating_points, "
+                    f"got a {type(ranker).__name__}; pass its pairs to "
+                    f"{cls.__name__}.from_predictions for a band."
+                )
+            totals, pairs = totals_at(ranker, X, y, qid, _GRID)
             band = band_of_totals(
                 np.stack([total.accepted - total.correct for total in totals], axis=1),
                 np.stack([total.accepted for total in totals], axis=1),
-                totals[0].pairs,
+                pairs,
                 options,
             )
         count = np.cumsum(profile.n_pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple, Self, cast
 
 from numpy.typing import ArrayLike
@@ -24,6 +25,7 @@ from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
+    Coverage,
     PairRisk,
     PairTotals,
     RiskProfile,
@@ -365,7 +367,8 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         X, y, qid
             As in ``score``.
         coverages : iterable of float
-            Shares of the calibration pairs to accept, each in (0, 1].
+            Shares of the calibration pairs to accept, each in (0, 1]. Where the
+            ranker's own rule has a coverage, this rule is asked for each instead.
 
         Returns
         -------
@@ -380,15 +383,21 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
 
         Notes
         -----
-        The wrapped model runs once, whatever the number of coverages. The ranker's own
-        rule has no part in it: this is the curve on which a rule picks a point.
+        The wrapped model runs once, whatever the number of coverages. For a ranker with
+        ``at_coverage`` the totals are those of ``at_coverage(c).evaluate(X, y, qid)``.
+        For one with a price or a bound this is the curve on which its rule picks a
+        point; the rule itself has no part in it.
         """
         items = self._labelled_items(X, y, qid)
-        risk, calibration_items = self._calibration.risk, self._calibration.items
+        risk = self._calibration.risk
+        own: Any = self._rule()
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
-            region = risk.select_coverage(calibration_items, coverage)
+            # A randomised boundary, or a guarantee, is part of what was asked for.
+            moves = hasattr(own, "coverage")
+            rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
+            region = rule.select(self._calibration)
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points

@@ -7,7 +7,9 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 
-def find_ranker(estimator: Any, X: Any, needs: str = "risk_profile") -> tuple[Any, Any]:
+def find_ranker(
+    estimator: Any, X: Any, needs: str = "risk_profile", *, remedy: str = ""
+) -> tuple[Any, Any]:
     """Return the selective ranker inside ``estimator``, and the X it gets to see.
 
     Parameters
@@ -17,6 +19,8 @@ def find_ranker(estimator: Any, X: Any, needs: str = "risk_profile") -> tuple[An
     X : array-like, sparse matrix or frame of shape (n_items, n_features)
     needs : str, default="risk_profile"
         Method that the ranker must have.
+    remedy : str, default=""
+        What to do with an estimator without it; ends the message.
 
     Returns
     -------
@@ -30,12 +34,13 @@ def find_ranker(estimator: Any, X: Any, needs: str = "risk_profile") -> tuple[An
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
-        return find_ranker(estimator[-1], X, needs)
+        return find_ranker(estimator[-1], X, needs, remedy=remedy)
     if hasattr(estimator, needs):
         return estimator, X
     if hasattr(estimator, "best_estimator_"):
-        return find_ranker(estimator.best_estimator_, X, needs)
-    raise TypeError(
+        return find_ranker(estimator.best_estimator_, X, needs, remedy=remedy)
+    message = (
         f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
         f"or fitted search that ends in one, got {estimator!r}."
     )
+    raise TypeError(f"{message} {remedy}".rstrip())

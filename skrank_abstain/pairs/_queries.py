@@ -34,6 +34,13 @@ class Queries:
         Rows sorted by query, in row order within a query.
     offsets : ndarray of shape (n_queries + 1,), int64
         ``order[offsets[q]:offsets[q + 1]]`` are the rows of query ``q``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.pairs import group_queries
+    >>> queries = group_queries(["b", "a", "b"], 3)
+    >>> queries.n_queries, queries.n_pairs, queries.rows(0)
+    (2, 1, array([0, 2]))
     """
 
     codes: IntArray

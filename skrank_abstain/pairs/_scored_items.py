@@ -41,6 +41,15 @@ class ScoredItems:
         Where the queries begin.
     grades : ndarray of shape (n_items,), int64, or None
         Dense ranks of relevance, aligned with ``scores``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.pairs import ScoredItems, group_queries
+    >>> scores, y = np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0])
+    >>> items = ScoredItems.build(scores, group_queries(None, 3), y)
+    >>> items.rows, items.grades, items.count_within([1.0, 2.0])
+    (array([1, 2, 0]), array([0, 1, 1]), array([2, 3]))
     """
 
     scores: FloatArray

@@ -76,6 +76,27 @@ class Calibration:
         For all that is random about a rule.
     groups : Groups or None
         Of the queries of ``items``; None: there is one group.
+
+    Examples
+    --------
+    A rule gets one from ``fit``; `risk` and `items` are what it asks.
+
+    >>> from dataclasses import dataclass
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import SelectiveRanker
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.selection import Rule, RuleText
+    >>> @dataclass(frozen=True)
+    ... class HalfTheWorst(Rule):
+    ...     def select(self, calibration):
+    ...         return calibration.risk.select_risk(calibration.risk.highest / 2)
+    ...     def in_words(self, calibration, threshold):
+    ...         return RuleText("half the largest risk", "Nothing is promised.")
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = SelectiveRanker(Ridge(), rule=HalfTheWorst(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> 0 < ranker.threshold_ < 1 / 3
+    True
     """
 
     risk: PairRisk

@@ -19,8 +19,7 @@ from skrank_abstain.selection._rule import Rule, RuleText
 class CertifiedRisk(Rule):
     """Accept as many pairs as a certified bound on the selective risk allows.
 
-    It holds with a probability of at least ``1 - delta`` over the draw of the
-    certification queries. Where nothing can be certified every pair is abstained on.
+    Where nothing can be certified every pair is abstained on, with a warning.
 
     Parameters
     ----------
@@ -126,9 +125,10 @@ class CertifiedRisk(Rule):
 def _advice(least: int, counts: dict[Any, int]) -> str:
     """Say what would help, by what stands in the way."""
     name, count = min(counts.items(), key=lambda entry: entry[1])
-    more = "Pass more labelled queries, a larger calibration_size or a fitted ranker"
-    if count >= least:
-        return f"{more}, or a better tie model, or allow a larger max_risk or delta."
     where = "" if name is None else f" in each group, and {name!r} has {count}"
     few = f"Even without a single error this takes {least} certification queries{where}"
-    return f"{few}. {more}, or allow a larger max_risk or delta."
+    more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
+    more += "leaves more to certify), or "
+    if count >= least:
+        return f"{more}a better tie model, or allow a larger max_risk or delta."
+    return f"{few}. {more}allow a larger max_risk or delta."

@@ -19,6 +19,12 @@ class RuleText(NamedTuple):
         risk is at most 0.3 (...)".
     promised : str
         What holds for new queries, and what does not.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import RuleText
+    >>> RuleText("the median of the risks", "Nothing is promised.").done
+    'the median of the risks'
     """
 
     done: str

@@ -36,6 +36,18 @@ class PairTotals:
     ordered : ndarray, float64
         Accepted pairs of different relevance in the right order, and half of those
         predicted to be ties.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> totals = ranker.evaluate(data.data, data.target, qid=data.qid)
+    >>> totals.accepted.shape, round(totals.coverage, 1)
+    ((60,), 0.5)
     """
 
     pairs: FloatArray
@@ -117,6 +129,14 @@ class RiskProfile:
         Pairs of this risk.
     n_correct : ndarray of shape (n_risks,), float64
         Those of them whose label is correct.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.selection import RiskProfile
+    >>> profile = RiskProfile(np.array([0.1, 0.4]), np.array([6, 4]), np.array([6, 2]))
+    >>> profile.coverage, profile.selective_risk
+    (array([0.6, 1. ]), array([0. , 0.2]))
     """
 
     risk: FloatArray

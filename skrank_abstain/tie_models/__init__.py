@@ -1,5 +1,6 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
+from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._crossfit import (
     choose_tie_model,
     cross_fit,
@@ -12,7 +13,6 @@ from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import tie_model_candidates
 from skrank_abstain.tie_models._tie_model import (
-    BinModel,
     DifferenceModel,
     TieModel,
     expected_losses,

@@ -13,10 +13,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._labelled import LabelledScores
 from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
-from skrank_abstain.tie_models._tie_model import BinModel
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256

@@ -79,7 +79,36 @@ def test_arrays_are_checked(arguments, options, message):
 
 
 def test_no_pairs_are_refused(ranker, new):
-    with pytest.raises(ValueError, match="some pair be accepted"):
+    with pytest.raises(ValueError, match="query with two items"):
         ClassFractionDisplay.from_estimator(
             ranker, new.data[:2], new.target[:2], qid=[1, 2]
         )
+
+
+def test_coverages_at_which_no_pair_is_accepted_are_left_out(ranker, new):
+    # Two items of like score: their pair is among the last to be accepted.
+    rows = np.argsort(new.data[new.qid == 0, 0])[:2]
+    pair = new.data[new.qid == 0][rows]
+    display = ClassFractionDisplay.from_estimator(
+        ranker, pair, [0, 1], qid=0, coverages=[0.01, 1.0]
+    )
+    np.testing.assert_array_equal(display.coverage, [1])
+    with pytest.raises(ValueError, match="some pair be accepted"):
+        ClassFractionDisplay.from_estimator(
+            ranker, pair, [0, 1], qid=0, coverages=[0.01]
+        )
+
+
+def test_every_rule_has_shares(rankers, new):
+    for name in ("CostAbstainer", "RiskControlledRanker"):
+        display = ClassFractionDisplay.from_estimator(
+            rankers[name], new.data, new.target, new.qid
+        )
+        np.testing.assert_allclose(display.fraction.sum(axis=0), 1)
+        everything = (
+            rankers[name]
+            .operating_points(new.data, new.target, new.qid, coverages=[1.0])[0]
+            .totals
+        )
+        tied = everything.tied.sum() / everything.pairs.sum()
+        np.testing.assert_allclose(display.fraction[1, -1], tied)

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from skrank_abstain import BALToR, displays
+from skrank_abstain import BALToR, PairwiseRankerClassifier, displays
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import (
     ClassFractionDisplay,
@@ -19,6 +19,7 @@ from skrank_abstain.displays import (
     RankIntervalDisplay,
     RiskCoverageDisplay,
 )
+from skrank_abstain.distance import DistanceAbstainer
 
 CURVES = [
     RiskCoverageDisplay,
@@ -39,7 +40,7 @@ def draw(cls, estimator, data, **options):
     """Draw a display of an estimator; one query where it takes only one."""
     if cls is RankIntervalDisplay:
         one = data.qid == 0
-        return cls.from_estimator(estimator, data.data[one], **options)
+        return cls.from_estimator(estimator, data.data[one], qid=0, **options)
     return cls.from_estimator(estimator, data.data, data.target, data.qid, **options)
 
 
@@ -93,6 +94,11 @@ def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, n
     assert legend.y1 <= label.y0
     assert label.y1 <= ax.get_window_extent().y0
     assert legend.y0 >= 0
+    # Labels are no longer than their axes, or neighbours would be written over.
+    if size != (3, 3):
+        box = ax.get_window_extent()
+        assert label.width <= box.width
+        assert ax.yaxis.label.get_window_extent().height <= box.height
 
 
 @pytest.mark.parametrize("cls", CURVES)
@@ -157,7 +163,27 @@ def test_axes_must_be_axes(cls):
         cls.from_predictions(*PREDICTIONS[cls], ax=axes)
 
 
-@pytest.mark.parametrize("cls", CURVES)
+@pytest.mark.parametrize("cls", [CoverageDisplay, ClassFractionDisplay])
+def test_operating_points_cost_one_run_of_the_model(cls, ranker, new):
+    before = ranker.estimator_.n_runs_
+    draw(cls, ranker, new)
+    assert ranker.estimator_.n_runs_ == before + 1
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_rankers_without_risks_are_sent_to_the_arrays(cls, ranker, new):
+    model = ranker.estimator_
+    distance = DistanceAbstainer(model).fit(new.data, new.target, qid=new.qid)
+    pairs = np.column_stack([new.data[1:], new.data[:-1]])
+    label = np.sign(new.target[1:] - new.target[:-1])
+    pairwise = PairwiseRankerClassifier(model).fit(pairs, label)
+    for estimator in (distance, pairwise):
+        message = rf"which has \w+,(.|\n)*{cls.__name__}.from_predictions"
+        with pytest.raises(TypeError, match=message):
+            draw(cls, estimator, new)
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
 def test_a_ranker_fitted_with_queries_wants_them(cls, ranker, new):
     with pytest.raises(ValueError, match="qid"):
         cls.from_estimator(ranker, new.data, new.target)

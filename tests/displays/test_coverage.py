@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from skrank_abstain import CostAbstainer
+from skrank_abstain import BALToR
 from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import CoverageDisplay
 from skrank_abstain.metrics import coverage_score
 
@@ -101,7 +102,34 @@ def test_options_of_an_estimator_are_checked(ranker, new):
         CoverageDisplay.from_estimator(ranker, new.data[:2], qid=[1, 2])
 
 
-def test_a_price_is_no_coverage(ranker, new):
-    fitted = CostAbstainer(ranker.estimator_).fit(new.data, new.target, qid=new.qid)
-    with pytest.raises(TypeError, match=r"must have at_coverage.* CostAbstainer"):
-        CoverageDisplay.from_estimator(fitted, new.data, qid=new.qid)
+@pytest.mark.parametrize("rule", ["CostAbstainer", "RiskControlledRanker"])
+def test_other_rules_are_asked_for_shares_of_their_calibration_pairs(
+    rule, rankers, new
+):
+    display = CoverageDisplay.from_estimator(
+        rankers[rule], new.data, qid=new.qid, coverages=TARGETS
+    )
+    assert display.line_.get_label() == rule
+    np.testing.assert_allclose(display.coverage, TARGETS, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"boundary": "randomize"},
+        {"quantile": "linear"},
+        {"coverage_guarantee": "hierarchical"},
+    ],
+)
+def test_a_coverage_is_asked_for_in_the_ranker_s_own_way(options, ranker, new):
+    data = make_ranking(n_queries=60, random_state=0)
+    own = BALToR(ranker.estimator_, random_state=0, **options)
+    own.fit(data.data, data.target, qid=data.qid)
+    display = CoverageDisplay.from_estimator(
+        own, new.data, qid=new.qid, coverages=TARGETS
+    )
+    expected = [
+        own.at_coverage(target).evaluate(new.data, new.target, new.qid).coverage
+        for target in TARGETS
+    ]
+    np.testing.assert_array_equal(display.coverage, expected)

@@ -19,7 +19,7 @@ def bar_ends(display):
 
 def test_bars_are_the_intervals_in_the_order_of_scores(ranker, one):
     X, y = one
-    display = RankIntervalDisplay.from_estimator(ranker, X, y)
+    display = RankIntervalDisplay.from_estimator(ranker, X, y, qid=0)
     scores, intervals = ranker.predict(X), ranker.rank_intervals(X)
     assert (np.diff(scores[display.order_]) <= 0).all()
     np.testing.assert_allclose(
@@ -32,7 +32,7 @@ def test_bars_are_the_intervals_in_the_order_of_scores(ranker, one):
 
 def test_markers_tell_the_grades(ranker, one):
     X, y = one
-    display = RankIntervalDisplay.from_estimator(ranker, X, y)
+    display = RankIntervalDisplay.from_estimator(ranker, X, y, qid=0)
     labels = [marker.get_label() for marker in display.markers_]
     assert labels == [f"relevance {grade}" for grade in np.unique(y)]
     for marker, grade in zip(display.markers_, np.unique(y), strict=True):
@@ -114,10 +114,51 @@ def test_arrays_are_checked(arguments, options, message):
 def test_several_queries_in_a_column_are_refused(ranker, new):
     X = np.column_stack([new.data, new.qid])
     with_column = BALToR(ranker.estimator_, qid_col=10).fit(X, new.target)
-    with pytest.raises(ValueError, match="items of one query, got 30"):
+    message = r"one query, got 30 by qid_col=10: pass query=.* query=0.0"
+    with pytest.raises(ValueError, match=message):
         RankIntervalDisplay.from_estimator(with_column, X)
-    display = RankIntervalDisplay.from_estimator(with_column, X[new.qid == 3])
-    assert len(display.intervals) == np.sum(new.qid == 3)
+    alone = RankIntervalDisplay.from_estimator(with_column, X[new.qid == 3])
+    assert len(alone.intervals) == np.sum(new.qid == 3)
+    picked = RankIntervalDisplay.from_estimator(with_column, X, query=3)
+    np.testing.assert_array_equal(picked.intervals, alone.intervals)
+
+
+def test_one_query_of_several_is_drawn(ranker, new):
+    picked = RankIntervalDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid, query=3
+    )
+    rows = np.flatnonzero(new.qid == 3)
+    alone = RankIntervalDisplay.from_estimator(
+        ranker, new.data[rows], new.target[rows], 3
+    )
+    assert bar_ends(picked) == bar_ends(alone)
+    np.testing.assert_array_equal(picked.relevance, alone.relevance)
+    # Items keep the numbers of the caller's rows.
+    names = [text.get_text() for text in picked.ax_.get_yticklabels()]
+    assert names == [f"row {row}" for row in rows[picked.order_]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, r"qid must be given, .* 60 queries: qid=0"),
+        ({"query": 3}, "qid must be given"),
+        ({"qid": "several"}, r"one query, got 30 by qid: pass query=.* query=0"),
+        ({"qid": "several", "query": 99}, "query must be one of the 30 .* got 99"),
+    ],
+)
+def test_rows_of_several_queries_are_not_ranked_as_one(options, message, ranker, new):
+    if "qid" in options:
+        options = {**options, "qid": new.qid}
+    with pytest.raises(ValueError, match=message):
+        RankIntervalDisplay.from_estimator(ranker, new.data, **options)
+
+
+def test_a_ranker_of_one_query_needs_no_qid(ranker, one):
+    X, y = one
+    single = BALToR(ranker.estimator_).fit(X, y)
+    display = RankIntervalDisplay.from_estimator(single, X)
+    assert len(display.intervals) == len(X)
 
 
 def test_rankers_without_intervals_are_refused(one):

@@ -4,10 +4,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import RiskCoverageDisplay
+from skrank_abstain.displays._bootstrap import BandOptions, band_of_totals
 from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
 from skrank_abstain.pairs import pair_labels
 
@@ -111,20 +110,47 @@ def test_band_resamples_whole_queries():
     assert shown[:, 1].max() == pytest.approx(high.max())
 
 
-@pytest.mark.parametrize("rule", ["coverage", "cost"])
-def test_band_of_an_estimator_lies_around_its_curve(rule, ranker, new):
-    if rule == "cost":
-        data = make_ranking(n_queries=60, random_state=0)
-        ranker = CostAbstainer(ranker.estimator_, random_state=0)
-        ranker.fit(data.data, data.target, qid=data.qid)
+@pytest.mark.parametrize("rule", ["BALToR", "CostAbstainer", "RiskControlledRanker"])
+def test_band_of_an_estimator_lies_around_its_curve(rule, rankers, new):
     display = RiskCoverageDisplay.from_estimator(
-        ranker, new.data, new.target, new.qid, n_resamples=200, random_state=0
+        rankers[rule], new.data, new.target, new.qid, n_resamples=200, random_state=0
     )
     at, low, high = display.band.T
     assert at.size > 80
     assert at[-1] == 1
     curve = np.interp(at, display.coverage, display.selective_risk)
     assert np.mean((low <= curve) & (curve <= high)) > 0.95
+
+
+def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
+    options = {"n_resamples": 20, "random_state": 0}
+    display = RiskCoverageDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid, **options
+    )
+    totals = [
+        ranker.at_coverage(c).evaluate(new.data, new.target, new.qid)
+        for c in np.linspace(0.01, 1, 100)
+    ]
+    expected = band_of_totals(
+        np.stack([total.accepted - total.correct for total in totals], axis=1),
+        np.stack([total.accepted for total in totals], axis=1),
+        totals[0].pairs,
+        BandOptions.check(20, 0.95, 0),
+    )
+    np.testing.assert_array_equal(display.band, expected)
+
+
+@pytest.mark.parametrize("rule", ["BALToR", "CostAbstainer", "RiskControlledRanker"])
+def test_a_band_runs_the_model_once_more(rule, rankers, new):
+    model = rankers[rule].estimator_
+    runs = []
+    for n_resamples in (None, 5):
+        before = model.n_runs_
+        RiskCoverageDisplay.from_estimator(
+            rankers[rule], new.data, new.target, new.qid, n_resamples=n_resamples
+        )
+        runs.append(model.n_runs_ - before)
+    assert runs == [1, 2]
 
 
 def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
@@ -198,11 +224,13 @@ def test_no_pairs_are_refused(ranker, new):
         )
 
 
-def test_a_ranker_that_cannot_be_moved_has_a_curve_but_no_band(ranker, new):
+def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
     class Fixed:
         risk_profile = staticmethod(ranker.risk_profile)
 
     args = (Fixed(), new.data, new.target, new.qid)
     assert RiskCoverageDisplay.from_estimator(*args).band_ is None
-    with pytest.raises(TypeError, match=r"n_resamples must be None .* Fixed"):
+    with pytest.raises(
+        TypeError, match=r"operating_points.* Fixed; .*from_predictions"
+    ):
         RiskCoverageDisplay.from_estimator(*args, n_resamples=10)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -38,17 +39,6 @@ from skrank_abstain.metrics import (
 from skrank_abstain.pairs import pair_labels
 
 NORMS = [1, 2, 3.5, np.inf]
-
-
-class FirstColumn(BaseEstimator):
-    """A trained ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X, dtype=float)[:, 0]
 
 
 FITTED = FirstColumn().fit(None, None)

@@ -39,9 +39,9 @@ RANKERS = [ConstrainedLinearRanker, ConstrainedMLPRanker]
     [
         ConstrainedLinearRanker(),
         ConstrainedLinearRanker(
-            surrogate="logistic", norm=2, batch_size=8, max_iter=30
+            surrogate="logistic", norm=2, batch_size=8, max_iter=30, random_state=0
         ),
-        ConstrainedMLPRanker(n_hidden=4, max_iter=30),
+        ConstrainedMLPRanker(n_hidden=4, max_iter=30, random_state=0),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.UndefinedMetricWarning")

@@ -7,9 +7,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
@@ -20,17 +21,6 @@ from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature: scores under full control."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def column(scores):
@@ -333,7 +323,7 @@ def test_randomised_draws_are_seeded_and_about_right():
             boundary="randomize",
         )
         ranker._region = type(ranker._region)(
-            0.3, -1.0, 1.0, 1e-9, kappa=0.3, seed=ranker._boundary_seed
+            0.3, -1.0, 1.0, 1e-9, kappa=0.3, seed=ranker._calibration.seed
         )
         draws.append(~ranker.abstain(column(scores), pairs=pairs))
     np.testing.assert_array_equal(draws[0], draws[1])

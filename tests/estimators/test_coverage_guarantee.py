@@ -7,21 +7,21 @@ draws of certification queries: given the tuning queries a certificate fails wit
 probability of at most delta, so that the number of failures in all is at most binomial.
 """
 
+import warnings
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
-from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.concentration import certify_risk, choose_start, fixed_sequence
-from skrank_abstain.estimators._risk_controlled import shares_at, thresholds_of
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.selection import calibrate, select_hierarchical
+from skrank_abstain.selection import Calibration, GuaranteedCoverage, calibrate
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -101,10 +101,17 @@ def population(kind):
 def tuned(model, people, n_queries, rng):
     """Tune on 30 % of the queries; return shares of all, and shares that tuned."""
     tuning = people.take(rng.integers(N_POPULATION, size=int(0.3 * n_queries)))
-    fitted, risk, items = calibrate([model], ZERO_ONE, tuning)
-    thresholds = thresholds_of(risk, items)
-    of_all = shares_at(risk, people.everything.transformed_by(fitted), thresholds, 1.0)
-    return of_all, shares_at(risk, items, thresholds, 1.0)
+    _, calibration = calibrate([model], ZERO_ONE, people.everything, tuning)
+    tables = calibration.loss_tables
+    return tables.rest, tables.tuning
+
+
+def hierarchical(risk, items, coverage):
+    """Select; a warning that there are too few queries is looked at elsewhere."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Every pair is accepted")
+        calibration = Calibration(risk, items, ZERO_ONE)
+        return GuaranteedCoverage(coverage).select(calibration)
 
 
 def binomial_pvalues(n_errors, n_accepted, bound):
@@ -208,17 +215,6 @@ def test_pairs_are_not_independent(name, n_queries):
     assert failed > 2 * ALLOWED
 
 
-class FirstColumn(BaseEstimator):
-    """A trained ranker whose score is in the data already."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No threshold could be certified")
 def test_the_estimator_keeps_the_promise():
@@ -260,13 +256,15 @@ def coverages(name, n_queries, n_draws):
     model = MODELS[name][0]
     people = population("sized")
     rng = np.random.default_rng(n_queries)
-    fitted, risk, _ = calibrate(
+    fitted, calibration = calibrate(
         [model], ZERO_ONE, people.take(rng.integers(N_POPULATION, size=100))
     )
+    risk = calibration.risk
     # Thresholds are looked up on a grid of the coverages of the population.
     everything = people.everything.transformed_by(fitted)
     grid = np.linspace(0, risk.highest, 400)
-    covered = shares_at(risk, everything, grid, 1.0)[0].mean(axis=0)
+    accepted, _ = risk.at_thresholds(everything, grid)
+    covered = (accepted / people.pairs[:, None]).mean(axis=0)
 
     def coverage_at(threshold):
         if name != "bradley_terry":  # a step function
@@ -279,7 +277,7 @@ def coverages(name, n_queries, n_draws):
         queries = rng.integers(N_POPULATION, size=n_queries)
         items = people.take(queries).transformed_by(fitted)
         true[draw] = (
-            coverage_at(select_hierarchical(risk, items, COVERAGE).risk),
+            coverage_at(hierarchical(risk, items, COVERAGE).risk),
             coverage_at(risk.select_coverage(items, COVERAGE).risk),
         )
     return true.T
@@ -304,14 +302,16 @@ def test_the_coverage_holds_on_average(name, n_queries):
 def test_too_few_queries_for_a_coverage(n_queries):
     """With at most coverage / (1 - coverage) of them every pair is accepted."""
     people = population("sized")
-    fitted, risk, _ = calibrate([BradleyTerry()], ZERO_ONE, people.take(np.arange(50)))
+    few = people.take(np.arange(50))
+    fitted, calibration = calibrate([BradleyTerry()], ZERO_ONE, few)
+    risk = calibration.risk
     items = people.take(np.arange(n_queries)).transformed_by(fitted)
     every = risk.accepted_mass(risk.select_risk(risk.highest), items)
-    region = select_hierarchical(risk, items, COVERAGE)
+    region = hierarchical(risk, items, COVERAGE)
     # 2 / 3 of a share of queries is less than 0.7, 3 / 4 is more.
     assert (region.risk == risk.highest) == (n_queries == 2)
     assert (risk.accepted_mass(region, items) == every) == (n_queries == 2)
-    assert select_hierarchical(risk, items, 1.0).risk == risk.highest
+    assert hierarchical(risk, items, 1.0).risk == risk.highest
 
 
 def test_the_estimator_takes_the_hierarchical_quantile():
@@ -325,7 +325,7 @@ def test_the_estimator_takes_the_hierarchical_quantile():
         coverage_guarantee="hierarchical",
         random_state=0,
     ).fit(people.X[rows], people.y[rows], qid=qid)
-    risk, items = ranker._risk, ranker._items
+    risk, items = ranker._calibration.risk, ranker._calibration.items
     shares = risk.at_thresholds(items, np.array([ranker.threshold_]))[0][:, 0]
     shares /= items.pair_counts
     below = np.nextafter(ranker.threshold_, 0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from doubles import FirstColumn
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
@@ -14,17 +14,6 @@ from skrank_abstain.metrics import (
 )
 from skrank_abstain.pairs import _scored_items, pair_labels
 from skrank_abstain.tie_models import BradleyTerry
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 @pytest.fixture(scope="module", params=["distinct", "rounded"])

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from doubles import FirstColumn, Recorder
 from scipy.sparse import coo_array, csr_array
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay, calibration_curve
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
@@ -28,33 +29,11 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from skrank_abstain import PairwiseRankerClassifier
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.estimators._pairwise_training import fit_on_pairs
+from skrank_abstain.estimators._pair_rows import fit_on_pairs
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
 
 N_FEATURES = 5
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature: scores under full control."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
-
-
-class Recorder(RegressorMixin, BaseEstimator):
-    """A regressor that remembers what it was trained on."""
-
-    def fit(self, X, y, qid=None):
-        self.seen_ = X, y, qid
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def comparisons(n_pairs=600, *, n_grades=3, noise="logistic", seed=0):
@@ -701,8 +680,8 @@ def test_in_a_pipeline(two):
 
 
 class NotOfTheDifference(TieModel):
-    def _fit(self, scores, y, queries):
-        """Fit nothing."""
+    def fit_items(self, items):
+        return self
 
     def _proba(self, left, right):
         return np.full((left.size, 3), 1 / 3)

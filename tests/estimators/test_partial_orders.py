@@ -4,24 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import BradleyTerry
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 @pytest.fixture(scope="module", params=["accept", "randomize"])

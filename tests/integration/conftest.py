@@ -5,8 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import sklearn
-from scorers.boosters import N_QUERIES, PER_QUERY, RANKERS, make_ranker, train_natively
+from scorers.boosters import N_QUERIES, PER_QUERY, make_ranker, train_natively
 
 from skrank_abstain.datasets import make_ranking
 
@@ -66,12 +65,6 @@ def comparisons(items):
     return pairs, np.sign(items.y[::2] - items.y[1::2])
 
 
-@pytest.fixture(params=RANKERS)
-def library(request):
-    """Each library in turn."""
-    return pytest.importorskip(request.param).__name__
-
-
 @pytest.fixture(scope="session")
 def trained(past):
     """Return a ranker trained on a frame, by library; trained once."""
@@ -85,9 +78,3 @@ def trained(past):
         return models[key]
 
     return get
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield

@@ -8,24 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from doubles import FirstColumn
 
 import skrank_abstain
 from skrank_abstain import BALToR
 from skrank_abstain._kernels import _threads
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def answers(X, data, tie_model):
@@ -85,6 +74,7 @@ print(repr(ranker.predict_pairs(data.data, qid=data.qid)), ranker.threshold_)
 """
 
 
+@pytest.mark.slow
 def test_an_estimator_works_where_neither_home_nor_package_is_writable(tmp_path):
     source = Path(skrank_abstain.__file__).parent
     package = tmp_path / "skrank_abstain"

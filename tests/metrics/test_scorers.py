@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from doubles import FirstColumn
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
@@ -47,17 +48,6 @@ ALL = pytest.mark.parametrize("name", SCORERS)
 COVERAGES = [0.2, 0.5, 0.8, 1.0]
 
 
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
-
-
 @pytest.fixture(scope="module")
 def data():
     return make_ranking(n_queries=40, n_items=(1, 10), random_state=3)
@@ -68,12 +58,6 @@ def ranker(data):
     return BALToR(Ridge(), coverage=0.7, random_state=0).fit(
         data.data, data.target, qid=data.qid
     )
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from scorers.boosters import (
     N_QUERIES,
     PER_QUERY,
-    RANKERS,
     ToyBoost,
     make_ranker,
     train_natively,
@@ -52,12 +51,6 @@ def trained(data):
         return models[key]
 
     return get
-
-
-@pytest.fixture(params=RANKERS)
-def library(request):
-    """Each library in turn."""
-    return pytest.importorskip(request.param).__name__
 
 
 @pytest.fixture

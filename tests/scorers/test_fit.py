@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import PredictOnly, Recorder
 from scipy import sparse
 from scorers.boosters import (
     N_QUERIES,
@@ -11,7 +12,7 @@ from scorers.boosters import (
     train_natively,
 )
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -126,14 +127,6 @@ def test_boosters_end_pipelines(library, data, shuffled, nested, routing):
 
 
 def test_other_estimators_get_rows_and_relevance_as_they_are(data):
-    class Recorder(RegressorMixin, BaseEstimator):
-        def fit(self, X, y, qid=None):
-            self.seen_ = (X, y, qid)
-            return self
-
-        def predict(self, X):
-            return np.zeros(len(X))
-
     queries = group_queries(list("ba") * 100, 200)
     y = np.linspace(-1, 1, 200)
     for estimator in (Recorder(), make_pipeline(Recorder())):
@@ -213,13 +206,9 @@ def test_lengths_must_agree(data):
 
 
 def test_what_has_no_fit_cannot_be_trained(library, trained):
-    class Predicts:
-        def predict(self, X):
-            return X[:, 0]
-
     booster = freeze(trained("lightgbm").booster_)
     queries = group_queries(None, 2)
-    for estimator in (Predicts(), booster, "model.json", Ridge, None):
+    for estimator in (PredictOnly(), booster, "model.json", Ridge, None):
         with pytest.raises(TypeError, match="estimator must have fit"):
             fit_ranker(estimator, [[0], [1]], [0, 1], queries)
     with pytest.raises(TypeError, match="estimator must have one of"):
@@ -312,20 +301,13 @@ def test_a_pandas_index_plays_no_part(library, data):
     )
 
 
-class Recording(BaseEstimator):
-    """A ranker that remembers the queries it was given."""
+class Recording(Recorder):
+    """A ranker for a search, which must hand the queries on to it."""
 
     __metadata_request__fit = {"qid": True}  # noqa: RUF012
 
     def __init__(self, alpha=0):
         self.alpha = alpha
-
-    def fit(self, X, y, qid=None):
-        self.qid_ = qid
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
     def score(self, X, y):
         return 0.0
@@ -342,7 +324,7 @@ def test_a_search_hands_the_queries_on_or_is_refused():
         fit_ranker(search, X, X[:, 0], queries)
     with config_context(enable_metadata_routing=True):
         fitted = fit_ranker(search, X, X[:, 0], queries)
-        np.testing.assert_array_equal(fitted.best_estimator_.qid_, queries.codes)
+        np.testing.assert_array_equal(fitted.best_estimator_.seen_[2], queries.codes)
         with pytest.raises(ValueError, match="do not put the search into a Pipeline"):
             fit_ranker(make_pipeline(StandardScaler(), search), X, X[:, 0], queries)
     target = TransformedTargetRegressor(regressor=Recording())

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles import PredictOnly
 from scorers.boosters import make_ranker, raw
 from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
@@ -20,11 +21,6 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-
-
-class PredictOnly:
-    def predict(self, X):
-        return np.zeros(len(X))
 
 
 class Duck:

@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import PredictOnly
 from scipy import sparse
 from scorers.boosters import (
     N_QUERIES,
@@ -266,17 +267,10 @@ def test_classes_that_are_no_numbers_raise():
 
 
 def test_predict_only_objects():
-    class Predicts:
-        def __init__(self, values):
-            self.values = values
-
-        def predict(self, X):
-            return self.values
-
     X = np.zeros((2, 1))
     column = np.array([[1.0], [2.0]], dtype=np.float32)
-    assert score_items(Predicts(column), X).tolist() == [1.0, 2.0]
-    assert score_items(freeze(Predicts(column)), X).tolist() == [1.0, 2.0]
+    assert score_items(PredictOnly(column), X).tolist() == [1.0, 2.0]
+    assert score_items(freeze(PredictOnly(column)), X).tolist() == [1.0, 2.0]
     for values, message in (
         ([1.0, np.nan], "scores must be finite, got NaN"),
         ([1.0], "one value per item"),
@@ -284,7 +278,7 @@ def test_predict_only_objects():
         (["a", "b"], "scores must hold numbers"),
     ):
         with pytest.raises(ValueError, match=message):
-            score_items(Predicts(np.array(values)), X)
+            score_items(PredictOnly(np.array(values)), X)
 
 
 def test_columns_are_checked_at_the_end_of_a_pipeline(library, data):

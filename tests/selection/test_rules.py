@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from reference import paired
 from selection.engines import ZERO_ONE, accept, decide, gap_risk
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
@@ -18,11 +19,6 @@ from skrank_abstain.pairs import GapArray
 from skrank_abstain.selection import order_statistic_rank
 
 EPS = np.finfo(float).eps
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def tolerance_of(s):

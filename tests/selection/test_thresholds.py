@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
 from selection.engines import ZERO_ONE, gap_risk
-from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 from strategies import FixedModel, items, losses, models
 
@@ -35,17 +35,6 @@ TIE_MODELS = {
     "graded": GradedRelevance(),
     "feature_aware": FeatureAwareRelevance(LogisticRegression(), max_grades=3),
 }
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is in the data already."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,13 @@ import importlib.util
 from pathlib import Path
 
 import matplotlib as mpl
+import pytest
 
 ROOT = Path(__file__).parents[2]
 mpl.use("Agg")
 
 
+@pytest.mark.slow
 def test_figure_and_tables(tmp_path, capsys, oracles):
     path = ROOT / "examples" / "plot_auc_bounds.py"
     spec = importlib.util.spec_from_file_location("plot_auc_bounds", path)

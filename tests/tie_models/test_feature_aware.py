@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
@@ -13,7 +14,6 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -26,24 +26,6 @@ from skrank_abstain.tie_models import (
 from skrank_abstain.tie_models._ordinal import fit_grades
 
 SMALL_TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Boosted trees of so few rows lose time to threads that wait for each other."""
-    with threadpool_limits(1):
-        yield
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 class Spy(ClassifierMixin, BaseEstimator):

@@ -5,9 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -22,17 +23,6 @@ from skrank_abstain.tie_models import (
     tie_model_candidates,
 )
 from skrank_abstain.tie_models._graded import divide, merge_grades, tied_shares
-
-
-class FirstColumn(BaseEstimator):
-    """A ranker whose score is the first feature."""
-
-    def fit(self, X, y):
-        self.fitted_ = True
-        return self
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def labelled(data, scores=None):
@@ -370,6 +360,7 @@ def regrets(tie_model, n_queries, truth, seed=0):
     )
 
 
+@pytest.mark.slow
 def test_the_accuracy_approaches_that_of_the_truth(truth):
     # Pooled over seeds, since ten queries can be lucky.
     few, many = (

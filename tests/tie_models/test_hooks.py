@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from doubles import FirstColumn
 from sklearn.linear_model import LogisticRegression
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
@@ -14,22 +14,6 @@ Y = np.array([2, 1, 1, 0, 0, 1])
 QID = np.array([0, 0, 0, 0, 1, 1])
 #: New items, some of whose gaps are beyond what a fit looks at.
 FAR = np.array([[0.0], [1.0], [5000.0], [3.0]])
-
-
-class FirstColumn(BaseEstimator):
-    """A fitted ranker whose score is in the data already."""
-
-    def __init__(self):
-        self.fitted_ = True
-
-    def fit(self, X, y):
-        return self
-
-    def __sklearn_is_fitted__(self):
-        return True
-
-    def predict(self, X):
-        return np.asarray(X)[:, 0]
 
 
 def logistic(gap):
@@ -84,7 +68,7 @@ def refused(message, hook="Hooked.proba_at_gap"):
 
 
 def fit_ranker(model, scores=SCORES, y=Y, qid=QID):
-    ranker = BALToR(FirstColumn(), tie_model=model, random_state=0)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=model, random_state=0)
     return ranker.fit(np.asarray(scores)[:, None], y, qid=qid)
 
 

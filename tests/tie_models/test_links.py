@@ -7,6 +7,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import paired
 from selection.engines import ZERO_ONE, decide_all
 from strategies import LINKS, NO_TIE, FixedModel, models, scores
 from strategies import losses as loss_matrices
@@ -14,11 +15,6 @@ from strategies import losses as loss_matrices
 from skrank_abstain.tie_models import expected_losses
 
 KINDS = sorted(LINKS)
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def test_oracle_probabilities(oracles):

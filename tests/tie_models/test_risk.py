@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
+from reference import paired
 from selection.engines import ZERO_ONE, decide_all
 from strategies import FixedModel, losses, models, scores
 
@@ -27,11 +28,6 @@ def decide_one(proba, loss, left=1.0, right=0.0):
     """Label and risk of one pair whose higher-scored item wins with ``proba[2]``."""
     decided = decide_all(Constant(proba), loss, [left], [right])
     return decided.label[0], decided.risk[0]
-
-
-def paired(s):
-    left, right = np.triu_indices(s.size, 1)
-    return s[left], s[right]
 
 
 def test_oracle_predictions_and_risks(oracles):

@@ -1,4 +1,4 @@
-"""Reading a fitted ranker: totals per query at many thresholds, pairs of some rows."""
+"""What displays read off a fitted ranker, through its public methods alone."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from skrank_abstain._validation import (
     check_relevance,
 )
 from skrank_abstain.estimators import take_column
+from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_labels
-from skrank_abstain.selection import PairTotals, RiskProfile
+from skrank_abstain.selection import PairTotals
 
 
 def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray:
@@ -36,42 +37,50 @@ def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray
     return numbers
 
 
+def ranker_inside(
+    display: type, estimator: Any, X: Any, needs: str = "risk_profile"
+) -> tuple[Any, Any]:
+    """Return the ranker inside ``estimator``, which has ``needs``, and its X."""
+    remedy = f"Pass its pairs to {display.__name__}.from_predictions instead."
+    return find_ranker(estimator, X, needs, remedy=remedy)
+
+
 def totals_at(
-    ranker: Any, X: Any, y: Any, qid: Any, coverages: FloatArray
-) -> list[PairTotals]:
-    """Return what happens to the pairs of each query at each target coverage.
+    ranker: Any, X: Any, y: ArrayLike, qid: Any, coverages: FloatArray
+) -> tuple[list[PairTotals], FloatArray]:
+    """Return what happens to pairs at each coverage, and the pairs of each query.
 
-    O(n log n) and one run of the wrapped model per coverage.
-    """
-    if not hasattr(ranker, "at_coverage"):
-        raise TypeError(
-            "estimator must have at_coverage, as BALToR has, got "
-            f"{type(ranker).__name__}; use from_predictions."
-        )
-    return [
-        ranker.at_coverage(coverage).evaluate(X, y, qid=qid)
-        for coverage in coverages.tolist()
-    ]
+    Parameters
+    ----------
+    ranker : object
+        With ``operating_points``.
+    X, y, qid
+        As in ``ranker.evaluate``.
+    coverages : ndarray of shape (n_coverages,), float64
+        At least one.
 
-
-def ladder(ranker: Any, profile: RiskProfile, coverages: FloatArray) -> list[Any]:
-    """Return copies of the ranker, ever more lenient.
+    Returns
+    -------
+    totals : list of PairTotals
+        One for each coverage.
+    pairs : ndarray of shape (n_queries,), float64
 
     Raises
     ------
-    TypeError
-        If the ranker can be moved neither to a coverage nor to a price.
+    ValueError
+        If no query has two items.
     """
-    if hasattr(ranker, "at_coverage"):
-        return [ranker.at_coverage(coverage) for coverage in coverages.tolist()]
-    if hasattr(ranker, "at_cost"):
-        # Chow's rule: a price is a threshold on the risk.
-        reached = np.searchsorted(profile.coverage, coverages)
-        risks = profile.risk[np.unique(reached.clip(max=profile.risk.size - 1))]
-        return [ranker.at_cost(risk) for risk in risks.tolist()]
-    raise TypeError(
-        "n_resamples must be None for a ranker without at_coverage and at_cost, got a "
-        f"{type(ranker).__name__}; pass its pairs to from_predictions for a band."
+    points = ranker.operating_points(X, y, qid, coverages=coverages.tolist())
+    totals = [point.totals for point in points]
+    if totals[0].pairs.sum() == 0:
+        raise no_pairs()
+    return totals, totals[0].pairs
+
+
+def no_pairs() -> ValueError:
+    """Return the error of a display that has nothing to draw."""
+    return ValueError(
+        "qid must leave a query with two items: there are no pairs to draw."
     )
 
 
@@ -81,6 +90,47 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     if qid is None and column is not None:
         _, qid = take_column(X if hasattr(X, "shape") else np.asarray(X), column)
     return group_queries(qid, _num_samples(X))
+
+
+def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
+    """Return the rows of the one query that a display is about.
+
+    Parameters
+    ----------
+    ranker, X, qid
+        As in ``ranker.rank_intervals``.
+    query : object
+        One of the values of ``qid``; None where they all are the same.
+
+    Raises
+    ------
+    ValueError
+        If it is open which rows are of one query, or which query is meant.
+    """
+    column = getattr(ranker, "qid_col", None)
+    if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
+        # Without queries the items of several would be ranked against each other.
+        raise ValueError(
+            "qid must be given, since the ranker was calibrated on "
+            f"{ranker.n_queries_} queries: qid=0 (any scalar) says that all rows are "
+            "items of one query; with one value per row, query= picks one."
+        )
+    queries = rows_by_query(ranker, X, qid)
+    values = queries.values.tolist()
+    if query is None:
+        if len(values) > 1:
+            source = "qid" if column is None else f"qid_col={column!r}"
+            raise ValueError(
+                f"X must hold the items of one query, got {len(values)} by {source}: "
+                f"pass query= to draw one of them, such as query={values[0]!r}."
+            )
+        return np.arange(queries.n_items)
+    if query not in values:
+        raise ValueError(
+            f"query must be one of the {len(values)} queries of qid, such as "
+            f"{values[0]!r}, got {query!r}."
+        )
+    return np.flatnonzero(queries.codes == values.index(query))
 
 
 def labelled_pairs(
@@ -105,10 +155,11 @@ def labelled_pairs(
     difference : ndarray of shape (n_pairs,), float64
         Score of the left item minus score of the right one.
     """
-    # Checks that a ranker fitted with queries is told them, too.
+    # By way of `evaluate`, which refuses items without queries where `fit` had some.
     n_pairs = ranker.evaluate(X, y, qid=qid).pairs
     relevance = check_relevance(y)
     if n_pairs.sum() > max_pairs:
+        # Whole queries: the intervals take the query as the sample.
         queries = rows_by_query(ranker, X, qid)
         rows = np.flatnonzero(
             _draw_queries(n_pairs, max_pairs, random_state)[queries.codes]

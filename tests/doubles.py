@@ -1,0 +1,48 @@
+"""Rankers whose every answer is known, and other stand-ins that many tests share."""
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+
+
+class FirstColumn(BaseEstimator):
+    """A ranker whose score is the first feature: scores under full control."""
+
+    def fit(self, X, y):
+        self.fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0].astype(float)
+
+
+class Recorder(RegressorMixin, BaseEstimator):
+    """A ranker that remembers what it was trained on."""
+
+    def fit(self, X, y, qid=None):
+        self.seen_ = X, y, qid
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+
+class PredictOnly:
+    """A ranker that has no fit, and scores that are given, or all zero."""
+
+    def __init__(self, scores=None):
+        self.scores = scores
+
+    def predict(self, X):
+        return np.zeros(len(X)) if self.scores is None else self.scores
+
+
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return Path.touch, (Path(self.target),)
