@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.concentration._checks import (
-    check_numbers,
+    check_array,
     check_range,
     check_shares,
 )
@@ -131,12 +131,7 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     2
     """
     check_fraction(delta, "delta")
-    values = check_numbers(pvalues, "pvalues")
-    if values.ndim != 1:
-        raise ValueError(
-            f"pvalues must be of shape (n_candidates,), got {values.shape}."
-        )
-    values = check_range(values, "pvalues")
+    values = check_range(check_array(pvalues, "pvalues", "n_candidates"), "pvalues")
     start = _check_start(start, values.size)
     failed = np.flatnonzero(values[start:] > delta)
     n_rejected = int(failed[0]) if failed.size else values.size - start

@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_positive_int,
 )
-from skrank_abstain.concentration._checks import check_numbers, check_range
+from skrank_abstain.concentration._checks import check_array, check_range
 
 #: Share of the largest bet that no loss can ruin: what is left after a loss of one.
 _BOLDNESS = 0.99
@@ -78,7 +78,7 @@ def hoeffding_bentkus_pvalue(
     """
     check_fraction(alpha, "alpha")
     n_queries = check_positive_int(n_queries, "n_queries")
-    loss = check_range(check_numbers(mean, "mean"), "mean")
+    loss = check_range(check_array(mean, "mean"), "mean")
     divergence = rel_entr(loss, alpha) + rel_entr(1 - loss, 1 - alpha)
     hoeffding = np.where(loss < alpha, np.exp(-n_queries * divergence), 1.0)
     # A mean of n integers times n may come out above the integer by rounding.
@@ -148,7 +148,7 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     """
     check_fraction(alpha, "alpha")
     check_fraction(level, "level")
-    loss = check_numbers(losses, "losses")
+    loss = check_array(losses, "losses")
     if loss.ndim not in (1, 2):
         raise ValueError(
             "losses must be of shape (n_queries,) or (n_queries, n_candidates), got "

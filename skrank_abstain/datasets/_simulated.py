@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_choice,
     check_positive_int,
+    check_real,
     check_vector,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
@@ -240,7 +240,7 @@ def make_ranking(
     if n_grades is not None:
         n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
     check_choice(noise, "noise", tuple(NOISES))
-    signal = _check_signal(signal)
+    signal = check_real(signal, "signal", 0, np.inf, include_high=False)
 
     random = check_random_state(random_state)
     sizes = random.randint(low, high + 1, size=n_queries)
@@ -312,13 +312,4 @@ def _check_features(n_features: Any, n_informative: Any) -> int:
         raise ValueError(
             f"n_informative must be at most n_features={n_features}, got {number}."
         )
-    return number
-
-
-def _check_signal(signal: Any) -> float:
-    if isinstance(signal, bool | np.bool_) or not isinstance(signal, Real):
-        raise TypeError(f"signal must be a real number, got {signal!r}.")
-    number = float(signal)
-    if not 0 <= number < np.inf:
-        raise ValueError(f"signal must be finite and at least 0, got {signal!r}.")
     return number

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_numbers
 from skrank_abstain.displays._drawing import (
     put_legend,
     require_pyplot,
@@ -16,7 +16,7 @@ from skrank_abstain.displays._drawing import (
 )
 from skrank_abstain.displays._outcomes import outcome_styles
 from skrank_abstain.displays._totals import check_coverages, totals_at
-from skrank_abstain.metrics import check_labels, check_risk, find_ranker
+from skrank_abstain.metrics import check_labels, find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -215,7 +215,7 @@ class ClassFractionDisplay:
         require_pyplot(f"{cls.__name__}.from_predictions")
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         truth = check_labels(y_true, "y_true")
-        risks = check_risk(risk, truth.size)
+        risks = check_numbers(risk, "risk", truth.size, unit="pair")
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         thresholds = np.unique(np.quantile(risks, target, method="inverted_cdf"))

@@ -223,12 +223,12 @@ def minimizability_gap(
     >>> minimizability_gap(0.5, [0.0, 0.5])
     0.25
     """
-    risks = check_finite(minimal_risks, "minimal_risks", 1)
+    risks = check_finite(minimal_risks, "minimal_risks", ("n_pairs",))
     weight = check_sample_weight(sample_weight, risks.size, unit="pair")
     if weight is not None and not weight.any():
         raise ValueError("sample_weight must have a positive sum, got 0.")
     mean = float(np.average(risks, weights=weight))
-    best = float(check_finite([best_risk], "best_risk", 1)[0])
+    best = float(check_finite(best_risk, "best_risk", ()))
     if best < mean - 1e-9 * (1 + abs(mean)):
         raise ValueError(
             f"best_risk must be at least the mean of minimal_risks = {mean}, "
@@ -239,7 +239,7 @@ def minimizability_gap(
 
 def non_negative(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers of any shape that are at least 0."""
-    array = check_finite(values, name, np.ndim(values))
+    array = check_finite(values, name)
     if (array < 0).any():
         raise ValueError(f"{name} must be at least 0, got {array.min()}.")
     return array

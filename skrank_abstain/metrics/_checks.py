@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -40,25 +39,6 @@ def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray
         raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
     mask: BoolArray = array.astype(np.bool_, copy=False)
     return mask
-
-
-def check_risk(risk: ArrayLike, n_pairs: int) -> FloatArray:
-    """Return risks as finite float64."""
-    array = check_vector(risk, "risk", n_pairs, unit="pair")
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"risk must hold numbers, got dtype {array.dtype}.")
-    if not np.isfinite(array).all():
-        bad = array[~np.isfinite(array)][0]
-        raise ValueError(f"risk must be finite, got {bad}.")
-    numbers: FloatArray = array.astype(np.float64)
-    return numbers
-
-
-def check_zero_division(value: Any) -> float:
-    """Return what stands for an undefined metric: NaN or a number."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"zero_division must be a number or NaN, got {value!r}.")
-    return float(value)
 
 
 def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:

@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.special import digamma
 
-from skrank_abstain._validation import FloatArray, IntArray, check_loss
+from skrank_abstain._validation import FloatArray, IntArray, check_loss, check_numbers
 from skrank_abstain.metrics._checks import (
     check_labels,
-    check_risk,
     pair_weight,
     query_codes,
 )
@@ -460,4 +459,4 @@ def _cost_and_risk(
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     cost: FloatArray = matrix[predicted + 1, truth + 1]
-    return cost, check_risk(risk, truth.size)
+    return cost, check_numbers(risk, "risk", truth.size, unit="pair")

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skrank_abstain._validation import check_fraction
-from skrank_abstain.metrics._checks import check_zero_division, undefined
+from skrank_abstain._validation import check_fraction, check_real
+from skrank_abstain.metrics._checks import undefined
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._inside import find_ranker
 
@@ -261,7 +261,7 @@ def accuracy_at_coverage(
     """
     return _AccuracyAtCoverage(
         check_fraction(coverage, "coverage", include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )
 
 
@@ -302,7 +302,7 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     """
     return _CoverageAtRisk(
         check_fraction(max_risk, "max_risk", include_zero=True, include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )
 
 
@@ -347,5 +347,5 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     """
     return _SelectiveUtility(
         check_fraction(cost, "cost", include_zero=True, include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._validation import check_real
 from skrank_abstain.metrics._checks import (
     check_accepted,
     check_labels,
-    check_zero_division,
     mean_ratio,
     pair_weight,
     query_codes,
@@ -97,7 +97,7 @@ def selective_accuracy_score(
     >>> selective_accuracy_score([1, 0, -1], [1, 1, -1], [True, False, True])
     1.0
     """
-    fallback = check_zero_division(zero_division)
+    fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 from skrank_abstain._validation import (
     check_fraction,
+    check_positive,
     check_positive_int,
+    check_real,
 )
 
 
@@ -198,9 +199,7 @@ def auc_uniform_probability(
     >>> round(auc_uniform_probability(0.2, 5000, 5000, math.log(3)), 6)
     4.5e-05
     """
-    number = _check_real(epsilon, "epsilon")
-    if not 0 < number < math.inf:
-        raise ValueError(f"epsilon must be greater than 0, got {epsilon!r}.")
+    number = check_positive(epsilon, "epsilon")
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_coefficient = _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
     exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
@@ -281,16 +280,11 @@ def auc_uniform_bound_freund(
 
 
 def _log_coefficient(given: Any, name: str, *sizes: int) -> float:
-    number = _check_real(given(*sizes) if callable(given) else given, name)
-    if not 0 <= number < math.inf:
-        raise ValueError(
-            f"{name} must be the finite logarithm of a count of at least 1, got "
-            f"{number!r}."
-        )
-    return number
-
-
-def _check_real(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}.")
-    return float(value)
+    return check_real(
+        given(*sizes) if callable(given) else given,
+        name,
+        0,
+        math.inf,
+        include_high=False,
+        remedy=" It is the logarithm of a count of at least 1.",
+    )

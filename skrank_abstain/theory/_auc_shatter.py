@@ -195,8 +195,12 @@ def count_distinct_rank_matrices(
     >>> count_distinct_rank_matrices(slopes * [3, 1], slopes * [2, 0, 1])
     3
     """
-    positive = check_finite(positive_scores, "positive_scores", 2)
-    negative = check_finite(negative_scores, "negative_scores", 2)
+    positive = check_finite(
+        positive_scores, "positive_scores", ("n_functions", "n_positives")
+    )
+    negative = check_finite(
+        negative_scores, "negative_scores", ("n_functions", "n_negatives")
+    )
     if len(positive) != len(negative):
         raise ValueError(
             "negative_scores must have one row per function: positive_scores has "

@@ -57,8 +57,8 @@ def bipartite_rank_matrix(
     array([[1. , 1. , 1. ],
            [0.5, 1. , 0. ]])
     """
-    positive = check_finite(positive_scores, "positive_scores", 1)
-    negative = check_finite(negative_scores, "negative_scores", 1)
+    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
+    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
     return _compare(positive, negative)
 
 
@@ -224,7 +224,7 @@ def _compare(positive: FloatArray, negative: FloatArray) -> FloatArray:
 
 
 def _check_matrix(matrix: ArrayLike) -> FloatArray:
-    array = check_finite(matrix, "matrix", 2)
+    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
     other = ~np.isin(array, (0, 0.5, 1))
     if other.any():
         raise ValueError(

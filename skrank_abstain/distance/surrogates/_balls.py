@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_real
 
 #: The q of the l_q ball of weights, by the p of the l_p norm of items: 1/p + 1/q = 1.
 _DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
@@ -15,14 +14,13 @@ _DUAL = {1.0: np.inf, 2.0: 2.0, np.inf: 1.0}
 
 def check_ball_norm(norm: Any) -> float:
     """Return the p of the norm of items, of which the dual ball can be projected on."""
-    if isinstance(norm, bool | np.bool_) or not isinstance(norm, Real):
-        raise TypeError(f"norm must be 1, 2 or inf, got {norm!r}.")
-    if float(norm) not in _DUAL:
+    number = check_real(norm, "norm")
+    if number not in _DUAL:
         raise ValueError(
             "norm must be 1, 2 or inf (the p of the l_p norm of items; weights have a "
             f"bounded dual norm), got {norm!r}."
         )
-    return float(norm)
+    return number
 
 
 def dual_norm(norm: float) -> float:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_positive
 
 
 class MarginLoss(ABC):
@@ -205,16 +204,6 @@ def check_surrogate(surrogate: Any) -> MarginLoss:
             f"surrogate must be one of {names}, or a MarginLoss, got {surrogate!r}."
         )
     return _BY_NAME[surrogate]
-
-
-def check_positive(value: Any, name: str) -> float:
-    """Return ``value`` as a positive, finite float, or raise."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}.")
-    number = float(value)
-    if not (number > 0 and np.isfinite(number)):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    return number
 
 
 def _numbers(values: ArrayLike) -> FloatArray:

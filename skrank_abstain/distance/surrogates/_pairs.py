@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_positive_int,
+    check_real,
     check_relevance,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
@@ -236,22 +236,12 @@ def check_features(X: ArrayLike) -> FloatArray:
 
 def check_gamma(gamma: Any) -> float:
     """Return the distance up to which there is abstention."""
-    if isinstance(gamma, bool | np.bool_) or not isinstance(gamma, Real):
-        raise TypeError(f"gamma must be a real number, got {gamma!r}.")
-    if not float(gamma) >= 0:
-        raise ValueError(f"gamma must be a distance of at least 0, got {gamma!r}.")
-    return float(gamma)
+    return check_real(gamma, "gamma", 0, remedy=" It is a distance.")
 
 
 def check_norm(norm: Any) -> float:
     """Return the p of an l_p norm."""
-    if isinstance(norm, bool | np.bool_) or not isinstance(norm, Real):
-        raise TypeError(
-            f"norm must be a number, the p of an l_p norm in [1, inf], got {norm!r}."
-        )
-    if not float(norm) >= 1:
-        raise ValueError(f"norm must be in [1, inf], got {norm!r}.")
-    return float(norm)
+    return check_real(norm, "norm", 1, remedy=" It is the p of an l_p norm.")
 
 
 def check_binary(y: ArrayLike) -> FloatArray:

@@ -19,6 +19,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_finite,
     check_fraction,
 )
 from skrank_abstain.multilabel.learners._families import (
@@ -420,7 +421,7 @@ def _check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
 
 
 def _check_relevance(y: ArrayLike, n_samples: int, n_labels: int) -> FloatArray:
-    array = np.asarray(y, dtype=np.float64)
+    array = check_finite(y, "y", ("n_rows", "n_labels"))
     if array.shape != (n_samples, n_labels):
         raise ValueError(
             f"y must have one row per labelled point and one column per label, shape "

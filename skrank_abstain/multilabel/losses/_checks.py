@@ -12,6 +12,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_finite,
     check_positive_int,
     check_sample_weight,
 )
@@ -77,23 +78,8 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
 
 def check_matrix(values: Any, name: str) -> FloatArray:
     """Return a non-empty, finite matrix as float64; a sparse one is made dense."""
-    array = values.toarray() if issparse(values) else np.asarray(values)
-    if array.ndim != 2 or array.size == 0:
-        raise ValueError(
-            f"{name} must be of shape (n_samples, n_labels), at least one of each, got "
-            f"shape {array.shape}."
-        )
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}.")
-    numbers: FloatArray = array.astype(np.float64)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row, label = np.argwhere(bad)[0].tolist()
-        raise ValueError(
-            f"{name} must be finite, got {numbers[row, label]} at row {row}, label "
-            f"{label}."
-        )
-    return numbers
+    dense = values.toarray() if issparse(values) else values
+    return check_finite(dense, name, ("n_samples", "n_labels"))
 
 
 def check_top(p: Any, n_labels: int) -> int:

@@ -17,12 +17,11 @@ from sklearn.utils import (
     get_tags,
 )
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.multilabel.rankers._labels import (
     check_label_matrix,
     misordered_share,
 )
-from skrank_abstain.multilabel.rankers._linear import check_not_negative
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.multilabel.rankers._weights import (
@@ -215,8 +214,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
             )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
-            if value is not None and check_not_negative(value, name) == 0:
-                raise ValueError(f"{name} must be positive, got {value!r}.")
+            if value is not None:
+                check_positive(value, name)
         if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
             raise ValueError(
                 "experts must be a list of (name, expert) tuples, got "
