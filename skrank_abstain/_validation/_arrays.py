@@ -87,7 +87,10 @@ def check_finite(
     ValueError
         If the shape is another or a number is not finite.
     """
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as cause:
+        raise error(f"{name} must have rows of one length: {cause}{remedy}") from cause
     if shape is not None and (
         array.ndim != len(shape) or not (allow_empty or array.size)
     ):

@@ -4,7 +4,11 @@ The unit of sampling is the query: pairs of one query share its items. Functions
 arrays with one entry, or one row, per query; `one_query_bound` is about a single one.
 """
 
-from skrank_abstain.concentration._bootstrap import cluster_bootstrap
+from skrank_abstain.concentration._bootstrap import (
+    cluster_bootstrap,
+    percentile_interval,
+    resample_queries,
+)
 from skrank_abstain.concentration._certify import (
     certify_risk,
     choose_start,

@@ -15,6 +15,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
+from skrank_abstain.concentration import percentile_interval, resample_queries
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,17 @@ def band_of_totals(
         )
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
     grid = grid[grid > 0]
-    curves = np.empty((options.n_resamples, grid.size))
-    for curve in curves:
-        drawn = options.random.randint(n_queries, size=n_queries)
-        times = np.bincount(drawn, minlength=n_queries).astype(np.float64)
-        count, wrong = times @ accepted, times @ errors
-        some = count > 0
-        curve[:] = np.interp(
-            grid, count[some] / (times @ pairs), wrong[some] / count[some]
-        )
-    tail = (1 - options.confidence) / 2
-    low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
+    curves = []
+    for block in resample_queries(n_queries, options.n_resamples, options.random):
+        # Vector by matrix: the tables of all resamples of a block need not fit.
+        for times in block:
+            count, wrong = times @ accepted, times @ errors
+            # Before the first accepted pair of a resample its risk is undefined; the
+            # curve stays level there.
+            some = count > 0
+            coverage = count[some] / (times @ pairs)
+            curves.append(np.interp(grid, coverage, wrong[some] / count[some]))
+    low, high = percentile_interval(np.array(curves), options.confidence)
     return np.column_stack([grid, low, high])
 
 

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_finite, check_sample_weight
+from skrank_abstain._validation import (
+    FloatArray,
+    check_finite,
+    check_positive,
+    check_sample_weight,
+)
 from skrank_abstain.distance.surrogates._margins import (
     MarginLoss,
-    check_positive,
     check_surrogate,
 )
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain._validation import FloatArray, check_choice, check_positive
 from skrank_abstain.distance._conditional_risk import (
     LinearScorers,
     OneHiddenLayerScorers,
@@ -31,7 +31,6 @@ from skrank_abstain.distance.surrogates._margins import (
     Hinge,
     MarginLoss,
     Sigmoid,
-    check_positive,
     check_surrogate,
 )
 from skrank_abstain.distance.surrogates._pairs import check_gamma

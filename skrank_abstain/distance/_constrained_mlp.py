@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.distance._constrained import ConstrainedRanker
 from skrank_abstain.distance.surrogates._balls import check_ball_norm
-from skrank_abstain.distance.surrogates._margins import check_positive, check_surrogate
+from skrank_abstain.distance.surrogates._margins import check_surrogate
 from skrank_abstain.distance.surrogates._network import (
     Network,
     NetworkBounds,

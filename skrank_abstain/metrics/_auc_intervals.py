@@ -22,7 +22,11 @@ from skrank_abstain._validation import (
     check_scores,
     encode_qid,
 )
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import (
+    cluster_bootstrap,
+    percentile_interval,
+    ratio_interval,
+)
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
@@ -158,8 +162,14 @@ default="auto"
     if method == "cluster":
         low, high = ratio_interval(won, pairs, confidence=confidence)
     else:
-        draws = _resampled_queries(won, pairs, n_resamples, random)
-        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+        low, high = cluster_bootstrap(
+            np.divide,
+            won,
+            pairs,
+            n_resamples=n_resamples,
+            confidence=confidence,
+            random_state=random,
+        )
     return _result(float(won.sum() / pairs.sum()), low, high, won.size, alpha)
 
 
@@ -186,7 +196,7 @@ def _item_interval(
         low, high = _delong(auc, positive, scores, alpha)
     else:
         draws = _resampled_items(positive, scores, n_resamples, random)
-        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+        low, high = percentile_interval(draws, 1 - alpha)
     return _result(auc, low, high, min(m, n), alpha)
 
 
@@ -265,20 +275,6 @@ def _resampled_items(
         )
         # Twice the pairs won, in integers.
         draws[draw] = above @ (2 * np.cumsum(below) - below) / (2 * pairs)
-    return draws
-
-
-def _resampled_queries(
-    won: FloatArray,
-    pairs: FloatArray,
-    n_resamples: int,
-    random: np.random.RandomState,
-) -> FloatArray:
-    """Return the pooled AUC of bootstrap samples of whole queries."""
-    draws = np.empty(n_resamples)
-    for draw in range(n_resamples):
-        chosen = random.randint(won.size, size=won.size)
-        draws[draw] = won[chosen].sum() / pairs[chosen].sum()
     return draws
 
 

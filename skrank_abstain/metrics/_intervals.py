@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -17,7 +16,12 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.concentration import (
+    cluster_bootstrap,
+    percentile_interval,
+    ratio_interval,
+    resample_queries,
+)
 from skrank_abstain.metrics._checks import undefined
 
 #: A number, or an `Estimate` where an interval was asked for. Only the value of an
@@ -135,14 +139,9 @@ class OverQueries:
         n_queries = int(self.codes.max(initial=-1)) + 1
         if n_queries < 2:
             return Estimate(value, *_NO_BOUNDS)
-        rng = check_random_state(self.random_state)
-        values = np.empty(self.n_resamples)
-        for i in range(self.n_resamples):
-            drawn = rng.randint(n_queries, size=n_queries)
-            times = np.bincount(drawn, minlength=n_queries).astype(np.float64)
-            values[i] = area(times)
-        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
-        low, high = np.quantile(values, tails)
+        blocks = resample_queries(n_queries, self.n_resamples, self.random_state)
+        values = np.array([area(times) for block in blocks for times in block])
+        low, high = percentile_interval(values, self.confidence)
         return Estimate(value, float(low), float(high))
 
     def _bounds(self, part: FloatArray, whole: FloatArray) -> tuple[float, float]:
