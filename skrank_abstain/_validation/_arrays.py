@@ -22,6 +22,7 @@ def check_vector(
 ) -> Any:
     """Return ``values`` as a 1-D array, one value per ``unit`` of ``n_values``."""
     array = np.asarray(values)
+    # A frame's single column is a vector to its user.
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -43,6 +44,7 @@ def check_length(array: Any, name: str, n_values: int, unit: str) -> None:
 def as_numbers(values: Any) -> FloatArray:
     """Return real numbers as float64; text that looks like a number is none."""
     array = np.asarray(values)
+    # numpy would read "1.5" as a number: in data that is a column that was not parsed.
     real = array.dtype.kind in "iufb"
     if array.dtype == object:
         # None is a missing value, and becomes NaN.
@@ -99,6 +101,7 @@ def check_finite(
             f"{name} must be of shape ({', '.join(shape)}{',' * (len(shape) == 1)})"
             f"{least}, got shape {array.shape}.{remedy}"
         )
+    # scikit-learn's estimator checks look for these words.
     if array.dtype.kind == "c":
         raise error(f"Complex data not supported: {name} has {array.dtype}.")
     try:
@@ -146,6 +149,7 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     numbers = check_numbers(
         y, "y", n_items, remedy=" Encode grades as ordered numbers, one for each item."
     )
+    # Two grades that become one float would be a tie that the data do not have.
     large = np.flatnonzero(np.abs(numbers) >= 2.0**53)
     if large.size:
         # As they were given: in a list with floats numpy makes them floats at once.
@@ -204,6 +208,7 @@ def check_proba(
         raise ValueError(
             f"{name} must hold numbers, three in each row: {error}"
         ) from error
+    # An empty list has no columns to count.
     if rows.shape == (0,):
         rows = rows.reshape(0, 3)
     if rows.shape != (rows.size // 3 if n_pairs is None else n_pairs, 3):
@@ -212,6 +217,7 @@ def check_proba(
             f"{name} must be of shape (n_pairs, 3){known}, columns for the labels "
             f"-1, 0, +1, got {rows.shape}."
         )
+    # Rows are not rescaled: a caller's mistake would look like a probability.
     with np.errstate(invalid="ignore", over="ignore"):
         total = rows.sum(axis=1)
     # Written so that NaN, which compares false, is refused too.

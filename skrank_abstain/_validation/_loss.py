@@ -45,10 +45,12 @@ def check_loss(loss: Any) -> FloatArray:
         raise ValueError(
             f"loss must have finite, non-negative entries, got {matrix.tolist()}."
         )
+    # The right prediction costs nothing; risks are what is lost against it.
     if np.diag(matrix).any():
         raise ValueError(
             f"loss must have a zero diagonal, got {np.diag(matrix).tolist()}."
         )
+    # Left and right are an accident of row order: (i, j) and (j, i) must agree.
     if not np.array_equal(matrix, matrix[::-1, ::-1]):
         raise ValueError(
             "loss must be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that "

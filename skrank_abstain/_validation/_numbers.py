@@ -51,7 +51,7 @@ def check_real(
         rule = f"a real number {interval}".rstrip()
         raise TypeError(f"{name} must be {rule}, got {value!r}.{remedy}")
     number = float(value)
-    # Comparisons that NaN fails.
+    # Written so that NaN, which compares false, is refused with the rest.
     above = number >= low if include_low else number > low
     below = number <= high if include_high else number < high
     if not (unbounded or (above and below)):
@@ -85,6 +85,7 @@ def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     """Return ``value`` as an int of at least ``minimum``, or raise."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {value!r}.")
+    # A float is no integer even if it is whole: 1e3 is a typing habit, 2.5 a mistake.
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
     return int(value)

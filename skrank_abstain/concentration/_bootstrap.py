@@ -96,6 +96,7 @@ def cluster_bootstrap(
     if not arrays:
         raise ValueError("arrays must hold at least one array, got none.")
     rows = check_per_query({f"arrays[{i}]": a for i, a in enumerate(arrays)}, ndim=None)
+    # All resamples of one query are that query: no spread to be seen.
     if rows[0].shape[0] < 2:
         return float("nan"), float("nan")
     observed = _evaluate(statistic, [array.sum(axis=0)[None] for array in rows])[0]
@@ -105,10 +106,13 @@ def cluster_bootstrap(
             for times in resample_queries(rows[0].shape[0], n_resamples, random_state)
         ]
     )
+    # A resample that accepts nothing has no accuracy. Left out, the interval is about
+    # accuracy given that something is accepted.
     resampled = resampled[~np.isnan(resampled)]
     if np.isnan(observed) or not resampled.size:
         return float("nan"), float("nan")
     if method == "bca":
+        # The jackknife values, from totals less one query each.
         without = _evaluate(statistic, [a.sum(axis=0) - a for a in rows])
         tails = _corrected(confidence, observed, resampled, without)
         if np.isnan(tails).any():
@@ -122,6 +126,7 @@ def cluster_bootstrap(
 def _evaluate(
     statistic: Callable[..., ArrayLike], totals: list[FloatArray]
 ) -> FloatArray:
+    # 0 / 0 is how a statistic says that it is undefined.
     with np.errstate(invalid="ignore", divide="ignore"):
         values = np.asarray(statistic(*totals), dtype=np.float64)
     if values.shape != totals[0].shape[:1]:
@@ -172,6 +177,8 @@ def percentile_interval(resampled: FloatArray, confidence: float) -> FloatArray:
 
 
 def _totals(weights: FloatArray, array: FloatArray) -> FloatArray:
+    # Counts of draws times what a query adds: one matrix product for a block, where
+    # gathering the drawn rows would copy the data for each resample.
     totals = weights @ array.reshape(array.shape[0], -1)
     return totals.reshape(weights.shape[0], *array.shape[1:])
 
@@ -180,10 +187,14 @@ def _corrected(
     confidence: float, observed: float, resampled: FloatArray, without: FloatArray
 ) -> FloatArray:
     """Return the tail probabilities of the BCa interval, NaN if there are none."""
+    # Half of the values that equal the estimate, as for discrete statistics: shares of
+    # few pairs tie often. Bias and acceleration are those of Efron (1987).
     below = np.mean(resampled < observed) + np.mean(resampled == observed) / 2
     bias = ndtri(below)
+    # All resamples on one side of the estimate: no bias correction exists.
     if not np.isfinite(bias):
         return np.full(2, np.nan)
+    # Acceleration from the skewness of the jackknife values; 0 where all are equal.
     gap = without.mean() - without
     spread = np.sum(gap**2) ** 1.5
     skewness = np.sum(gap**3) / (6 * spread) if spread != 0 else 0.0

@@ -18,6 +18,7 @@ def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
 
 def check_range(values: FloatArray, name: str, high: float = 1.0) -> FloatArray:
     """Return values of [0, high], less rounding, or raise."""
+    # Relative to the range: shares of weighted pairs may sum to 1 + 1e-16.
     slack = _ROUNDING * high
     bad = (values < -slack) | (values > high + slack)
     if bad.any():
@@ -42,6 +43,7 @@ def check_shares(
             "errors must have the shape of accepted, got "
             f"{wrong.shape} and {share.shape}."
         )
+    # The likeliest mistake: errors as a share of accepted pairs, in place of all pairs.
     bad = wrong > share + _ROUNDING
     if bad.any():
         raise ValueError(

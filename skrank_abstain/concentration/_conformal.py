@@ -88,6 +88,7 @@ def hierarchical_quantile(risks: ArrayLike, qid: Any, coverage: float) -> float:
     sizes = np.bincount(codes, minlength=queries.size)
     levels = np.unique(risk)
 
+    # The mean coverage only grows with the threshold: log2(n_levels) counts suffice.
     def is_enough(k: int) -> bool:
         accepted = np.bincount(codes[risk <= levels[k]], minlength=sizes.size)
         return _covers(accepted / sizes, coverage)
@@ -212,13 +213,16 @@ def conformal_risk_control(
     top = check_positive(bound, "bound")
     level = check_real(alpha, "alpha", 0, top, include_low=False, include_high=False)
     table = check_table(losses, "losses", top)
+    # The theorem needs losses that never fall; their running maximum bounds them.
     worst: FloatArray = np.maximum.accumulate(table, axis=1)
+    # The new query is counted with the largest loss there can be.
     adjusted = (worst.sum(axis=0) + top) / (table.shape[0] + 1)
     allowed = np.flatnonzero(adjusted <= level)
     return int(allowed[-1]) if allowed.size else None
 
 
 def _covers(shares: FloatArray, coverage: float) -> bool:
+    # Q + 1: the new query has no pair that is known to be accepted.
     return bool(shares.sum() / (shares.size + 1) >= coverage - _SLACK)
 
 

@@ -26,6 +26,13 @@ class RatioDifference(NamedTuple):
         Confidence interval.
     pvalue : float
         Two-sided, of no difference.
+
+    Examples
+    --------
+    >>> from skrank_abstain.concentration import paired_ratio_test
+    >>> result = paired_ratio_test([4, 3, 5], [5, 5, 5], [2, 3, 3], [5, 5, 5])
+    >>> round(result.difference, 3), result.low < 0 < result.high
+    (0.267, True)
     """
 
     difference: float
@@ -161,6 +168,8 @@ def paired_ratio_test(
     nan = float("nan")
     if total_a.sum() <= 0 or total_b.sum() <= 0:
         return RatioDifference(nan, nan, nan, nan)
+    # Linearised first and subtracted then: the difference of two ratios has no other
+    # value for each query, and what the rankers share cancels query by query.
     ratio_a, influence_a = _linearise(first, total_a)
     ratio_b, influence_b = _linearise(second, total_b)
     difference, freedom = ratio_a - ratio_b, first.size - 1
@@ -168,6 +177,7 @@ def paired_ratio_test(
         return RatioDifference(difference, nan, nan, nan)
     error = _standard_error(influence_a - influence_b)
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
+    # Equal but for rounding: 0 / 0 would make the p-value a matter of luck.
     if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)):
         pvalue = 1.0
     elif error == 0:
@@ -179,6 +189,7 @@ def paired_ratio_test(
 
 def _linearise(part: FloatArray, whole: FloatArray) -> tuple[float, FloatArray]:
     """Return a ratio and what each query adds to its error, with mean zero."""
+    # To first order the error of the ratio is the mean of these: its delta method.
     total = float(whole.sum())
     ratio = float(part.sum()) / total
     return ratio, part.size * (part - ratio * whole) / total

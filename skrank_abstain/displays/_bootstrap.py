@@ -73,6 +73,7 @@ def band_of_totals(
     .. [1] Field and Welsh (2007). "Bootstrapping Clustered Data". Journal of the Royal
        Statistical Society B 69.
     """
+    # A query of one item has no pair: to draw it would only make resamples smaller.
     with_pairs = pairs > 0
     errors, accepted, pairs = (
         errors[with_pairs],
@@ -86,6 +87,7 @@ def band_of_totals(
             f"(n_resamples={options.n_resamples}), got {n_queries}."
         )
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
+    # Where nothing is accepted there is no risk to have a band of.
     grid = grid[grid > 0]
     curves = []
     for block in resample_queries(n_queries, options.n_resamples, options.random):
@@ -123,8 +125,12 @@ def tables_of_pairs(
     if qid is None:
         raise ValueError("qid must be given for a band (n_resamples), got None.")
     codes, values = encode_qid(qid, risk.size, unit="pair")
+    # Thresholds at the coverages of the curve, not at all risks: the table has a column
+    # for each, and a million pairs may have a million risks.
     thresholds = np.unique(np.quantile(risk, coverages, method="inverted_cdf"))
     shape = (values.size, thresholds.size)
+    # One cell per query and threshold; cumulated along thresholds, since acceptance is
+    # nested.
     cell = codes * thresholds.size + np.searchsorted(thresholds, risk)
     errors, accepted = (
         np.bincount(cell, weights, values.size * thresholds.size)

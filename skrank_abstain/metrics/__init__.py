@@ -47,7 +47,6 @@ __all__ = [
     "Estimate",
     "auc_confidence_interval",
     "auc_test_set_bound",
-    "AUCInterval",
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",

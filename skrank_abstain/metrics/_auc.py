@@ -82,7 +82,9 @@ def selective_auc_score(
 
     Notes
     -----
-    The pairwise form of the AUC [1]_, restricted to accepted pairs. O(n_pairs).
+    With weights w_p, the sum over accepted pairs of different relevance of
+    w_p (1 + y_true y_pred) / 2, over the sum of their w_p: the pairwise form of the AUC
+    [1]_, restricted to accepted pairs. O(n_pairs).
 
     References
     ----------
@@ -106,6 +108,7 @@ def selective_auc_score(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
     strict = weight * mask
+    # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
     value = mean_ratio(ordered, strict, codes, "selective AUC", fallback)
     return over.ratio(value, ordered, strict, weight, average) if over else value

@@ -43,6 +43,15 @@ class AUCInterval(NamedTuple):
         Empirical AUC; score ties count one half. Higher is better, in [0, 1].
     low, high : float
         Confidence interval, within [0, 1]; ``low <= auc <= high``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import auc_confidence_interval
+    >>> result = auc_confidence_interval([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.3])
+    >>> result.auc
+    0.75
+    >>> result.low < result.auc < result.high
+    True
     """
 
     auc: float
@@ -61,6 +70,8 @@ def auc_confidence_interval(
     random_state: int | np.random.RandomState | None = None,
 ) -> AUCInterval:
     """Return the AUC of a ranker with a confidence interval.
+
+    A higher AUC is better, in [0, 1]; 0.5 is guessing.
 
     Without ``qid`` the items are independent, and the interval is about new items. With
     ``qid`` the AUC is that of pairs within a query, the queries are independent, and
@@ -242,12 +253,14 @@ def _delong(
 ) -> tuple[float, float]:
     """Return DeLong's interval on the logit scale, or (auc, auc) without variance."""
     rank = rankdata(scores)
+    # The classes are independent samples, so that their variances add up.
     variance = 0.0
     for group in (positive, ~positive):
         # Items of the other class below each item of this one, ties one half.
         below = rank[group] - rankdata(scores[group])
         share = below / (positive.size - below.size)
         variance += float(share.var(ddof=1)) / below.size
+    # No logit at the ends; `_result` then says what n observations can have missed.
     if not 0 < auc < 1 or variance == 0:
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
@@ -261,6 +274,8 @@ def _resampled_items(
     random: np.random.RandomState,
 ) -> FloatArray:
     """Return the AUC of bootstrap samples of the positives and of the negatives."""
+    # Counts by distinct score: a resample costs O(n), where sorting each would cost
+    # O(n log n).
     level = rankdata(scores, method="dense").astype(np.int64) - 1
     groups = level[positive], level[~positive]
     pairs = groups[0].size * groups[1].size
@@ -286,6 +301,7 @@ def _pairs_of_queries(
     sizes = np.bincount(codes)
     positives = np.bincount(codes, weights=positive)
     pairs = positives * (sizes - positives)
+    # U = sum of ranks of the positives - P (P + 1) / 2, the Mann-Whitney count.
     # Average ranks within queries, from one ranking of queries and then scores.
     level = rankdata(scores, method="dense").astype(np.int64)
     before = np.cumsum(sizes) - sizes
@@ -338,7 +354,7 @@ def auc_test_set_bound(
     Notes
     -----
     Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
-    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)).
+    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)). O(1).
 
     References
     ----------
@@ -359,5 +375,7 @@ def auc_test_set_bound(
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_term = math.log(2 / check_fraction(delta, "delta"))
     check_choice(method, "method", ("hoeffding", "mcdiarmid"))
+    # Hoeffding averages over min(m, n) disjoint pairs; McDiarmid adds up the squares of
+    # what one item can change, 1/m for m positives and 1/n for n negatives.
     size = min(m, n) if method == "hoeffding" else m * n / (m + n)
     return math.sqrt(log_term / (2 * size))

@@ -124,9 +124,12 @@ class OverQueries:
             np.bincount(self.codes, weights=column).astype(np.float64)
             for column in (part, whole, weight)
         )
+        # The mean of ratios is a ratio of sums too: of the ratios, over the number of
+        # queries that have one.
         if average == "query":
             defined = wholes > 0
             return self.mean(value, parts[defined] / wholes[defined])
+        # They would count as queries in the degrees of freedom.
         present = weights > 0
         return Estimate(value, *self._bounds(parts[present], wholes[present]))
 
@@ -216,6 +219,7 @@ def mean_over_queries(
         of_queries = area(cost, risk, queries)
         value = of_queries(np.ones(queries.max() + 1))
         return value if over is None else over.resample(value, of_queries)
+    # One sort, and then slices: masks for each query would cost queries times pairs.
     order = np.argsort(codes, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
     one = np.ones(1)

@@ -84,7 +84,8 @@ def selective_accuracy_score(
 
     Notes
     -----
-    Q1 of [1]_. O(n_pairs).
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum over pairs of
+    w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs).
 
     References
     ----------
@@ -106,6 +107,8 @@ def selective_accuracy_score(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Part and whole are sums over pairs, so that one helper serves the value (a ratio
+    # of totals) and its interval (the same ratio of totals by query).
     decided = weight * mask
     correct = decided * (truth == predicted)
     value = mean_ratio(correct, decided, codes, "accuracy", fallback)
@@ -125,7 +128,7 @@ def coverage_score(
 ) -> MetricValue:
     """Return the share of pairs that were accepted.
 
-    In [0, 1]; NaN for no pairs.
+    In [0, 1]; NaN for no pairs. Higher is better at equal accuracy alone.
 
     Parameters
     ----------
@@ -148,7 +151,13 @@ def coverage_score(
 
     Notes
     -----
-    Q2 of the BALToR paper (arXiv:2505.23437). O(n_pairs).
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum(w_p a_p) /
+    sum(w_p). Q2 of [1]_. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
 
     Examples
     --------
@@ -180,6 +189,9 @@ def class_acceptance(
 ) -> MetricValue:
     """Return the share of each true label among accepted pairs.
 
+    In [0, 1]. Neither high nor low is better: a share far from that among all pairs
+    says that abstention spares one outcome at the expense of the others.
+
     Parameters
     ----------
     y_true : array-like of shape (n_pairs,)
@@ -208,8 +220,15 @@ def class_acceptance(
 
     Notes
     -----
-    Q3 of the BALToR paper (arXiv:2505.23437). The shares of -1 and +1 depend on which
-    item of a pair stands left; their sum, the share of strict pairs, does not.
+    For the label l, with weights w_p and a_p = 1 for accepted pairs and 0 for others:
+    sum over pairs of w_p a_p [y_true = l], over the sum of w_p a_p. Q3 of [1]_. The
+    shares of -1 and +1 depend on which item of a pair stands left; their sum, the share
+    of strict pairs, does not. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
 
     Examples
     --------
@@ -220,6 +239,7 @@ def class_acceptance(
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
     decided = weight * check_accepted(accepted, truth.size)
+    # A qid that only an interval would read is checked all the same.
     query_codes(qid, "pooled", truth.size)
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
