@@ -14,6 +14,10 @@ PUBLIC = [
     if not name.startswith("_")
 ]
 
+#: Rooms some of whose names have no example yet.
+WITHOUT_EXAMPLES = {"displays", "estimators", "pairs", "scorers", "selection"}
+WITHOUT_EXAMPLES |= {"tie_models"}
+
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_module_declares_what_is_public(name):
@@ -24,13 +28,20 @@ def test_every_public_module_declares_what_is_public(name):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_public_functions_and_classes_have_an_example(name):
+def test_docstrings_begin_with_a_sentence(name):
     module = importlib.import_module(f"skrank_abstain.{name}")
     for member in module.__all__:
         target = getattr(module, member)
-        is_plain = inspect.isfunction(target) or inspect.isclass(target)
-        if is_plain and not inspect.isabstract(target):
+        if inspect.isroutine(target) or inspect.isclass(target):
             assert target.__doc__.splitlines()[0].endswith("."), member
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - WITHOUT_EXAMPLES))
+def test_public_names_have_an_example(name):
+    # Of an object, such as a scorer, it is in the docstring of its class.
+    module = importlib.import_module(f"skrank_abstain.{name}")
+    missing = [m for m in module.__all__ if ">>>" not in getattr(module, m).__doc__]
+    assert not missing
 
 
 def test_top_level_names():

@@ -37,6 +37,15 @@ class LinearScorers:
     ValueError
         If it is not positive and finite.
 
+    Notes
+    -----
+    By Hoelder's inequality w . (x - x') is at most W times the l_p distance of x and
+    x', and some w attains it: that is the reach [1]_. O(1).
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+
     Examples
     --------
     >>> from skrank_abstain.distance import LinearScorers
@@ -81,7 +90,11 @@ class OneHiddenLayerScorers:
     Items lie in the unit ball of the l_p norm, 1 / p + 1 / q = 1. There a bias of W
     keeps a unit active at both items of a pair, whatever they are, so that the reach is
     Lambda W times the l_p distance. With smaller biases it can be less, and the bounds
-    fail.
+    fail: the paper [1]_ needs ``bias >= weight_norm`` without saying so. O(1).
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -151,7 +164,8 @@ def minimal_conditional_risk(
     exponential, ln(a / b) for the logistic and infinity for the sigmoid loss. So with
     a + b = 1 and a - b = e >= 0: 1 - e min(u, 1) for the hinge, 1 - e tanh(k u) for the
     sigmoid, 2 sqrt(a b) for the exponential loss where its minimiser is in reach [1]_,
-    and b for misranking. A pair that is abstained from costs the price instead.
+    and b for misranking. A pair that is abstained from costs the price instead. O(1)
+    for each number.
 
     References
     ----------
@@ -173,6 +187,8 @@ def minimal_conditional_risk(
         smaller: FloatArray = np.minimum(a, b)
         return smaller
     loss = check_surrogate(surrogate)
+    # Convex losses have no second minimum in the interval; the sigmoid loss falls all
+    # the way to its infinite best margin.
     margin = np.clip(loss.best_margin(a, b), -u, u)
     with np.errstate(invalid="ignore"):  # no weight times an infinite loss
         risk: FloatArray = np.where(a > 0, a * loss.value(margin), 0.0)
@@ -233,6 +249,8 @@ def minimizability_gap(
         raise ValueError("sample_weight must have a positive sum, got 0.")
     mean = float(np.average(risks, weights=weight))
     best = float(check_finite(best_risk, "best_risk", ()))
+    # No scorer beats the best for each pair alone: else the arguments are of different
+    # data, and a gap of 0 would hide it.
     if best < mean - 1e-9 * (1 + abs(mean)):
         raise ValueError(
             f"best_risk must be at least the mean of minimal_risks = {mean}, "

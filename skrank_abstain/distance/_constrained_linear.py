@@ -167,6 +167,7 @@ default="hinge"
         max_iter = check_positive_int(self.max_iter, "max_iter")
         tol = check_real(self.tol, "tol", 0)
         batches = self._take(X, y, qid)
+        # Overflow is looked for where it does harm, in losses and gradients.
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
             found = minimize(problem, batches, max_iter, tol)
         self.coef_ = found.weights

@@ -54,6 +54,7 @@ def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
     .. [1] Duchi, Shalev-Shwartz, Singer and Chandra (2008). "Efficient Projections onto
        the l1-Ball for Learning in High Dimensions". ICML 2008.
     """
+    # Each coordinate has a bound of its own.
     if q == np.inf:
         clipped: FloatArray = np.clip(vectors, -radius, radius)
         return clipped
@@ -84,6 +85,8 @@ def _shrink(vectors: FloatArray, radius: float) -> FloatArray:
 
 def _round_inwards(vectors: FloatArray, radius: float, q: float) -> FloatArray:
     """Take from rows that rounding left outside of the ball what rounding added."""
+    # The promise is about the norm that a user will compute, to the last bit. Doubling
+    # the cut ends after a few rounds.
     ulps = np.finfo(np.float64).eps
     while True:
         outside = np.linalg.norm(vectors, q, axis=-1, keepdims=True) > radius
@@ -95,5 +98,6 @@ def _round_inwards(vectors: FloatArray, radius: float, q: float) -> FloatArray:
 
 def ball_diameter(radius: float, q: float, n_features: int) -> float:
     """Return the largest Euclidean distance of two points of an l_q ball."""
+    # A cube's opposite corners; for q <= 2 the ball is within the Euclidean one.
     corners = np.sqrt(n_features) if q == np.inf else 1.0
     return float(2 * radius * corners)

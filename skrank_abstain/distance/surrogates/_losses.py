@@ -86,9 +86,10 @@ default="logistic"
 
     Notes
     -----
-    The loss of (i, j) is Phi(l (s_j - s_i)) with the label l = +1 where y_j >= y_i and
-    -1 elsewhere [1]_. Two items of equal relevance have that label in both orders: they
-    ask for equal scores.
+    The mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with the label l = +1
+    where y_j >= y_i and -1 elsewhere [1]_; ``cost`` for pairs at most ``gamma`` apart.
+    Two items of equal relevance have the label +1 in both orders: they ask for equal
+    scores.
 
     O(n_pairs) time in blocks of bounded memory. The exponential loss of all pairs
     without abstention factorises: O(n log n), with sums of logarithms. What exceeds
@@ -168,8 +169,10 @@ default="logistic"
 
     Notes
     -----
-    The loss of a pair of different labels is Phi(s - s'), s the score of the item of
-    the higher label [1]_. Complexity as of :func:`pairwise_surrogate_loss`.
+    The mean over ordered pairs of Phi(s - s') where labels differ, s being the score of
+    the item of the higher label, of 0 where they are equal, and of ``cost`` for pairs
+    at most ``gamma`` apart [1]_. O(n_pairs) time in blocks of bounded memory; the
+    exponential loss of all pairs without abstention O(n log n).
 
     References
     ----------
@@ -218,6 +221,9 @@ def _surrogate_loss(
     if chosen.n_pairs == 0:
         raise ValueError("y must have at least one pair of items of one query, got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
+        # exp(-(s - s')) is a product of a factor for each item: sums over all pairs of
+        # a query are products of two sums. Other losses, and parts of the pairs, do
+        # not factor.
         if isinstance(phi, Exponential) and chosen.chosen is None and rule is None:
             total, slope = _exponential_sums(y, values, chosen, ties)
         else:
@@ -241,6 +247,7 @@ def _sums(
         if not ties:
             untied = y[left] != y[right]
             left, right = left[untied], right[untied]
+        # A tie of relevance is +1 in both orders, as in the misranking loss.
         label = np.where(y[right] >= y[left], 1.0, -1.0)
         margin = label * (scores[right] - scores[left])
         total += float(phi.value(margin).sum())

@@ -25,6 +25,27 @@ class MarginLoss(ABC):
     convex : bool
         Whether the loss is a convex function of the margin. False unless a subclass
         says otherwise.
+
+    Notes
+    -----
+    A loss of one's own defines the three methods, and is taken wherever ``surrogate=``
+    is. O(1) for each margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.distance import MarginLoss
+    >>> class SquaredHinge(MarginLoss):
+    ...     convex = True
+    ...     def value(self, margin):
+    ...         return np.maximum(0.0, 1.0 - np.asarray(margin)) ** 2
+    ...     def derivative(self, margin):
+    ...         return -2 * np.maximum(0.0, 1.0 - np.asarray(margin))
+    ...     def best_margin(self, weight, opposite):
+    ...         total = np.add(weight, opposite)
+    ...         return np.subtract(weight, opposite) / np.where(total > 0, total, 1)
+    >>> SquaredHinge().value([-1.0, 0.5, 2.0])
+    array([4.  , 0.25, 0.  ])
     """
 
     convex: ClassVar[bool] = False
@@ -49,6 +70,8 @@ class MarginLoss(ABC):
 @dataclass(frozen=True)
 class Hinge(MarginLoss):
     """The hinge loss, max(0, 1 - t).
+
+    Lower is better, from 0 to infinity. O(1) for each margin.
 
     See Also
     --------
@@ -85,7 +108,9 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class Exponential(MarginLoss):
-    """The exponential loss of RankBoost, exp(-t).
+    """The exponential loss of RankBoost [1]_, exp(-t).
+
+    Lower is better, from 0 to infinity. O(1) for each margin.
 
     References
     ----------
@@ -119,6 +144,8 @@ class Exponential(MarginLoss):
 @dataclass(frozen=True)
 class Sigmoid(MarginLoss):
     """The sigmoid loss, 1 - tanh(k t): bounded, not convex.
+
+    Lower is better, in (0, 2). O(1) for each margin.
 
     Parameters
     ----------
@@ -170,6 +197,8 @@ class Sigmoid(MarginLoss):
 class Logistic(MarginLoss):
     """The logistic loss, ln(1 + exp(-t)).
 
+    Lower is better, from 0 to infinity. O(1) for each margin.
+
     Examples
     --------
     >>> from skrank_abstain.distance import Logistic
@@ -181,6 +210,7 @@ class Logistic(MarginLoss):
 
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return ln(1 + exp(-t))."""
+        # ln(1 + exp(1000)) overflows; log_expit does not.
         result: FloatArray = -log_expit(_numbers(margin))
         return result
 
@@ -212,6 +242,7 @@ def _numbers(values: ArrayLike) -> FloatArray:
 
 def _log_ratio(weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
     """Return the logarithm of a ratio; 0 for two zeros."""
+    # Logarithms first: the ratio of 1e-200 to 1e200 is no float, their difference is.
     first, second = np.broadcast_arrays(_numbers(weight), _numbers(opposite))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(first) - np.log(second)

@@ -136,6 +136,7 @@ def _draw(
     query = np.searchsorted(ends, drawn, side="right")
     within = drawn - (ends - 2 * queries.pair_counts)[query]
     left, right = np.divmod(within, queries.sizes[query] - 1)
+    # The partner is one of the other items: those from the left one on move up by one.
     right += right >= left
     start = queries.offsets[query]
     return queries.order[start + left], queries.order[start + right]
@@ -173,7 +174,12 @@ def pair_feature_distances(
 
     Notes
     -----
-    O(n_pairs * n_features) time, bounded memory besides the result.
+    The l_p norm of x_left - x_right, as in [1]_. O(n_pairs * n_features) time, bounded
+    memory besides the result.
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------

@@ -40,6 +40,8 @@ class StrictPairs:
         ValueError
             If there is no pair.
         """
+        # Ascending within a query: the worse items of an item are those in front of its
+        # grade, a range, so that pairs have numbers and need no list.
         rows = np.lexsort((y, queries.codes))
         code, grade = queries.codes[rows], y[rows]
         new_query = np.diff(code, prepend=-1) != 0
@@ -165,6 +167,7 @@ class PairBatches:
 
     def _gather(self, numbers: IntArray) -> Batch:
         better, worse = self.pairs.decode(numbers)
+        # Small batches copy the rows they need, in place of a product with all of X.
         if 2 * numbers.size >= self.X.shape[0]:
             return Batch(self.X, better, worse)
         place = np.arange(numbers.size)

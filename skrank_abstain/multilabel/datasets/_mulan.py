@@ -145,6 +145,7 @@ def load_mulan_arff(
     if is_label.all():
         raise ValueError(f"{file}: there must be an attribute that is no label.")
     table, numbers = _read_rows(file, lines, header)
+    # Few columns of zeros and ones: dense even where the features are sparse.
     target = table[:, np.flatnonzero(is_label)]
     if not isinstance(target, np.ndarray):
         target = target.toarray()
@@ -162,6 +163,7 @@ def load_mulan_arff(
 
 def _label_file(file: Path) -> Path:
     """Return the XML file that belongs to an ARFF file."""
+    # Mulan ships one XML file for the parts songs-train.arff and songs-test.arff.
     beside = file.with_suffix(".xml")
     if beside.is_file():
         return beside
@@ -236,6 +238,7 @@ def _attribute(text: str, place: str) -> _Attribute:
             f"{place}: the attribute '{name}' must declare different values, got "
             f"'{kind}'."
         )
+    # {0,1} and {1,0} are numbers, whatever the order of the declaration.
     if set(values) <= {"0", "1"}:
         return _Attribute(name, {value: float(value) for value in values})
     return _Attribute(name, {value: float(code) for code, value in enumerate(values)})
@@ -291,11 +294,14 @@ def _read_rows(
         return np.array(values).reshape(len(rows), -1), numbers
     shape = (len(rows), len(header.attributes))
     table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
+    # Zeros that a row mentions would make equal matrices differ.
     table.eliminate_zeros()
     return table, numbers
 
 
 def _check_first_values(file: Path, attributes: list[_Attribute]) -> None:
+    # A sparse row leaves out the value declared first, some programs say, or 0, say
+    # others: refused where the two differ.
     for attribute in attributes:
         if attribute.codes and next(iter(attribute.codes.values())) != 0:
             raise ValueError(

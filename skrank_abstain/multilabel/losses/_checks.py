@@ -70,6 +70,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     array([[3, 1, 2],
            [1, 3, 2]])
     """
+    # The inverse of a permutation: position in the order, by label.
     order = order_labels(check_matrix(y_score, "y_score"))
     ranks = np.empty(order.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None], axis=1)
@@ -114,6 +115,7 @@ def check_labels_and_scores(
             "y_true and y_score must have the same shape (n_samples, n_labels), got "
             f"{y.shape} and {scores.shape} (inconsistent numbers of samples or labels)."
         )
+    # Grades, not any numbers: 2**y - 1 is a gain for those alone.
     unknown = (y < 0) | (y != np.rint(y)) | (y > LARGEST_GRADE)
     if unknown.any():
         raise ValueError(

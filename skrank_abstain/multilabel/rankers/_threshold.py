@@ -44,9 +44,10 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         The loss that `score` reports: ranks, cut off after ``p`` and weighted by
         relevance, or the relevance missed by the top ``p``.
     thresholds : {"grade", "rank"}, default="grade"
-        Problem j is "the label is of at least the j-th lowest grade but one", or "the
-        label is among the j most relevant of its sample". With grades ``p`` and
-        ``loss`` do not matter for training; for 0/1 relevance this is binary
+        What the binary problems ask. "grade": one problem for each grade but the
+        lowest, "is the relevance of the label at least this grade?". "rank": one for
+        each j, "is the label among the j most relevant of its sample?". With grades
+        ``p`` and ``loss`` do not matter for training; for 0/1 relevance this is binary
         relevance. With ranks j runs up to ``p``; for the precision loss it is ``p``
         only.
     ties : {"share", "index"}, default="share"
@@ -63,7 +64,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         A float in place of an estimator where the target is the same for all samples:
         this probability is predicted.
     thresholds_ : ndarray of shape (n_thresholds,)
-        The ranks, or the grades but the lowest.
+        The ranks j, or all grades except the lowest.
     vote_weights_ : ndarray of shape (n_thresholds,), float64
         What a probability of one counts: 1 for a rank, and for a grade the gap to the
         one below.
