@@ -141,6 +141,13 @@ def check_numbers(
     return check_finite(array, name, remedy=remedy)
 
 
+def check_not_negative(numbers: FloatArray, name: str) -> FloatArray:
+    """Return ``numbers`` if none is below 0, or raise a ValueError."""
+    if (numbers < 0).any():
+        raise ValueError(f"{name} must be non-negative, got {float(numbers.min())}.")
+    return numbers
+
+
 def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     """Return relevance as finite float64, one value per item.
 
@@ -176,11 +183,7 @@ def check_sample_weight(
     if weight is None:
         return None
     numbers = check_numbers(weight, "sample_weight", n_values, unit=unit)
-    if (numbers < 0).any():
-        raise ValueError(
-            f"sample_weight must be non-negative, got {float(numbers.min())}."
-        )
-    return numbers
+    return check_not_negative(numbers, "sample_weight")
 
 
 def check_proba(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain._validation import FloatArray, check_fraction, check_not_negative
 from skrank_abstain.concentration._checks import check_per_query
 
 #: Relative difference of two ratios that stands for none.
@@ -91,7 +91,7 @@ def ratio_interval(
     part, whole = check_per_query(
         {"numerators": numerators, "denominators": denominators}
     )
-    _check_whole(whole, "denominators")
+    check_not_negative(whole, "denominators")
     if part.size < 2 or whole.sum() <= 0:
         return float("nan"), float("nan")
     ratio, influence = _linearise(part, whole)
@@ -163,8 +163,8 @@ def paired_ratio_test(
     first, total_a, second, total_b = check_per_query(
         {"part_a": part_a, "whole_a": whole_a, "part_b": part_b, "whole_b": whole_b}
     )
-    _check_whole(total_a, "whole_a")
-    _check_whole(total_b, "whole_b")
+    check_not_negative(total_a, "whole_a")
+    check_not_negative(total_b, "whole_b")
     nan = float("nan")
     if total_a.sum() <= 0 or total_b.sum() <= 0:
         return RatioDifference(nan, nan, nan, nan)
@@ -198,8 +198,3 @@ def _linearise(part: FloatArray, whole: FloatArray) -> tuple[float, FloatArray]:
 def _standard_error(influence: FloatArray) -> float:
     n_queries = influence.size
     return float(np.sqrt(np.sum(influence**2) / (n_queries - 1) / n_queries))
-
-
-def _check_whole(whole: FloatArray, name: str) -> None:
-    if (whole < 0).any():
-        raise ValueError(f"{name} must be non-negative, got {whole[whole < 0][0]}.")

@@ -220,7 +220,6 @@ class DistanceAbstainer(AbstainingRanker):
             )
 
     def _check_items(self, items: Items) -> None:
-        # Before the ranker is trained, which may take long.
         if not hasattr(self.scale, "transform"):
             _numbers(items.X, "X")
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import (
     FloatArray,
     check_finite,
+    check_not_negative,
     check_positive,
     check_sample_weight,
 )
@@ -261,10 +262,7 @@ def minimizability_gap(
 
 def non_negative(values: ArrayLike, name: str) -> FloatArray:
     """Return finite numbers of any shape that are at least 0."""
-    array = check_finite(values, name)
-    if (array < 0).any():
-        raise ValueError(f"{name} must be at least 0, got {array.min()}.")
-    return array
+    return check_not_negative(check_finite(values, name), name)
 
 
 def check_scorers(scorers: Any) -> LinearScorers | OneHiddenLayerScorers:

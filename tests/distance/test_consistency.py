@@ -361,7 +361,7 @@ def test_reach():
             ValueError,
             r"output_norm must be in \(0, inf\), got -1\.0",
         ),
-        (lambda: bound(-0.1, "hinge", 1), ValueError, "excess must be at least 0, got"),
+        (lambda: bound(-0.1, "hinge", 1), ValueError, "excess must be non-negative"),
         (
             lambda: bound(np.nan, "hinge", 1),
             ValueError,
@@ -383,7 +383,7 @@ def test_reach():
         (
             lambda: minimal_conditional_risk(-1, 0, 1),
             ValueError,
-            "weight must be at least 0, got -1.0",
+            "weight must be non-negative, got -1.0",
         ),
         (
             lambda: minimal_conditional_risk(1, 0, np.inf),

@@ -23,6 +23,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
 )
+from skrank_abstain.multilabel.losses._checks import check_top
 
 #: A loss ``(y_true, y_score) -> float``, such as `multilabel_auc_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
@@ -181,16 +182,6 @@ def loss_family_membership(
         zero = zero or _zero_set_witness(losses, ranks, y, family, p)
         varying = varying or _variation_witness(losses, ranks, y, family, p)
     return FamilyMembership(zero is None, varying is None, zero or varying)
-
-
-def check_top(p: int | None, n_labels: int) -> int:
-    """Return the number of top positions; None stands for all labels."""
-    top = n_labels if p is None else check_positive_int(p, "p")
-    if top > n_labels:
-        raise ValueError(
-            f"p must be at most the number of labels, {n_labels}, got {p}."
-        )
-    return top
 
 
 def all_rankings(n_labels: int) -> IntArray:

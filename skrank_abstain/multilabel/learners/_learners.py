@@ -26,11 +26,11 @@ from skrank_abstain.multilabel.learners._families import (
     FAMILIES,
     RankingLoss,
     all_rankings,
-    check_top,
     family_loss,
     losses_of,
     top_positions,
 )
+from skrank_abstain.multilabel.losses._checks import check_top
 
 #: Most experts that are simulated.
 MAX_EXPERTS = 50_000

@@ -13,7 +13,8 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from skrank_abstain._validation import FloatArray, check_choice, check_positive_int
+from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain.multilabel.losses._checks import check_top
 from skrank_abstain.multilabel.losses._rows import (
     precision_loss,
     rank_labels,
@@ -191,19 +192,12 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
     def _last_rank(self) -> int:
         """Return p, checked."""
-        if self.p is None:
-            if self.loss == "precision":
-                raise ValueError(
-                    "p must be given with loss='precision', got None: the top n_labels "
-                    "miss nothing."
-                )
-            return self.n_labels_
-        p = check_positive_int(self.p, "p")
-        if p > self.n_labels_:
+        if self.p is None and self.loss == "precision":
             raise ValueError(
-                f"p must be at most the number of labels, {self.n_labels_}, got {p}."
+                "p must be given with loss='precision', got None: the top n_labels "
+                "miss nothing."
             )
-        return p
+        return check_top(self.p, self.n_labels_)
 
     def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
         if self.thresholds == "grade":
