@@ -169,6 +169,8 @@ def random_abstention(
     """
     check_positive_int(n_pairs, "n_pairs", minimum=0)
     check_fraction(coverage, "coverage", include_one=True)
+    # Independent draws, not a random subset: the coverage is met on average only, as
+    # that of a threshold is.
     draws = check_random_state(random_state).random_sample(n_pairs)
     accepted: BoolArray = draws < coverage
     return accepted

@@ -121,6 +121,7 @@ def check_finite(
 def _describe(numbers: FloatArray, bad: IntArray) -> str:
     """Return the first number that is not finite, where it is, and how many are."""
     value = numbers[tuple(bad[0])]
+    # The word and the value: a user searches for NaN, and -inf is not inf.
     kind = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
     axes = ", ".join(
         f"{axis} {i}" for axis, i in zip(("row", "column"), bad[0], strict=False)

@@ -41,6 +41,7 @@ def encode_qid(
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
     raw = _qid_array(qid, name)
     check_length(raw, name, n_values, unit)
+    # Sorting is many times faster than hashing; what cannot be sorted is hashed.
     if raw.dtype.kind in "iufbUS":
         return _encode_sortable(raw, name)
     return _encode_hashable(raw, name)
@@ -57,6 +58,7 @@ def _is_scalar(qid: Any) -> bool:
 
 
 def _qid_array(qid: Any, name: str) -> NDArray[Any]:
+    # A set has no order and an iterator is used up: rows could not be told by either.
     unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
     if unordered or isinstance(qid, Iterator):
         raise TypeError(

@@ -184,6 +184,7 @@ def minimal_conditional_risk(
     b = non_negative(opposite, "opposite")
     u = non_negative(reach, "reach")
     a, b, u = np.broadcast_arrays(a, b, u)
+    # Any difference of scores at all gives the likelier order.
     if surrogate is None:
         smaller: FloatArray = np.minimum(a, b)
         return smaller

@@ -159,6 +159,7 @@ default="hinge"
             If a parameter or an input breaks its rule, no two items of a query differ
             in relevance, or the surrogate of the features exceeds float64.
         """
+        # No intercept: it cancels in every margin.
         problem = LinearProblem(
             check_surrogate(self.surrogate),
             check_positive(self.weight_norm, "weight_norm"),

@@ -379,6 +379,7 @@ def _bipartite(
     y_left: FloatArray, y_right: FloatArray, s_left: FloatArray, s_right: FloatArray
 ) -> FloatArray:
     wrong = (y_right > y_left) != (s_right > s_left)
+    # Half an error in each order, as the AUC counts equal scores.
     share = np.where(s_left == s_right, 0.5, wrong)
     return np.where(y_left == y_right, 0.0, share)
 
@@ -416,8 +417,10 @@ def _mean_loss(
     cost: float,
 ) -> float:
     """Return the mean over ordered pairs, block by block."""
+    # The warning is to point at the caller of the public function.
     if chosen.n_pairs == 0:
         return undefined("misranking loss", stacklevel=4 if rule else 5)
+    # Blocks of pairs: a quarter of a million at a time, however many there are.
     wrong, n_decided = 0.0, 0
     for left, right in chosen.blocks(rule):
         wrong += float(errors(y[left], y[right], scores[left], scores[right]).sum())

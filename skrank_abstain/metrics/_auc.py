@@ -101,6 +101,7 @@ def selective_auc_score(
     fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
+    # Equal relevance has no right order: such pairs are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
     codes = query_codes(qid, average, truth.size)

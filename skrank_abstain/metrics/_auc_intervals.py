@@ -196,6 +196,7 @@ def _item_interval(
     m = int(positive.sum())
     n = positive.size - m
     if method in ("hoeffding", "mcdiarmid"):
+        # These hold for any number of items, so also for a class of one.
         half = auc_test_set_bound(m, n, delta=alpha, method=method)
         return AUCInterval(auc, max(auc - half, 0.0), min(auc + half, 1.0))
     if min(m, n) < 2:
@@ -239,6 +240,8 @@ def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray
 
 def _result(auc: float, low: float, high: float, n: int, alpha: float) -> AUCInterval:
     """Return a result; where there is no spread, of what n observations can miss."""
+    # No spread in the sample is no proof that there is none: p of the Notes, after
+    # Clopper and Pearson.
     if high - low < 1e-12:
         missed = 1 - (alpha / 2) ** (1 / n)
         low, high = (1 - missed) * auc, auc + missed * (1 - auc)

@@ -103,6 +103,7 @@ def correctness_completeness_score(
     completeness = mean_ratio(given, strict, None, "completeness")
     if over is None:
         return correctness, completeness
+    # No pair weights: the published measures count pairs.
     one = np.ones(truth.size)
     return (
         over.ratio(correctness, agreement, given, one),

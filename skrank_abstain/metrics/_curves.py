@@ -418,6 +418,7 @@ def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
 
 
 def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+    # The best order accepts by what the pairs cost in truth.
     area, best = _aurc(cost, risk, codes), _aurc(cost, cost, codes)
     return lambda times: area(times) - best(times)
 
@@ -456,6 +457,8 @@ def _cumulate_queries(
 
 def _ends(ordered: FloatArray) -> IntArray:
     """Return the last position of each block of equal numbers."""
+    # Exact comparison: risks of equal pairs are equal by construction, and a tolerance
+    # would chain distinct ones together.
     ends = np.append(ordered[1:] != ordered[:-1], ordered.size > 0)
     return np.flatnonzero(ends)
 
@@ -467,5 +470,6 @@ def _cost_and_risk(
     matrix = check_loss(loss)
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
+    # Rows of a loss matrix are predictions, columns truths; label l is at l + 1.
     cost: FloatArray = matrix[predicted + 1, truth + 1]
     return cost, check_numbers(risk, "risk", truth.size, unit="pair")

@@ -139,6 +139,7 @@ class OverQueries:
 
     def resample(self, value: float, area: QueryFunction) -> Estimate:
         """Return a function of how often each query counts with bootstrap bounds."""
+        # Codes are numbered without gaps; of no pairs there is no largest.
         n_queries = int(self.codes.max(initial=-1)) + 1
         if n_queries < 2:
             return Estimate(value, *_NO_BOUNDS)
@@ -171,9 +172,11 @@ def check_interval(
     area: bool = False,
 ) -> OverQueries | None:
     """Return how the interval is made, or None where none is asked for."""
+    # The other arguments are not looked at: their defaults must not need a qid.
     if interval is None:
         return None
     check_choice(interval, "interval", ("delta", "bootstrap"))
+    # An area is a function of the whole order, of which no query has a part.
     if area and interval == "delta":
         raise ValueError(
             'interval must be None or "bootstrap" for an area under a curve, which is '

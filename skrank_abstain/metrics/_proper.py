@@ -101,6 +101,7 @@ def pairwise_log_loss(
     )
     # scikit-learn's clipping, so that the two agree to the last digit.
     eps = np.finfo(np.float64).eps
+    # Column 0, 1, 2 for the label -1, 0, +1.
     likelihood = rows[np.arange(truth.size), truth + 1]
     costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
     value = mean_ratio(costs, weight, codes, "pairwise log loss")
@@ -183,6 +184,7 @@ def pairwise_brier_loss(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Over all three labels, as Brier has it; scikit-learn's binary score takes one.
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
     value = mean_ratio(costs, weight, codes, "pairwise Brier loss")
     return over.ratio(value, costs, weight, weight, average) if over else value

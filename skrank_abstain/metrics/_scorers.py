@@ -180,6 +180,7 @@ class _NegativeAURC(RankerScorer):
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             return undefined("AURC", stacklevel=4)
+        # The profile holds blocks of equal risk, so that the area needs no single pair.
         count = np.cumsum(profile.n_pairs)
         return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
 

@@ -165,6 +165,7 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
+    # Nothing stands in for the coverage of no pairs: 0 and 1 would both be claims.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
     codes = query_codes(qid, average, mask.size)
@@ -244,6 +245,7 @@ def class_acceptance(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Labels -1, 0, +1 are the bins 0, 1, 2.
     totals = np.bincount(truth + 1, weights=decided, minlength=3)
     if totals.sum() == 0:
         fraction = np.full(3, undefined("class_acceptance", stacklevel=3))
@@ -251,6 +253,7 @@ def class_acceptance(
         fraction = totals / totals.sum()
     if over is None:
         return fraction
+    # Three intervals of their own, not a region: a reader compares one share at a time.
     each = [
         over.ratio(fraction[label + 1], decided * (truth == label), decided, weight)
         for label in (-1, 0, 1)

@@ -120,6 +120,7 @@ def minimize(
     -------
     descent : Descent
     """
+    # Acceleration needs exact gradients; with those of batches it would add up noise.
     if batches.complete:
         return _universal(problem, batches.draw(), max_iter, tol)
     return _stochastic(problem, batches, max_iter)

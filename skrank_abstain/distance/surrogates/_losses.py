@@ -252,6 +252,8 @@ def _sums(
         margin = label * (scores[right] - scores[left])
         total += float(phi.value(margin).sum())
         slope = label * phi.derivative(margin)
+        # The margin rises with the right score where the label is +1, and falls with
+        # the left one by as much.
         gradient += np.bincount(right, slope, y.size)
         gradient -= np.bincount(left, slope, y.size)
     return total + cost * (chosen.n_pairs - n_decided), gradient
@@ -275,6 +277,8 @@ def _exponential_query(
     y: FloatArray, s: FloatArray, ties: bool
 ) -> tuple[float, FloatArray]:
     """Return the sum over pairs of one query, relevance ascending, and its gradient."""
+    # Grades are runs of equal relevance; what lies before a run is lower, what lies
+    # after it higher.
     starts = np.flatnonzero(np.diff(y, prepend=-np.inf))
     counts: IntArray = np.diff(starts, append=y.size)
     # Logarithms of the sums of exp(s) over lower, and of exp(-s) over higher grades.
@@ -282,6 +286,7 @@ def _exponential_query(
     down = np.concatenate([np.logaddexp.accumulate(-s[::-1])[::-1], [-np.inf]])
     as_better = np.exp(np.repeat(up[starts], counts) - s)
     as_worse = np.exp(np.repeat(down[starts + counts], counts) + s)
+    # Twice: both orders of a pair have the same margin.
     total, gradient = 2 * as_better.sum(), 2 * (as_worse - as_better)
     if ties:
         grade_up = np.logaddexp.reduceat(s, starts)

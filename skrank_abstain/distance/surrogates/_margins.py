@@ -97,6 +97,8 @@ class Hinge(MarginLoss):
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -1 below 1, and 0 from there on."""
+        # At the kink any slope in [-1, 0] is a subgradient; 0 lets a pair with a margin
+        # of exactly 1 rest.
         result: FloatArray = np.where(_numbers(margin) < 1, -1.0, 0.0)
         return result
 
@@ -138,6 +140,7 @@ class Exponential(MarginLoss):
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return half the logarithm of the ratio of the weights."""
+        # Where a e^-t = b e^t.
         return 0.5 * _log_ratio(weight, opposite)
 
 
@@ -181,11 +184,13 @@ class Sigmoid(MarginLoss):
         """Return -k / cosh(k t)^2."""
         with np.errstate(over="ignore"):
             twice = 2 * self.k * _numbers(margin)
+        # 1 / cosh^2 as a product of two sigmoids, of which neither overflows.
         result: FloatArray = -4 * self.k * expit(twice) * expit(-twice)
         return result
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return infinity with the sign of the difference of the weights."""
+        # Ever larger margins are ever better; equal weights cancel at every margin.
         difference = _numbers(weight) - _numbers(opposite)
         result: FloatArray = np.where(
             difference == 0, 0.0, np.copysign(np.inf, difference)

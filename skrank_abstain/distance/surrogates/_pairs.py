@@ -97,6 +97,7 @@ class OrderedPairs:
         self, rule: DistanceRule | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the left and right rows of the pairs that ``rule`` decides."""
+        # Both orders of a pair are decided alike: distances are taken once for the two.
         for left, right in self.once():
             if rule is not None:
                 decided = rule.decide(left, right)
@@ -118,6 +119,8 @@ class OrderedPairs:
         ends = np.cumsum(last - np.arange(queries.n_items) - 1)
         for start in range(0, queries.n_pairs, _PAIRS):
             pair = np.arange(start, min(start + _PAIRS, queries.n_pairs))
+            # From the number of a pair to its items: which item it is the left one of,
+            # and how many partners of that item come before.
             position = np.searchsorted(ends, pair, side="right")
             partner = last[position] - ends[position] + pair
             yield queries.order[position], queries.order[partner]
@@ -127,6 +130,7 @@ def _draw(
     queries: Queries, n_pairs: int, random_state: Any
 ) -> tuple[IntArray, IntArray]:
     """Draw ordered pairs, each as likely as any other."""
+    # A query counts with its n (n - 1) ordered pairs, so that every pair is as likely.
     generator = check_random_state(random_state)
     ends = np.cumsum(2 * queries.pair_counts)
     if queries.n_pairs == 0:
@@ -253,6 +257,7 @@ def check_norm(norm: Any) -> float:
 def check_binary(y: ArrayLike) -> FloatArray:
     """Return relevance of at most two different values."""
     relevance = check_relevance(y)
+    # Any two values, not 0 and 1 alone: what matters is which is the higher.
     values = np.unique(relevance)
     if values.size > 2:
         raise ValueError(

@@ -73,6 +73,7 @@ class StrictPairs:
         other to be that of a stretch drawn at random; with as many stretches as pairs
         each comes once.
         """
+        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
         width = self.n_pairs / size
         numbers = ((np.arange(size) + draws) * width).astype(np.int64)
         return np.minimum(numbers, self.n_pairs - 1)
@@ -109,6 +110,7 @@ class Batch(NamedTuple):
     ) -> tuple[float, FloatArray]:
         """Return the mean surrogate of the margins, and its gradient in the scores."""
         margin = self.margins(scores)
+        # Sums by item: an item is in many pairs.
         slope = surrogate.derivative(margin) / margin.size
         gradient: Any = np.bincount(self.better, slope, scores.size)
         gradient -= np.bincount(self.worse, slope, scores.size)

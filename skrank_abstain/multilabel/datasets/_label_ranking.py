@@ -148,6 +148,7 @@ def _relevance(
 ) -> tuple[IntArray, list[str]]:
     """Return the relevance of each label, and the labels in the order of columns."""
     orders = [[label.strip() for label in text.split(">")] for text in rankings]
+    # The first row says which labels there are; every other must rank the same ones.
     labels = sorted(set(orders[0]))
     column = {label: position for position, label in enumerate(labels)}
     target = np.empty((len(orders), len(labels)), dtype=np.int64)

@@ -132,6 +132,7 @@ def load_mulan_arff(
     """
     file = Path(path)
     lines = read_lines(file)
+    # The list of labels first: without it no line of the data says what it is.
     listed = _label_names(file, _label_file(file) if labels is None else Path(labels))
     header = _read_header(file, lines)
     names = [attribute.name for attribute in header.attributes]
@@ -179,6 +180,7 @@ def _label_file(file: Path) -> Path:
 def _label_names(file: Path, xml: Path) -> set[str]:
     if not xml.is_file():
         raise FileNotFoundError(f"labels must be an existing file, got '{xml}'.")
+    # Bytes, so that the encoding that the XML declares is heeded.
     try:
         root = ET.fromstring(xml.read_bytes())
     except ET.ParseError as error:
@@ -198,6 +200,7 @@ def _read_header(file: Path, lines: list[str]) -> _Header:
     attributes: list[_Attribute] = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
+        # Keywords of ARFF are the same in capitals.
         keyword = text.split(None, 1)[0].lower() if text else ""
         if keyword == "@data":
             if not attributes:
@@ -331,12 +334,14 @@ def _sparse_row(
     positions: list[int] = []
     values = []
     for entry in _split_sparse(text[1:-1]):
+        # "position value"; the value may be in quotes and hold spaces.
         match = SPARSE_VALUE.match(entry)
         if match is None:
             raise ValueError(
                 f"{place}: a sparse row must hold 'position value', got '{entry}'."
             )
         position = int(match[1])
+        # Positions that do not increase would add up silently in a sparse matrix.
         if position >= n_attributes or (positions and position <= positions[-1]):
             raise ValueError(
                 f"{place}: positions must increase and be below the number of "
@@ -358,6 +363,7 @@ def _value(attribute: _Attribute, text: str, place: str) -> float:
     if text == "?":
         return math.nan
     if not attribute.codes:
+        # "?" is the way to say that a value is missing; nan and inf are mistakes.
         number = parse_number(text)
         if number is None or not math.isfinite(number):
             raise ValueError(
@@ -377,6 +383,7 @@ def _value(attribute: _Attribute, text: str, place: str) -> float:
 def _check_target(
     file: Path, target: FloatArray, numbers: list[int], names: list[str]
 ) -> None:
+    # NaN is in neither: a missing label is no label.
     bad = np.argwhere(~np.isin(target, (0, 1)))
     if bad.size:
         row, label = bad[0]

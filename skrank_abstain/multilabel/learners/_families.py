@@ -215,6 +215,7 @@ def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
 def _zero_set_witness(
     losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
 ) -> Witness | None:
+    # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
     named = family_loss(ranks, np.array(y), family, p)
     differ = np.flatnonzero((losses > TOLERANCE) != (named > 0))
     return _witness(y, ranks, losses, differ[:1]) if differ.size else None

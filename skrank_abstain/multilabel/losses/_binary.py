@@ -93,6 +93,7 @@ def multilabel_average_precision_loss(
         return 1 - _by_last_rank(
             label_ranking_average_precision_score, y_true, y_score, sample_weight
         )
+    # Again in ranked_labels, whose message would leave out "max".
     _check_ties(ties)
     ranked = ranked_labels(y_true, y_score, ties, binary=True)
     return mean_over_samples(_rows.average_precision_loss(ranked), sample_weight)
@@ -431,6 +432,7 @@ def _by_last_rank(
     metric: Callable[..., float], y_true: Any, y_score: Any, sample_weight: Any
 ) -> float:
     """Return a metric of scikit-learn, which ranks equal scores by the last of them."""
+    # Checked here, since scikit-learn's own messages name other parameters.
     y, scores = check_labels_and_scores(y_true, y_score, binary=True)
     weight = check_row_weights(sample_weight, y.shape[0])
     if y.shape[1] == 1:  # nothing to rank, and scikit-learn refuses it

@@ -79,6 +79,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
 
 def check_matrix(values: Any, name: str) -> FloatArray:
     """Return a non-empty, finite matrix as float64; a sparse one is made dense."""
+    # Losses need all scores of a row in order: zeros count as much as the rest.
     dense = values.toarray() if issparse(values) else values
     return check_finite(dense, name, ("n_samples", "n_labels"))
 
@@ -140,6 +141,7 @@ def check_row_weights(
     sample_weight: ArrayLike | None, n_samples: int
 ) -> FloatArray | None:
     """Check the weights of the rows in a mean."""
+    # numpy's average of no weight is a ZeroDivisionError, which names no parameter.
     weight = check_sample_weight(sample_weight, n_samples, unit="sample")
     if weight is not None and weight.sum() == 0:
         raise ValueError("sample_weight must not be zero for all samples.")

@@ -73,6 +73,7 @@ def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
 
 def precision_loss(ranked: RankedLabels, p: int) -> FloatArray:
     """Sum of the p largest y, minus the sum over the top p."""
+    # 0/1 weights: the set of the top p counts, not the order within it.
     top = _top(ranked, p)
     return _non_negative(_ideal(top, ranked.y) - _weighted(ranked, top, ranked.y))
 
@@ -110,6 +111,7 @@ def auc_loss(ranked: RankedLabels) -> FloatArray:
     """Share of misordered pairs of a relevant and an irrelevant label, or 0."""
     relevant = ranked.y > 0
     n_relevant = relevant.sum(axis=1)
+    # A row of one kind has no pair: 0 / 1 in place of 0 / 0.
     pairs = n_relevant * (ranked.y.shape[1] - n_relevant)
     loss: FloatArray = _misordered(ranked, ~relevant, relevant) / np.maximum(pairs, 1)
     return loss
@@ -193,6 +195,7 @@ def _levels(y: FloatArray) -> IntArray:
     """Return the place of each value among the distinct ones of its row, from 0."""
     order = np.argsort(y, axis=1, kind="stable")
     steps = np.diff(np.take_along_axis(y, order, axis=1), axis=1) > 0
+    # Dense levels, since grades may be few and far between: 0 and 1000 are two levels.
     level = np.zeros(y.shape, dtype=np.int64)
     np.put_along_axis(level, order, _padded_cumsum(steps), axis=1)
     return level

@@ -101,6 +101,7 @@ def multilabel_sample_losses(
     array([0., 1.])
     """
     check_choice(loss, "loss", (*_TOP, *_WHOLE))
+    # One ranking serves every loss; what differs is what is read off it.
     ranked = ranked_labels(y_true, y_score, ties, binary=loss in _BINARY)
     if loss in _TOP:
         if p is None and loss == "precision":
