@@ -42,7 +42,7 @@ def check_length(array: Any, name: str, n_values: int, unit: str) -> None:
 
 
 def as_numbers(values: Any) -> FloatArray:
-    """Return real numbers as float64; text that looks like a number is none."""
+    """Return real numbers as float64; text that looks like one is refused."""
     array = np.asarray(values)
     # numpy would read "1.5" as a number: in data that is a column that was not parsed.
     real = array.dtype.kind in "iufb"

@@ -54,9 +54,9 @@ def cluster_bootstrap(
     Returns
     -------
     low, high : float
-        NaN where there are fewer than two queries, the statistic is undefined on all
-        of them or, for "bca", without one of them, or no resample exceeds or none
-        falls below it while some differ.
+        NaN where there are fewer than two queries or the statistic is undefined on all
+        of them; for "bca" also where it is undefined without one of the queries, or
+        where all resamples lie on one side of the estimate.
 
     Raises
     ------

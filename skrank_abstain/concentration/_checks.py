@@ -12,7 +12,7 @@ _ROUNDING = 1e-9
 
 
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
-    """Return finite numbers as float64; what is no number is a TypeError here."""
+    """Return finite numbers as float64; anything but numbers is a TypeError."""
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
 
 

@@ -82,7 +82,7 @@ class OneHiddenLayerScorers:
     Raises
     ------
     TypeError
-        If a number is none.
+        If a parameter is not a number.
     ValueError
         If a number is not positive and finite, or ``bias`` less than ``weight_norm``.
 

@@ -65,7 +65,7 @@ def consistency_bound(
         Whether pairs, or items, carry labels.
     as_printed : bool, default=False
         Give the exponential loss the Gamma of the paper. In the bipartite setting
-        **that is no bound**.
+        **that is not a valid bound**.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def negative_example(
     Raises
     ------
     TypeError
-        If a number is none, or ``scorers`` of another class.
+        If a parameter is not a number, or ``scorers`` is of another class.
     ValueError
         If ``epsilon`` is not positive and finite, ``gamma`` is negative, or a choice is
         unknown.

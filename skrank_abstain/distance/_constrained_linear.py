@@ -154,7 +154,7 @@ default="hinge"
         Raises
         ------
         TypeError
-            If a number is none.
+            If a numeric parameter is not a number.
         ValueError
             If a parameter or an input breaks its rule, no two items of a query differ
             in relevance, or the surrogate of the features exceeds float64.

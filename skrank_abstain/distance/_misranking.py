@@ -69,7 +69,8 @@ def pairwise_misranking_loss(
     TypeError
         If ``n_pairs`` or a row position is not an integer.
     ValueError
-        If lengths differ, values are not finite, or a pair is none.
+        If lengths differ, values are not finite, or a pair names one item twice, items
+        of two queries or rows that do not exist.
 
     Warns
     -----
@@ -145,8 +146,8 @@ def bipartite_misranking_loss(
     TypeError
         If ``n_pairs`` or a row position is not an integer.
     ValueError
-        If ``y`` is not binary, lengths differ, values are not finite, or a pair is
-        none.
+        If ``y`` is not binary, lengths differ, values are not finite, or a pair names
+        one item twice, items of two queries or rows that do not exist.
 
     Warns
     -----
@@ -232,7 +233,8 @@ def pairwise_abstention_loss(
         position not an integer.
     ValueError
         If ``gamma`` is negative, ``cost`` outside [0, 1], ``norm`` less than 1, lengths
-        differ, values are not finite, or a pair is none.
+        differ, values are not finite, or a pair names one item twice, items of two
+        queries or rows that do not exist.
 
     Warns
     -----
@@ -330,7 +332,8 @@ def bipartite_abstention_loss(
         position not an integer.
     ValueError
         If ``y`` is not binary, ``gamma`` is negative, ``cost`` outside [0, 1], ``norm``
-        less than 1, lengths differ, values are not finite, or a pair is none.
+        less than 1, lengths differ, values are not finite, or a pair names one item
+        twice, items of two queries or rows that do not exist.
 
     Warns
     -----

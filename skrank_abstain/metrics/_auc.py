@@ -49,7 +49,7 @@ def selective_auc_score(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' values. Queries without
-        an accepted pair of different relevance have none and stand aside.
+        an accepted pair of different relevance are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
     zero_division : float, default=np.nan

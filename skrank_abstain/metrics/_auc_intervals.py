@@ -85,7 +85,7 @@ def auc_confidence_interval(
         Scores by a ranker that has not seen these items; higher is better.
     qid : array-like of shape (n_items,), default=None
         Query of each item. The AUC is pooled over the pairs of different relevance of
-        all queries; a query of one class has none and stands aside.
+        all queries; a query of one class has no AUC and is left out.
     confidence : float, default=0.95
         In (0, 1).
     method : {"auto", "delong", "bootstrap", "hoeffding", "mcdiarmid", "cluster"}, \
@@ -239,7 +239,7 @@ def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray
 
 
 def _result(auc: float, low: float, high: float, n: int, alpha: float) -> AUCInterval:
-    """Return a result; where there is no spread, of what n observations can miss."""
+    """Return a result, widened where n observations show no spread at all."""
     # No spread in the sample is no proof that there is none: p of the Notes, after
     # Clopper and Pearson.
     if high - low < 1e-12:

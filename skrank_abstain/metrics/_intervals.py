@@ -117,7 +117,7 @@ class OverQueries:
         value : float
         part, whole, weight : ndarray of shape (n_pairs,), float64
             What each pair adds to the sums, and its own weight: queries of no weight
-            are no queries.
+            are left out.
         average : {"pooled", "query"}, default="pooled"
         """
         parts, wholes, weights = (
@@ -211,7 +211,7 @@ def mean_over_queries(
     codes : ndarray of shape (n_pairs,), int64, or None
         Number of each pair's query where the mean is asked for.
     name : str
-        Of the area, for the warning if there are no pairs.
+        What the area is called, for the warning if there are no pairs.
     over : OverQueries or None
     """
     if cost.size == 0:

@@ -54,7 +54,7 @@ def selective_accuracy_score(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' accuracies. Queries
-        without an accepted pair have none and stand aside.
+        without an accepted pair are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
     zero_division : float, default=np.nan

@@ -64,7 +64,7 @@ def load_mulan_arff(
     bunch : :class:`~sklearn.utils.Bunch`
 
         data : ndarray or csr_matrix of shape (n_samples, n_features), float64
-            The attributes that are no labels, in file order: a sparse matrix where the
+            The attributes that are not labels, in file order: a sparse matrix where the
             rows of the file are sparse. A missing value (``?``) is NaN.
         target : ndarray of shape (n_samples, n_labels), int64
             1 for relevant labels, 0 for the others, in the order of the attributes of

@@ -141,8 +141,8 @@ def agnostic_relabelling_learner(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ, ranks are no permutations, points are out of range, ``family``
-        is unknown or ``p`` out of range.
+        If shapes differ, ranks are not permutations, points are out of range,
+        ``family`` is unknown or ``p`` out of range.
 
     See Also
     --------
@@ -253,9 +253,9 @@ def online_expert_run(
     TypeError
         If ``p`` or ``beta`` is not a number.
     ValueError
-        If shapes differ, ranks are no permutations, points are out of range, ``family``
-        is unknown, ``p`` or ``beta`` out of range, or if there would be more than
-        50,000 experts.
+        If shapes differ, ranks are not permutations, points are out of range,
+        ``family`` is unknown, ``p`` or ``beta`` out of range, or if there would be more
+        than 50,000 experts.
 
     Notes
     -----

@@ -51,7 +51,7 @@ def multilabel_sum_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -122,7 +122,7 @@ def multilabel_precision_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -190,7 +190,7 @@ def multilabel_precision_score(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -251,7 +251,7 @@ def multilabel_pairwise_loss(
     Raises
     ------
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -318,7 +318,7 @@ def multilabel_dcg_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -386,7 +386,7 @@ def multilabel_dcg_score(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also

@@ -61,7 +61,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     Raises
     ------
     ValueError
-        If shapes differ or a value is no finite number.
+        If shapes differ or a value is not a finite number.
 
     See Also
     --------

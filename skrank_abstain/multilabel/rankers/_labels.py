@@ -29,7 +29,7 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
     Raises
     ------
     ValueError
-        If the shape is another, or a value is no finite number.
+        If the shape is another, or a value is not a finite number.
     """
     dense = values.toarray() if issparse(values) else values
     matrix = check_finite(

@@ -315,7 +315,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"loss": multilabel_auc_loss},
             ValueError,
-            r"loss must return one value per sample, 2, got shape \(\)\. For losses of",
+            r"loss must return one value per sample, 2, got shape \(\)\. multilabel_s",
         ),
         (
             {"experts": [[1, 2]]},
