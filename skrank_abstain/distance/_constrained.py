@@ -45,6 +45,8 @@ class ConstrainedRanker(BaseEstimator):
         pairs = StrictPairs.of(check_relevance(y), queries)
         self.n_pairs_ = pairs.n_pairs
         self.max_feature_norm_ = float(np.linalg.norm(X, self.norm, axis=1).max())
+        # The theory is about the unit ball; features are left as they are, and how far
+        # they are from it is reported.
         size = self._batch_size(pairs.n_pairs)
         return PairBatches(X, pairs, size, check_random_state(self.random_state))
 
@@ -113,6 +115,8 @@ class ConstrainedRanker(BaseEstimator):
         -----
         O(n log n); no pair is formed.
         """
+        # Without this check a search that forgets to route qid would compare rows of
+        # different queries, and report it as a score.
         scores = self.predict(X)
         if self._fitted_with_qid and qid is None:
             raise ValueError(
