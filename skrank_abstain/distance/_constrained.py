@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_sample_weight,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.distance.surrogates._strict import PairBatches, StrictPairs
 from skrank_abstain.pairs import ScoredItems, group_queries
 
@@ -134,11 +134,10 @@ class ConstrainedRanker(BaseEstimator):
         right, _, wrong, undecided = (float(total) for total in totals)
         strict = right + wrong + undecided
         if strict == 0:
-            warnings.warn(
+            warn_user(
                 "The score is undefined and set to NaN: no pair of items of one query "
                 "has different relevance.",
                 UndefinedMetricWarning,
-                stacklevel=2,
             )
             return float("nan")
         return (right + undecided / 2) / strict

@@ -422,7 +422,7 @@ def _mean_loss(
     """Return the mean over ordered pairs, block by block."""
     # The warning is to point at the caller of the public function.
     if chosen.n_pairs == 0:
-        return undefined("misranking loss", stacklevel=4 if rule else 5)
+        return undefined("misranking loss")
     # Blocks of pairs: a quarter of a million at a time, however many there are.
     wrong, n_decided = 0.0, 0
     for left, right in chosen.blocks(rule):

@@ -19,6 +19,7 @@ from skrank_abstain.metrics._inside import find_ranker
 from skrank_abstain.metrics._intervals import Estimate
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
+    RankerScorer,
     accuracy_at_coverage,
     coverage_at_risk,
     neg_aurc_scorer,
@@ -47,6 +48,7 @@ __all__ = [
     "Estimate",
     "auc_confidence_interval",
     "auc_test_set_bound",
+    "RankerScorer",
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",

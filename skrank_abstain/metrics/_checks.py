@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from skrank_abstain._validation import (
     check_vector,
     encode_qid,
 )
+from skrank_abstain._warnings import warn_user
 
 
 def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
@@ -77,16 +77,15 @@ def mean_ratio(
     # reward or punish abstention.
     defined = wholes > 0
     if not defined.any():
-        return undefined(name, zero_division, stacklevel=4)
+        return undefined(name, zero_division)
     return float(np.mean(parts[defined] / wholes[defined]))
 
 
-def undefined(name: str, zero_division: float = np.nan, *, stacklevel: int) -> float:
+def undefined(name: str, zero_division: float = np.nan) -> float:
     """Return ``zero_division``, with a warning where it is NaN."""
     if np.isnan(zero_division):
-        warnings.warn(
+        warn_user(
             f"{name} is undefined and set to NaN: no pair counts towards it.",
             UndefinedMetricWarning,
-            stacklevel=stacklevel,
         )
     return zero_division

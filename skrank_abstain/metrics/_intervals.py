@@ -215,7 +215,7 @@ def mean_over_queries(
     over : OverQueries or None
     """
     if cost.size == 0:
-        value = undefined(name, stacklevel=4)
+        value = undefined(name)
         return value if over is None else over.mean(value, np.empty(0))
     if codes is None:
         queries = np.zeros(cost.size, dtype=np.int64) if over is None else over.codes

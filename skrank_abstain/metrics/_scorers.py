@@ -34,7 +34,23 @@ from skrank_abstain.metrics._inside import find_ranker
 class RankerScorer(ABC):
     """A scorer of a selective ranker, higher is better.
 
-    The ranker may also be the last step of a Pipeline, or inside a fitted search.
+    The ranker may also be the last step of a Pipeline, or inside a fitted search. One
+    of your own defines ``score_ranker``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.metrics import RankerScorer
+    >>> class Decided(RankerScorer):
+    ...     def score_ranker(self, ranker, X, y, qid):
+    ...         return ranker.evaluate(X, y, qid=qid).coverage
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, data.qid)
+    >>> round(Decided()(ranker, data.data, data.target, qid=data.qid), 1)
+    0.5
     """
 
     #: What the ranker must offer.
@@ -65,10 +81,10 @@ class RankerScorer(ABC):
             If the ranker was fitted with a ``qid`` and is scored without one.
         """
         ranker, X = find_ranker(estimator, X, self.needs)
-        return self._score(ranker, X, y, qid)
+        return self.score_ranker(ranker, X, y, qid)
 
     @abstractmethod
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         """Return the score of the ranker inside the estimator."""
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -111,7 +127,7 @@ class _SelectiveAccuracy(RankerScorer):
     def __repr__(self) -> str:
         return "selective_accuracy_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         return float(ranker.score(X, y, qid=qid))
 
 
@@ -141,10 +157,10 @@ class _SelectiveAUC(RankerScorer):
     def __repr__(self) -> str:
         return "selective_auc_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         # evaluate is silent about what is undefined; a scorer must not be.
         auc = float(ranker.evaluate(X, y, qid=qid).auc)
-        return undefined("selective AUC", stacklevel=4) if np.isnan(auc) else auc
+        return undefined("selective AUC") if np.isnan(auc) else auc
 
 
 class _NegativeAURC(RankerScorer):
@@ -176,10 +192,10 @@ class _NegativeAURC(RankerScorer):
     def __repr__(self) -> str:
         return "neg_aurc_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
-            return undefined("AURC", stacklevel=4)
+            return undefined("AURC")
         # The profile holds blocks of equal risk, so that the area needs no single pair.
         count = np.cumsum(profile.n_pairs)
         return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
@@ -204,10 +220,10 @@ class _ParametrizedScorer(RankerScorer):
         rest = "" if default else f", zero_division={self.zero_division}"
         return f"{self.name}({self.value}{rest})"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         value = self._measure(ranker, X, y, qid)
         if value is None:
-            return undefined(self.name, self.zero_division, stacklevel=4)
+            return undefined(self.name, self.zero_division)
         return value
 
     @abstractmethod

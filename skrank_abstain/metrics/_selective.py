@@ -248,7 +248,7 @@ def class_acceptance(
     # Labels -1, 0, +1 are the bins 0, 1, 2.
     totals = np.bincount(truth + 1, weights=decided, minlength=3)
     if totals.sum() == 0:
-        fraction = np.full(3, undefined("class_acceptance", stacklevel=3))
+        fraction = np.full(3, undefined("class_acceptance"))
     else:
         fraction = totals / totals.sum()
     if over is None:

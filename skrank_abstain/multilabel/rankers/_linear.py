@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
 from skrank_abstain._validation import FloatArray, check_positive_int, check_real
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 
 
@@ -176,12 +176,11 @@ class LinearMultilabelRanker(MultilabelRanker):
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
         )
         if result.status == 1:
-            warnings.warn(
+            warn_user(
                 f"L-BFGS stopped after max_iter={self.max_iter} iterations before the "
                 f"derivatives fell to tol={self.tol:g}. Increase max_iter, standardise "
                 "the features or raise alpha.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         weights = result.x.reshape(self.n_labels_, n_columns)
         self.coef_ = weights[:, : X.shape[1]].copy()
