@@ -28,9 +28,8 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 from tqdm import tqdm
 
-from skrank_abstain.distance import DistanceAbstainer, pair_feature_distances
+from skrank_abstain.distance import DistanceAbstainer, _near, pair_feature_distances
 from skrank_abstain.multilabel import ThresholdDecompositionRanker
-from skrank_abstain.distance import _near
 
 N_LABELS = 14
 CLASSIFIER = LogisticRegression(max_iter=1000)

@@ -36,12 +36,16 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Returns
     -------
     entropy : ndarray of shape (n_pairs,), float64
-        From 0, certain, to ln 3, no idea.
+        From 0, where one label is certain, to ln 3, where all three are as likely.
 
     Raises
     ------
     ValueError
         If a row of ``proba`` is negative or does not sum to one within 1e-6.
+
+    Notes
+    -----
+    Minus the sum of p ln p over the three labels, 0 ln 0 being 0. O(n_pairs).
 
     Examples
     --------
@@ -91,10 +95,12 @@ def entropy_abstention(
 
     Notes
     -----
-    The entropy baseline of [1]_. Where a tie may be the most probable outcome but
-    theta is below 4.59 it defers the surest ties first: a defect of the rule, not of
-    the probabilities. Entropies above the threshold by at most 1e-12 times its value
-    count as equal to it.
+    The entropy baseline of [1]_: a pair is accepted if its entropy is at most the
+    ``coverage`` quantile of the calibration pairs. Under a Rao-Kupper model with theta
+    between 2 and 4.59, a tie is the most probable label at equal scores and yet the
+    entropy is largest there, so that the surest ties are the first to be given up: a
+    defect of the rule, not of the probabilities. Entropies above the threshold by at
+    most 1e-12 times its value count as equal to it. O(n_pairs + n_calibration_pairs).
 
     References
     ----------
@@ -114,6 +120,7 @@ def entropy_abstention(
     entropies = _entropy(check_proba(proba))
     if calibration.size == 0:
         raise ValueError("calibration_proba must have at least one pair, got none.")
+    # The largest calibration entropy would still refuse the odd new pair.
     if coverage == 1:
         return np.ones(entropies.shape[0], dtype=bool)
     if quantile == "linear":
@@ -121,6 +128,7 @@ def entropy_abstention(
     else:
         rank = order_statistic_rank(coverage, calibration.size)
         threshold = np.partition(calibration, rank - 1)[rank - 1]
+    # Pairs of one gap may differ in the last digit; they are decided alike.
     accepted: BoolArray = entropies <= threshold * (1 + 1e-12)
     return accepted
 
@@ -133,13 +141,25 @@ def random_abstention(
     Parameters
     ----------
     n_pairs : int
+        Number of pairs, at least 0.
     coverage : float
-        In (0, 1].
+        Expected share of accepted pairs, in (0, 1].
     random_state : int, RandomState instance or None, default=None
+        Draws the accepted pairs.
 
     Returns
     -------
     accepted : ndarray of shape (n_pairs,), bool
+
+    Notes
+    -----
+    The random baseline of [1]_. Its expected selective accuracy is the accuracy of the
+    ranker on all pairs, at every coverage: what a rule has to beat. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
 
     Examples
     --------
@@ -149,6 +169,8 @@ def random_abstention(
     """
     check_positive_int(n_pairs, "n_pairs", minimum=0)
     check_fraction(coverage, "coverage", include_one=True)
+    # Independent draws, not a random subset: the coverage is met on average only, as
+    # that of a threshold is.
     draws = check_random_state(random_state).random_sample(n_pairs)
     accepted: BoolArray = draws < coverage
     return accepted

@@ -37,6 +37,7 @@ def test_every_public_name_has_an_example_that_runs(room, member):
         return
     target = getattr(importlib.import_module(f"skrank_abstain.{room}"), member)
     # That it runs is seen to by --doctest-modules, which collects what has examples.
+    assert target.__doc__.splitlines()[0].endswith("."), f"{room}.{member}"
     examples = doctest.DocTestParser().get_examples(target.__doc__ or "")
     assert examples, f"{room}.{member} has no example"
 

@@ -2,9 +2,10 @@
 
 Each item is shared between its two neighbouring grid points so that its position is
 kept on average; the correlation of two such densities, one Fourier transform each,
-holds the differences of all pairs, their first moment exact. An untied pair enters
-with its difference *signed* by relevance: a tie model is smooth in it across zero,
-so the shared neighbours do no harm there.
+holds the differences of all pairs, their first moment exact. For a pair of
+different relevance the difference has a sign, positive where the item of higher
+relevance has the higher score: a tie model is a smooth function of it across zero, so
+that neighbours shared across zero do no harm.
 
 Grades are taken in blocks: a common grade alone, rare ones together up to 2,048
 items. Blocks are correlated with all lower blocks at once, a common grade with

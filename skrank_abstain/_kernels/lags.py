@@ -7,9 +7,11 @@ correlating two such densities, a few dozen numbers each, gives weights of the l
 the grid with which any smooth function of the difference is summed over all pairs.
 The lags are those of all queries: one array holds the sums.
 
-A tied pair is summed without a sign; an untied one enters with the score of the item
-of higher grade minus that of the lower, so that a function that goes on smoothly from
-agreement into disagreement is summed without regard to the order of the scores.
+What is summed is a function of a difference of two scores. For a pair of different
+grades it is the score of the item of higher grade minus that of the other: positive
+where scores and grades agree, negative where they disagree, so that one function which
+is smooth across zero serves both. For a pair of equal grades neither item comes first,
+and only the size of the difference counts.
 """
 
 from __future__ import annotations

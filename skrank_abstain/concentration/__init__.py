@@ -4,7 +4,13 @@ The unit of sampling is the query: pairs of one query share its items. Functions
 arrays with one entry, or one row, per query; `one_query_bound` is about a single one.
 """
 
-from skrank_abstain.concentration._bootstrap import cluster_bootstrap
+# Bound for the other rooms beyond the public names: what certify_risk is made of, and
+# the draws and percentiles that every bootstrap of queries shares.
+from skrank_abstain.concentration._bootstrap import (
+    cluster_bootstrap,
+    percentile_interval,
+    resample_queries,
+)
 from skrank_abstain.concentration._certify import (
     certify_risk,
     choose_start,
@@ -29,17 +35,11 @@ from skrank_abstain.concentration._ratio import (
 
 __all__ = [
     "certify_risk",
-    "choose_start",
-    "fixed_sequence",
-    "hoeffding_bentkus_pvalue",
-    "wsr_pvalue",
     "least_queries",
     "hierarchical_quantile",
-    "hierarchical_quantile_search",
     "conformal_risk_control",
     "one_query_bound",
     "ratio_interval",
     "paired_ratio_test",
-    "RatioDifference",
     "cluster_bootstrap",
 ]

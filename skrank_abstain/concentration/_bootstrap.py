@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,9 @@ def cluster_bootstrap(
     Returns
     -------
     low, high : float
-        NaN where there are fewer than two queries, the statistic is undefined on all
-        of them or, for "bca", without one of them, or no resample exceeds or none
-        falls below it while some differ.
+        NaN where there are fewer than two queries or the statistic is undefined on all
+        of them; for "bca" also where it is undefined without one of the queries, or
+        where all resamples lie on one side of the estimate.
 
     Raises
     ------
@@ -96,26 +96,37 @@ def cluster_bootstrap(
     if not arrays:
         raise ValueError("arrays must hold at least one array, got none.")
     rows = check_per_query({f"arrays[{i}]": a for i, a in enumerate(arrays)}, ndim=None)
+    # All resamples of one query are that query: no spread to be seen.
     if rows[0].shape[0] < 2:
         return float("nan"), float("nan")
     observed = _evaluate(statistic, [array.sum(axis=0)[None] for array in rows])[0]
-    resampled = _resample(statistic, rows, n_resamples, random_state)
+    resampled = np.concatenate(
+        [
+            _evaluate(statistic, [_totals(times, array) for array in rows])
+            for times in resample_queries(rows[0].shape[0], n_resamples, random_state)
+        ]
+    )
+    # A resample that accepts nothing has no accuracy. Left out, the interval is about
+    # accuracy given that something is accepted.
     resampled = resampled[~np.isnan(resampled)]
     if np.isnan(observed) or not resampled.size:
         return float("nan"), float("nan")
-    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
     if method == "bca":
+        # The jackknife values, from totals less one query each.
         without = _evaluate(statistic, [a.sum(axis=0) - a for a in rows])
-        tails = _corrected(tails, observed, resampled, without)
+        tails = _corrected(confidence, observed, resampled, without)
         if np.isnan(tails).any():
             return float("nan"), float("nan")
-    low, high = np.quantile(resampled, tails)
+        low, high = np.quantile(resampled, tails)
+    else:
+        low, high = percentile_interval(resampled, confidence)
     return float(low), float(high)
 
 
 def _evaluate(
     statistic: Callable[..., ArrayLike], totals: list[FloatArray]
 ) -> FloatArray:
+    # 0 / 0 is how a statistic says that it is undefined.
     with np.errstate(invalid="ignore", divide="ignore"):
         values = np.asarray(statistic(*totals), dtype=np.float64)
     if values.shape != totals[0].shape[:1]:
@@ -126,43 +137,67 @@ def _evaluate(
     return values
 
 
-def _resample(
-    statistic: Callable[..., ArrayLike],
-    rows: list[FloatArray],
-    n_resamples: int,
-    random_state: Any,
-) -> FloatArray:
-    """Return the statistic of resamples, from how often each query was drawn."""
+def resample_queries(
+    n_queries: int, n_resamples: int, random_state: Any
+) -> Iterator[FloatArray]:
+    """Draw queries with replacement, all pairs of a query together.
+
+    Parameters
+    ----------
+    n_queries, n_resamples : int
+        At least one of each.
+    random_state : None, int or RandomState
+
+    Yields
+    ------
+    times : ndarray of shape (n, n_queries), float64
+        How often each query is in each of the next n resamples; its rows sum to
+        ``n_queries``. Together the blocks have ``n_resamples`` rows.
+
+    Notes
+    -----
+    The draws depend on the random state alone, not on how they are cut into blocks.
+    """
     rng = check_random_state(random_state)
-    n_queries = rows[0].shape[0]
     height = max(_BLOCK // n_queries, 1)
-    values = []
     for first in range(0, n_resamples, height):
         n_drawn = min(height, n_resamples - first)
         drawn = rng.randint(n_queries, size=(n_drawn, n_queries))
+        # One count for a whole block: the resamples get ranges of numbers of their own.
         drawn += n_queries * np.arange(n_drawn)[:, None]
         times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
-        weights = times.astype(np.float64)
-        values.append(_evaluate(statistic, [_totals(weights, array) for array in rows]))
-    return np.concatenate(values)
+        yield times.astype(np.float64)
+
+
+def percentile_interval(resampled: FloatArray, confidence: float) -> FloatArray:
+    """Return the central share of resampled values, as rows low and high."""
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    interval: FloatArray = np.quantile(resampled, tails, axis=0)
+    return interval
 
 
 def _totals(weights: FloatArray, array: FloatArray) -> FloatArray:
+    # Counts of draws times what a query adds: one matrix product for a block, where
+    # gathering the drawn rows would copy the data for each resample.
     totals = weights @ array.reshape(array.shape[0], -1)
     return totals.reshape(weights.shape[0], *array.shape[1:])
 
 
 def _corrected(
-    tails: FloatArray, observed: float, resampled: FloatArray, without: FloatArray
+    confidence: float, observed: float, resampled: FloatArray, without: FloatArray
 ) -> FloatArray:
     """Return the tail probabilities of the BCa interval, NaN if there are none."""
+    # Half of the values that equal the estimate, as for discrete statistics: shares of
+    # few pairs tie often. Bias and acceleration are those of Efron (1987).
     below = np.mean(resampled < observed) + np.mean(resampled == observed) / 2
     bias = ndtri(below)
+    # All resamples on one side of the estimate: no bias correction exists.
     if not np.isfinite(bias):
         return np.full(2, np.nan)
+    # Acceleration from the skewness of the jackknife values; 0 where all are equal.
     gap = without.mean() - without
     spread = np.sum(gap**2) ** 1.5
     skewness = np.sum(gap**3) / (6 * spread) if spread != 0 else 0.0
-    shifted = bias + ndtri(tails)
+    shifted = bias + ndtri([(1 - confidence) / 2, (1 + confidence) / 2])
     corrected: FloatArray = ndtr(bias + shifted / (1 - skewness * shifted))
     return corrected

@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.concentration._checks import (
-    check_numbers,
+    check_array,
     check_range,
     check_shares,
 )
@@ -81,6 +81,7 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
             "accepted must hold at least one query and one threshold, got shape "
             f"{share.shape}."
         )
+    # argmax returns the first of several, which is the most conservative.
     return int(np.argmax((max_risk * share - wrong).mean(axis=0)))
 
 
@@ -131,13 +132,10 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     2
     """
     check_fraction(delta, "delta")
-    values = check_numbers(pvalues, "pvalues")
-    if values.ndim != 1:
-        raise ValueError(
-            f"pvalues must be of shape (n_candidates,), got {values.shape}."
-        )
-    values = check_range(values, "pvalues")
+    values = check_range(check_array(pvalues, "pvalues", "n_candidates"), "pvalues")
     start = _check_start(start, values.size)
+    # No division of delta by the number of candidates: testing stops at the first
+    # failure, so that only the first true hypothesis can ever be rejected wrongly.
     failed = np.flatnonzero(values[start:] > delta)
     n_rejected = int(failed[0]) if failed.size else values.size - start
     return start + n_rejected - 1 if n_rejected else None
@@ -229,15 +227,19 @@ def certify_risk(
     check_choice(method, "method", ("wsr", "hoeffding_bentkus"))
     share, wrong = check_shares(accepted, errors)
     start = _check_start(start, share.shape[1])
+    # No evidence certifies nothing; the p-values of no queries are all 1.
     if not share.shape[0]:
         return None
     codes, values = encode_qid(groups, share.shape[0], unit="query", name="groups")
+    # u_q of the Notes: linear in the shares, where e_q / a_q would be undefined for
+    # queries that accept nothing.
     # Within [0, 1] but for rounding, since errors <= accepted <= 1.
     losses = wrong[:, start:] + max_risk * (1 - share[:, start:])
     pvalues = [
         _pvalues(losses[codes == group], max_risk, delta, method)
         for group in range(values.size)
     ]
+    # Intersection-union: "fails in some group" is rejected only if each group's is.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last
 

@@ -5,27 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_finite
 
 #: How far sums of weights may round a share out of its range.
 _ROUNDING = 1e-9
 
 
-def check_numbers(values: ArrayLike, name: str) -> FloatArray:
-    """Return finite numbers as float64, with whatever shape they have."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iufb":
-        raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.")
-    numbers = array.astype(np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError(
-            f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}."
-        )
-    return numbers
+def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
+    """Return finite numbers as float64; anything but numbers is a TypeError."""
+    return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
 
 
 def check_range(values: FloatArray, name: str, high: float = 1.0) -> FloatArray:
     """Return values of [0, high], less rounding, or raise."""
+    # Relative to the range: shares of weighted pairs may sum to 1 + 1e-16.
     slack = _ROUNDING * high
     bad = (values < -slack) | (values > high + slack)
     if bad.any():
@@ -35,11 +28,7 @@ def check_range(values: FloatArray, name: str, high: float = 1.0) -> FloatArray:
 
 def check_table(values: ArrayLike, name: str, high: float = 1.0) -> FloatArray:
     """Return an array of shape (n_queries, n_candidates) with values in [0, high]."""
-    table = check_numbers(values, name)
-    if table.ndim != 2:
-        raise ValueError(
-            f"{name} must be of shape (n_queries, n_candidates), got {table.shape}."
-        )
+    table = check_array(values, name, "n_queries", "n_candidates")
     return check_range(table, name, high)
 
 
@@ -54,6 +43,7 @@ def check_shares(
             "errors must have the shape of accepted, got "
             f"{wrong.shape} and {share.shape}."
         )
+    # The likeliest mistake: errors as a share of accepted pairs, in place of all pairs.
     bad = wrong > share + _ROUNDING
     if bad.any():
         raise ValueError(
@@ -69,7 +59,7 @@ def check_per_query(
     """Return arrays with one entry per query each, and equally many of them."""
     checked: list[FloatArray] = []
     for name, values in arrays.items():
-        array = check_numbers(values, name)
+        array = check_array(values, name)
         if array.ndim < 1 or (ndim is not None and array.ndim != ndim):
             raise ValueError(
                 f"{name} must have one value per query, got shape {array.shape}."

@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import (
     FloatArray,
     check_fraction,
+    check_positive,
+    check_real,
     check_vector,
     encode_qid,
 )
 from skrank_abstain.concentration._checks import (
-    check_numbers,
+    check_array,
     check_range,
     check_table,
 )
@@ -81,11 +83,12 @@ def hierarchical_quantile(risks: ArrayLike, qid: Any, coverage: float) -> float:
     (0.3, inf)
     """
     check_fraction(coverage, "coverage")
-    risk = check_numbers(check_vector(risks, "risks", unit="pair"), "risks")
+    risk = check_array(check_vector(risks, "risks", unit="pair"), "risks")
     codes, queries = encode_qid(qid, risk.size, unit="pair")
     sizes = np.bincount(codes, minlength=queries.size)
     levels = np.unique(risk)
 
+    # The mean coverage only grows with the threshold: log2(n_levels) counts suffice.
     def is_enough(k: int) -> bool:
         accepted = np.bincount(codes[risk <= levels[k]], minlength=sizes.size)
         return _covers(accepted / sizes, coverage)
@@ -139,17 +142,15 @@ def hierarchical_quantile_search(
     0.3
     """
     check_fraction(coverage, "coverage")
-    top = check_numbers(highest, "highest")
-    if top.ndim or top <= 0:
-        raise ValueError(f"highest must be a positive number, got {highest!r}.")
+    top = check_positive(highest, "highest")
 
     def is_enough(bits: int) -> bool:
-        share = check_numbers(shares(_float_of(bits)), "the result of shares")
+        share = check_array(shares(_float_of(bits)), "the result of shares")
         share = check_range(share, "the result of shares")
         return _covers(share, coverage)
 
     # The bit patterns of non-negative floats are ordered as the floats are.
-    patterns = range(int(top.view(np.int64)) + 1)
+    patterns = range(int(np.float64(top).view(np.int64)) + 1)
     first = bisect_left(patterns, True, key=is_enough)
     return _float_of(first) if first < len(patterns) else float("inf")
 
@@ -209,20 +210,19 @@ def conformal_risk_control(
     >>> conformal_risk_control(losses, 0.25)
     1
     """
-    top = check_numbers(bound, "bound")
-    if top.ndim or top <= 0:
-        raise ValueError(f"bound must be a positive number, got {bound!r}.")
-    level = check_numbers(alpha, "alpha")
-    if level.ndim or not 0 < level < top:
-        raise ValueError(f"alpha must be in (0, {float(top):g}), got {alpha!r}.")
-    table = check_table(losses, "losses", float(top))
+    top = check_positive(bound, "bound")
+    level = check_real(alpha, "alpha", 0, top, include_low=False, include_high=False)
+    table = check_table(losses, "losses", top)
+    # The theorem needs losses that never fall; their running maximum bounds them.
     worst: FloatArray = np.maximum.accumulate(table, axis=1)
+    # The new query is counted with the largest loss there can be.
     adjusted = (worst.sum(axis=0) + top) / (table.shape[0] + 1)
     allowed = np.flatnonzero(adjusted <= level)
     return int(allowed[-1]) if allowed.size else None
 
 
 def _covers(shares: FloatArray, coverage: float) -> bool:
+    # Q + 1: the new query has no pair that is known to be accepted.
     return bool(shares.sum() / (shares.size + 1) >= coverage - _SLACK)
 
 

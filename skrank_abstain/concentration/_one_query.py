@@ -71,6 +71,9 @@ def one_query_bound(
     check_fraction(delta, "delta")
     n_items = check_positive_int(n_items, "n_items", minimum=2)
     share, wrong = check_shares([[accepted]], [[errors]])
+    # floor(n / 2) disjoint pairs are independent, and a U-statistic is a mean over the
+    # ways to form them.
     slack = math.sqrt(-math.log(delta) / (2 * (n_items // 2)))
     above, below = float(wrong[0, 0]) + slack, float(share[0, 0])
+    # A bound above 1 says nothing, as does one on no pair.
     return above / below if above < below else 1.0

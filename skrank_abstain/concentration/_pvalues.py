@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_positive_int,
 )
-from skrank_abstain.concentration._checks import check_numbers, check_range
+from skrank_abstain.concentration._checks import check_array, check_range
 
 #: Share of the largest bet that no loss can ruin: what is left after a loss of one.
 _BOLDNESS = 0.99
@@ -78,11 +78,12 @@ def hoeffding_bentkus_pvalue(
     """
     check_fraction(alpha, "alpha")
     n_queries = check_positive_int(n_queries, "n_queries")
-    loss = check_range(check_numbers(mean, "mean"), "mean")
+    loss = check_range(check_array(mean, "mean"), "mean")
     divergence = rel_entr(loss, alpha) + rel_entr(1 - loss, 1 - alpha)
     hoeffding = np.where(loss < alpha, np.exp(-n_queries * divergence), 1.0)
     # A mean of n integers times n may come out above the integer by rounding.
     n_lost = np.ceil(n_queries * loss * (1 - 4 * np.finfo(float).eps))
+    # Bentkus is the better one for small means, Hoeffding for larger: take both.
     bentkus = math.e * bdtr(n_lost, n_queries, alpha)
     pvalue: FloatArray = np.asarray(np.minimum(1.0, np.minimum(hoeffding, bentkus)))
     return pvalue
@@ -148,7 +149,7 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     """
     check_fraction(alpha, "alpha")
     check_fraction(level, "level")
-    loss = check_numbers(losses, "losses")
+    loss = check_array(losses, "losses")
     if loss.ndim not in (1, 2):
         raise ValueError(
             "losses must be of shape (n_queries,) or (n_queries, n_candidates), got "
@@ -158,6 +159,7 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     table = loss[:, None] if loss.ndim == 1 else loss
     pvalue = np.empty(table.shape[1])
     width = max(_BLOCK // max(table.shape[0], 1), 1)
+    # Candidates are tested by themselves, so that blocks of columns bound the memory.
     for first in range(0, pvalue.size, width):
         block = slice(first, first + width)
         pvalue[block] = np.exp(-_log_capital(table[:, block], alpha, level))
@@ -166,6 +168,8 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
 
 def _log_capital(losses: FloatArray, alpha: float, level: float) -> FloatArray:
     """Return the logarithm of the largest capital on the way, at least 0."""
+    # Bets may use the past alone: mean and variance are those of the losses before,
+    # with one pretended loss of alpha to begin with.
     n_queries = losses.shape[0]
     seen = np.arange(2, n_queries + 2)[:, None]
     mean = (alpha + np.cumsum(losses, axis=0)) / seen
@@ -174,7 +178,9 @@ def _log_capital(losses: FloatArray, alpha: float, level: float) -> FloatArray:
     variance[:1] = alpha * (1 - alpha)
     variance[1:] = (alpha * (1 - alpha) + squares[:-1]) / seen[:-1]
     bet = np.sqrt(-2 * math.log(level) / (max(n_queries, 1) * variance))
+    # A loss of one multiplies the capital by 1 - bet (1 - alpha): that stays above 0.
     bet = np.minimum(bet, _BOLDNESS / (1 - alpha))
+    # Logarithms: thousands of factors would overflow.
     capital = np.cumsum(np.log1p(bet * (alpha - losses)), axis=0)
     largest: FloatArray = np.max(capital, axis=0, initial=0.0)
     return largest
@@ -209,4 +215,5 @@ def least_queries(alpha: float, delta: float) -> int:
     """
     check_fraction(alpha, "alpha")
     check_fraction(delta, "delta")
+    # The slack keeps a quotient that is a whole number but for rounding from the next.
     return math.ceil(math.log(delta) / math.log1p(-alpha) * (1 - 1e-12))

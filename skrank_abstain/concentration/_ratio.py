@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain._validation import FloatArray, check_fraction, check_not_negative
 from skrank_abstain.concentration._checks import check_per_query
 
 #: Relative difference of two ratios that stands for none.
@@ -26,6 +26,13 @@ class RatioDifference(NamedTuple):
         Confidence interval.
     pvalue : float
         Two-sided, of no difference.
+
+    Examples
+    --------
+    >>> from skrank_abstain.concentration import paired_ratio_test
+    >>> result = paired_ratio_test([4, 3, 5], [5, 5, 5], [2, 3, 3], [5, 5, 5])
+    >>> round(result.difference, 3), result.low < 0 < result.high
+    (0.267, True)
     """
 
     difference: float
@@ -84,7 +91,7 @@ def ratio_interval(
     part, whole = check_per_query(
         {"numerators": numerators, "denominators": denominators}
     )
-    _check_whole(whole, "denominators")
+    check_not_negative(whole, "denominators")
     if part.size < 2 or whole.sum() <= 0:
         return float("nan"), float("nan")
     ratio, influence = _linearise(part, whole)
@@ -156,11 +163,13 @@ def paired_ratio_test(
     first, total_a, second, total_b = check_per_query(
         {"part_a": part_a, "whole_a": whole_a, "part_b": part_b, "whole_b": whole_b}
     )
-    _check_whole(total_a, "whole_a")
-    _check_whole(total_b, "whole_b")
+    check_not_negative(total_a, "whole_a")
+    check_not_negative(total_b, "whole_b")
     nan = float("nan")
     if total_a.sum() <= 0 or total_b.sum() <= 0:
         return RatioDifference(nan, nan, nan, nan)
+    # Linearised first and subtracted then: the difference of two ratios has no other
+    # value for each query, and what the rankers share cancels query by query.
     ratio_a, influence_a = _linearise(first, total_a)
     ratio_b, influence_b = _linearise(second, total_b)
     difference, freedom = ratio_a - ratio_b, first.size - 1
@@ -168,6 +177,7 @@ def paired_ratio_test(
         return RatioDifference(difference, nan, nan, nan)
     error = _standard_error(influence_a - influence_b)
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
+    # Equal but for rounding: 0 / 0 would make the p-value a matter of luck.
     if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)):
         pvalue = 1.0
     elif error == 0:
@@ -179,6 +189,7 @@ def paired_ratio_test(
 
 def _linearise(part: FloatArray, whole: FloatArray) -> tuple[float, FloatArray]:
     """Return a ratio and what each query adds to its error, with mean zero."""
+    # To first order the error of the ratio is the mean of these: its delta method.
     total = float(whole.sum())
     ratio = float(part.sum()) / total
     return ratio, part.size * (part - ratio * whole) / total
@@ -187,8 +198,3 @@ def _linearise(part: FloatArray, whole: FloatArray) -> tuple[float, FloatArray]:
 def _standard_error(influence: FloatArray) -> float:
     n_queries = influence.size
     return float(np.sqrt(np.sum(influence**2) / (n_queries - 1) / n_queries))
-
-
-def _check_whole(whole: FloatArray, name: str) -> None:
-    if (whole < 0).any():
-        raise ValueError(f"{name} must be non-negative, got {whole[whole < 0][0]}.")

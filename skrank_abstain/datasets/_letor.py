@@ -151,11 +151,13 @@ def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]
 
 
 def _all_integer(target: FloatArray) -> bool:
+    # Beyond 2**53 floats are whole numbers whatever the file says.
     exact = np.abs(target) <= 2.0**53
     return bool(np.all(exact & (target == np.round(target))))
 
 
 def _dense(items: _Items, n_features: int) -> FloatArray:
+    # Dense: the rankers take dense rows, and most features of LETOR are not zero.
     data = np.zeros((items.target.size, n_features))
     rows = np.repeat(np.arange(items.target.size), items.lengths)
     data[rows, items.columns] = items.values
@@ -178,6 +180,8 @@ def _read_block(
     lines: list[bytes], first: int, file: Path, n_features: int | None
 ) -> _Items:
     """Parse consecutive lines, ``first`` being the number of the first of them."""
+    # The parser is fast but vague about what is wrong: a line is looked at with Python
+    # only once a block is known to be broken.
     try:
         X, target, qid = load_svmlight_file(
             BytesIO(b"".join(lines)), query_id=True, zero_based=False
@@ -225,6 +229,7 @@ def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
     query = _integer(rest[0].removeprefix(b"qid:"))
     if query is None or not -(2**63) <= query < 2**63:
         return f"qid must be an integer of at most 64 bits, got {_show(rest[0])}"
+    # Features count from 1, so that 0 is before all of them.
     previous = 0
     for token in rest[1:]:
         problem = _feature_problem(token, previous, n_features)

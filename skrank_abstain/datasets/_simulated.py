@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_choice,
     check_positive_int,
+    check_real,
     check_vector,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
@@ -42,6 +42,7 @@ class _Noise:
 
 
 def _gumbel_cdf(x: FloatArray) -> FloatArray:
+    # exp(709.8) is the last that fits; from exp(-exp(700)) on the value is 0 anyway.
     return np.asarray(np.exp(-np.exp(np.minimum(-x, 700.0))))
 
 
@@ -52,6 +53,7 @@ def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
     e^d (e^d - 1 - d) / (e^d - 1)^2, where the numerator cancels near d = 0; there,
     1/2 + d/6 - d^3/180 + d^5/5040, with an error below 1e-15.
     """
+    # -1 is any number at which the other branch is harmless: both are computed.
     near = d > -0.03
     safe = np.where(near, -1.0, d)
     away = np.exp(safe) * (np.expm1(safe) - safe) / np.expm1(safe) ** 2
@@ -61,9 +63,11 @@ def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
 
 
 def _normal_difference_cdf(d: FloatArray) -> FloatArray:
+    # The variance of a difference is the sum of the two.
     return np.asarray(ndtr(d / np.sqrt(2.0)))
 
 
+#: The difference of two Gumbel variables is logistic: hence Bradley-Terry.
 NOISES = {
     "logistic": _Noise(0.0, np.pi**2 / 3, "logistic", expit, _logistic_difference_cdf),
     "normal": _Noise(0.0, 1.0, "normal", ndtr, _normal_difference_cdf),
@@ -97,6 +101,8 @@ class _PairProbability:
         return check_pairs(np.column_stack(columns), self.queries)
 
     def _from_utility(self, difference: FloatArray) -> FloatArray:
+        # From the smaller tail: 1 - p keeps no digits of a p near 1. A pair and its
+        # mirror image get the same two numbers.
         worse = NOISES[self.noise].difference_cdf(-np.abs(difference))
         left_wins = np.where(difference > 0, 1 - worse, worse)
         right_wins = np.where(difference > 0, worse, 1 - worse)
@@ -240,8 +246,10 @@ def make_ranking(
     if n_grades is not None:
         n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
     check_choice(noise, "noise", tuple(NOISES))
-    signal = _check_signal(signal)
+    signal = check_real(signal, "signal", 0, np.inf, include_high=False)
 
+    # The order of the draws is part of the result: a seed means the same data in every
+    # release.
     random = check_random_state(random_state)
     sizes = random.randint(low, high + 1, size=n_queries)
     qid = np.repeat(np.arange(n_queries, dtype=np.int64), sizes)
@@ -266,6 +274,8 @@ def make_ranking(
 
 def _unit_utility(X: FloatArray) -> FloatArray:
     """Return the utility, of mean 0 and variance 1, from normal features."""
+    # No seed here, so that two seeds are train and test data of one problem. The small
+    # curved part keeps a linear ranker from being exactly right.
     weight = 1 / np.sqrt(np.arange(1, X.shape[1] + 1))
     weight /= np.linalg.norm(weight)
     linear = np.sqrt(LINEAR_SHARE) * X
@@ -275,6 +285,8 @@ def _unit_utility(X: FloatArray) -> FloatArray:
 
 def _thresholds(n_grades: int, noise: _Noise, signal: float) -> FloatArray:
     """Cuts of the latent relevance, shape (n_grades - 1,), increasing."""
+    # Quantiles of a normal stand-in for z, not of the sample: the thresholds must not
+    # depend on the data, or the grades of two items would.
     share = np.arange(n_grades, 0, -1) / (n_grades * (n_grades + 1) / 2)
     scale = np.sqrt(signal**2 + noise.variance)
     return np.asarray(noise.mean + scale * ndtri(np.cumsum(share)[:-1]))
@@ -312,13 +324,4 @@ def _check_features(n_features: Any, n_informative: Any) -> int:
         raise ValueError(
             f"n_informative must be at most n_features={n_features}, got {number}."
         )
-    return number
-
-
-def _check_signal(signal: Any) -> float:
-    if isinstance(signal, bool | np.bool_) or not isinstance(signal, Real):
-        raise TypeError(f"signal must be a real number, got {signal!r}.")
-    number = float(signal)
-    if not 0 <= number < np.inf:
-        raise ValueError(f"signal must be finite and at least 0, got {signal!r}.")
     return number

@@ -116,8 +116,10 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     13
     """
     n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
+    # Unscaled: a reader should recognise an age and a blood pressure.
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     target = _quantile_grades(progression, n_grades)
+    # Days of one size; only who comes on which day is drawn.
     days = np.arange(progression.size, dtype=np.int64) // PATIENTS_PER_DAY
     return Bunch(
         data=np.ascontiguousarray(X, dtype=np.float64),
@@ -132,6 +134,7 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
 def _quantile_grades(values: FloatArray, n_grades: int) -> IntArray:
     # Quantiles of more grades than patients are not worth computing.
     inner = np.arange(1, min(n_grades, values.size + 1)) / n_grades
+    # Values at a quantile go up, so that grade 0 is not larger than the others.
     grades = np.searchsorted(np.quantile(values, inner), values, side="right")
     if np.unique(grades).size < n_grades:
         raise ValueError(

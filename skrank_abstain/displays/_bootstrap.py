@@ -15,6 +15,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
+from skrank_abstain.concentration import percentile_interval, resample_queries
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def band_of_totals(
     .. [1] Field and Welsh (2007). "Bootstrapping Clustered Data". Journal of the Royal
        Statistical Society B 69.
     """
+    # A query of one item has no pair: to draw it would only make resamples smaller.
     with_pairs = pairs > 0
     errors, accepted, pairs = (
         errors[with_pairs],
@@ -85,18 +87,19 @@ def band_of_totals(
             f"(n_resamples={options.n_resamples}), got {n_queries}."
         )
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
+    # Where nothing is accepted there is no risk to have a band of.
     grid = grid[grid > 0]
-    curves = np.empty((options.n_resamples, grid.size))
-    for curve in curves:
-        drawn = options.random.randint(n_queries, size=n_queries)
-        times = np.bincount(drawn, minlength=n_queries).astype(np.float64)
-        count, wrong = times @ accepted, times @ errors
-        some = count > 0
-        curve[:] = np.interp(
-            grid, count[some] / (times @ pairs), wrong[some] / count[some]
-        )
-    tail = (1 - options.confidence) / 2
-    low, high = np.quantile(curves, [tail, 1 - tail], axis=0)
+    curves = []
+    for block in resample_queries(n_queries, options.n_resamples, options.random):
+        # Vector by matrix: the tables of all resamples of a block need not fit.
+        for times in block:
+            count, wrong = times @ accepted, times @ errors
+            # Before the first accepted pair of a resample its risk is undefined; the
+            # curve stays level there.
+            some = count > 0
+            coverage = count[some] / (times @ pairs)
+            curves.append(np.interp(grid, coverage, wrong[some] / count[some]))
+    low, high = percentile_interval(np.array(curves), options.confidence)
     return np.column_stack([grid, low, high])
 
 
@@ -122,8 +125,12 @@ def tables_of_pairs(
     if qid is None:
         raise ValueError("qid must be given for a band (n_resamples), got None.")
     codes, values = encode_qid(qid, risk.size, unit="pair")
+    # Thresholds at the coverages of the curve, not at all risks: the table has a column
+    # for each, and a million pairs may have a million risks.
     thresholds = np.unique(np.quantile(risk, coverages, method="inverted_cdf"))
     shape = (values.size, thresholds.size)
+    # One cell per query and threshold; cumulated along thresholds, since acceptance is
+    # nested.
     cell = codes * thresholds.size + np.searchsorted(thresholds, risk)
     errors, accepted = (
         np.bincount(cell, weights, values.size * thresholds.size)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_numbers
 from skrank_abstain.displays._drawing import (
     outcome_styles,
     put_legend,
@@ -16,7 +16,7 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
-from skrank_abstain.metrics import check_labels, check_risk
+from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -214,7 +214,7 @@ class ClassFractionDisplay:
         require_pyplot(f"{cls.__name__}.from_predictions")
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         truth = check_labels(y_true, "y_true")
-        risks = check_risk(risk, truth.size)
+        risks = check_numbers(risk, "risk", truth.size, unit="pair")
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         # Equal risks are accepted together, so that some quantiles are one threshold.

@@ -13,10 +13,10 @@ from sklearn.utils.validation import _num_samples
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
+    check_numbers,
     check_positive_int,
     check_relevance,
 )
-from skrank_abstain.displays._arrays import check_finite
 from skrank_abstain.displays._drawing import (
     GREY,
     MARKERS,
@@ -227,12 +227,12 @@ class RankIntervalDisplay:
         display = cls(
             intervals=ranks,
             scores=(
-                None if scores is None else check_finite(scores, "scores", n_items)
+                None if scores is None else check_numbers(scores, "scores", n_items)
             ),
             relevance=(
                 None
                 if relevance is None
-                else check_finite(relevance, "relevance", n_items)
+                else check_numbers(relevance, "relevance", n_items)
             ),
             item_names=item_names,
             name=name,

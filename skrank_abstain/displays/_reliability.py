@@ -11,12 +11,12 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_numbers,
     check_positive_int,
     check_proba,
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.displays._arrays import check_finite
 from skrank_abstain.displays._drawing import (
     draw_reference,
     outcome_styles,
@@ -247,7 +247,7 @@ class PairReliabilityDisplay:
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         predicted = check_proba(proba, truth.size)
-        signed = check_finite(difference, "difference", truth.size, unit="pair")
+        signed = check_numbers(difference, "difference", truth.size, unit="pair")
         predicted = _turn(predicted, signed)
         observed = _turn(np.eye(3)[truth + 1], signed)
         code = _bins(np.abs(signed), bins)

@@ -293,6 +293,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     def _set_threshold(self) -> None:
         cost = float(self.cost)
+        # gamma is in units of the scaled features, the region in those of X.
         automatic = isinstance(self.gamma, str)
         self.gamma_ = self._curve.best(cost) if automatic else float(self.gamma)
         self._region = self.gamma_ * self.radius_
@@ -336,6 +337,8 @@ def _numbers(X: Any, name: str) -> FloatArray:
 
 def _half_width(columns: FloatArray, norm: float) -> float:
     """Return the largest distance of an item from the middle of all."""
+    # Halves first: the sum of two large numbers may overflow. The middle of the box is
+    # not the centre of the smallest ball, but within a factor of 2 and found in one go.
     middle = columns.min(axis=1) / 2 + columns.max(axis=1) / 2
     n_items = columns.shape[1]
     with_middle = np.column_stack([columns, middle])

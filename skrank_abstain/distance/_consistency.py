@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain._validation import FloatArray, check_choice, check_positive
 from skrank_abstain.distance._conditional_risk import (
     LinearScorers,
     OneHiddenLayerScorers,
@@ -31,7 +31,6 @@ from skrank_abstain.distance.surrogates._margins import (
     Hinge,
     MarginLoss,
     Sigmoid,
-    check_positive,
     check_surrogate,
 )
 from skrank_abstain.distance.surrogates._pairs import check_gamma
@@ -66,7 +65,7 @@ def consistency_bound(
         Whether pairs, or items, carry labels.
     as_printed : bool, default=False
         Give the exponential loss the Gamma of the paper. In the bipartite setting
-        **that is no bound**.
+        **that is not a valid bound**.
 
     Returns
     -------
@@ -125,6 +124,7 @@ def consistency_bound(
     u = float(check_scorers(scorers).reach(check_gamma(gamma)))
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        # Theorem 2.1 (pairwise) and 3.1 (bipartite) of [1]_, which agree here.
         if isinstance(loss, Hinge):
             bound = s / np.float64(min(u, 1.0))
         elif isinstance(loss, Sigmoid):
@@ -134,6 +134,8 @@ def consistency_bound(
                 "surrogate must be the hinge, the exponential or the sigmoid loss, for "
                 f"which a bound is known, got {surrogate!r}."
             )
+        # As printed: the pairwise one is valid and loose, the bipartite one fails for
+        # u below about 0.69.
         elif as_printed:
             twice = 2.0 if setting == "pairwise" else 1.0
             bound = np.maximum(np.sqrt(twice * s), twice * s / np.tanh(u))
@@ -141,19 +143,23 @@ def consistency_bound(
             bound = _exponential_pairwise(s, u)
         else:
             bound = _exponential_bipartite(s, u)
-        # No excess means no excess, whatever the reach.
+        # Without surrogate excess there is no misranking excess; at a reach of 0 the
+        # formulas would give 0 / 0.
         result: FloatArray = np.where(s == 0, 0.0, bound)
         return result
 
 
 def _exponential_pairwise(s: FloatArray, u: float) -> FloatArray:
     knee = np.tanh(u) * np.tanh(u / 2)  # 1 - 1 / cosh(u), without cancellation
+    # Inverse of 1 - sqrt(1 - t^2); beyond the knee the minimiser is out of reach.
     curve = np.sqrt(s * (2 - np.minimum(s, 1.0)))
     result: FloatArray = np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2))
     return result
 
 
 def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:
+    # The calibration function is concave beyond tanh(u / 2): its convex hull leaves
+    # t^2 along a tangent at t = a.
     a = -np.expm1(-u / 2)
     result: FloatArray = np.where(s <= a * a, np.sqrt(s), (s / a + a) / 2)
     return result
@@ -167,11 +173,20 @@ class NegativeExample(NamedTuple):
     better, worse : ndarray of shape (1,), float64
         Features of the two items, in the unit ball: the better always wins.
     distance : float
-        Between them.
+        Distance between the two items.
     surrogate_excess : float
-        Of the scorer that is 0 everywhere, over the best of the class.
+        Surrogate risk of the scorer that is 0 everywhere, less the smallest of the
+        class.
     misranking_excess : float
-        The same of misranking.
+        Misranking risk of that scorer, less the smallest of the class.
+
+    Notes
+    -----
+    Section 4 of [1]_. O(1).
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -217,7 +232,7 @@ def negative_example(
     Raises
     ------
     TypeError
-        If a number is none, or ``scorers`` of another class.
+        If a parameter is not a number, or ``scorers`` is of another class.
     ValueError
         If ``epsilon`` is not positive and finite, ``gamma`` is negative, or a choice is
         unknown.
@@ -253,8 +268,10 @@ def negative_example(
     loss = check_surrogate(surrogate)
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     slope = float(check_scorers(scorers).reach(1.0))
+    # Half, so that the scores differ by strictly less; items stay in the unit ball.
     distance = min(check_positive(epsilon, "epsilon") / slope, 1.0) / 2
     items = np.array([distance]), np.zeros(1)
+    # Abstained from: both losses are the price, whatever the scorer.
     if distance <= check_gamma(gamma):
         return NegativeExample(*items, distance, 0.0, 0.0)
     best = minimal_conditional_risk(1.0, 0.0, scorers.reach(distance), loss)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_sample_weight,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.distance.surrogates._strict import PairBatches, StrictPairs
 from skrank_abstain.pairs import ScoredItems, group_queries
 
@@ -45,6 +45,8 @@ class ConstrainedRanker(BaseEstimator):
         pairs = StrictPairs.of(check_relevance(y), queries)
         self.n_pairs_ = pairs.n_pairs
         self.max_feature_norm_ = float(np.linalg.norm(X, self.norm, axis=1).max())
+        # The theory is about the unit ball; features are left as they are, and how far
+        # they are from it is reported.
         size = self._batch_size(pairs.n_pairs)
         return PairBatches(X, pairs, size, check_random_state(self.random_state))
 
@@ -113,6 +115,8 @@ class ConstrainedRanker(BaseEstimator):
         -----
         O(n log n); no pair is formed.
         """
+        # Without this check a search that forgets to route qid would compare rows of
+        # different queries, and report it as a score.
         scores = self.predict(X)
         if self._fitted_with_qid and qid is None:
             raise ValueError(
@@ -130,11 +134,10 @@ class ConstrainedRanker(BaseEstimator):
         right, _, wrong, undecided = (float(total) for total in totals)
         strict = right + wrong + undecided
         if strict == 0:
-            warnings.warn(
+            warn_user(
                 "The score is undefined and set to NaN: no pair of items of one query "
                 "has different relevance.",
                 UndefinedMetricWarning,
-                stacklevel=2,
             )
             return float("nan")
         return (right + undecided / 2) / strict

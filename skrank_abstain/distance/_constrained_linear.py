@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import (
+    FloatArray,
+    check_positive,
+    check_positive_int,
+    check_real,
+)
 from skrank_abstain.distance._constrained import ConstrainedRanker
 from skrank_abstain.distance.surrogates._balls import check_ball_norm
 from skrank_abstain.distance.surrogates._descent import LinearProblem, minimize
-from skrank_abstain.distance.surrogates._margins import check_positive, check_surrogate
+from skrank_abstain.distance.surrogates._margins import check_surrogate
 
 
 class ConstrainedLinearRanker(ConstrainedRanker):
@@ -150,19 +154,21 @@ default="hinge"
         Raises
         ------
         TypeError
-            If a number is none.
+            If a numeric parameter is not a number.
         ValueError
             If a parameter or an input breaks its rule, no two items of a query differ
             in relevance, or the surrogate of the features exceeds float64.
         """
+        # No intercept: it cancels in every margin.
         problem = LinearProblem(
             check_surrogate(self.surrogate),
             check_positive(self.weight_norm, "weight_norm"),
             check_ball_norm(self.norm),
         )
         max_iter = check_positive_int(self.max_iter, "max_iter")
-        tol = _check_tol(self.tol)
+        tol = check_real(self.tol, "tol", 0)
         batches = self._take(X, y, qid)
+        # Overflow is looked for where it does harm, in losses and gradients.
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
             found = minimize(problem, batches, max_iter, tol)
         self.coef_ = found.weights
@@ -186,11 +192,3 @@ default="hinge"
         items = self._check_items(X)
         scores: FloatArray = items @ self.coef_
         return scores
-
-
-def _check_tol(tol: Any) -> float:
-    if isinstance(tol, bool | np.bool_) or not isinstance(tol, Real):
-        raise TypeError(f"tol must be a real number, got {tol!r}.")
-    if not float(tol) >= 0:
-        raise ValueError(f"tol must be at least 0, got {tol!r}.")
-    return float(tol)

@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.distance._constrained import ConstrainedRanker
 from skrank_abstain.distance.surrogates._balls import check_ball_norm
-from skrank_abstain.distance.surrogates._margins import check_positive, check_surrogate
+from skrank_abstain.distance.surrogates._margins import check_surrogate
 from skrank_abstain.distance.surrogates._network import (
     Network,
     NetworkBounds,
@@ -145,17 +145,19 @@ default="hinge"
         Raises
         ------
         TypeError
-            If a number is none.
+            If a numeric parameter is not a number.
         ValueError
             If a parameter or an input breaks its rule, no two items of a query differ
             in relevance, or the surrogate of the features exceeds float64.
         """
+        # All parameters are checked before the data, which may be large.
         surrogate = check_surrogate(self.surrogate)
         n_hidden = check_positive_int(self.n_hidden, "n_hidden")
         max_iter = check_positive_int(self.max_iter, "max_iter")
         weight_norm = check_positive(self.weight_norm, "weight_norm")
         bounds = NetworkBounds(
             weight_norm,
+            # The least bias for which the reach is Lambda W times the distance.
             weight_norm if self.bias is None else check_positive(self.bias, "bias"),
             check_positive(self.output_norm, "output_norm"),
             check_ball_norm(self.norm),
@@ -164,6 +166,7 @@ default="hinge"
         start = bounds.start(n_hidden, self.n_features_in_, batches.generator)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
             network, losses = train_network(start, bounds, surrogate, batches, max_iter)
+        # Names and shapes of scikit-learn's MLPRegressor.
         self.coefs_ = [network.weights.T, network.output[:, None]]
         self.intercepts_ = [network.biases, np.zeros(1)]
         self.loss_curve_ = np.array(losses)

@@ -69,7 +69,8 @@ def pairwise_misranking_loss(
     TypeError
         If ``n_pairs`` or a row position is not an integer.
     ValueError
-        If lengths differ, values are not finite, or a pair is none.
+        If lengths differ, values are not finite, or a pair names one item twice, items
+        of two queries or rows that do not exist.
 
     Warns
     -----
@@ -83,9 +84,10 @@ def pairwise_misranking_loss(
 
     Notes
     -----
-    The loss of (i, j) is 1 where the signs of y_j - y_i and s_j - s_i differ, the sign
-    of 0 being +1 [1]_. So an item pair of two orders is half wrong where either y or s
-    is tied and the other is not. All pairs: O(n log n), without the pairs. Given or
+    The mean over ordered pairs (i, j) of 1[sgn(y_j - y_i) != sgn(s_j - s_i)], with
+    sgn(0) = +1 [1]_. Two items make two ordered pairs, (i, j) and (j, i): where one of
+    relevance and scores is tied and the other is not, exactly one of the two is wrong.
+    All pairs: O(n log n), without the pairs. Given or
     drawn pairs: O(n_pairs).
 
     References
@@ -144,8 +146,8 @@ def bipartite_misranking_loss(
     TypeError
         If ``n_pairs`` or a row position is not an integer.
     ValueError
-        If ``y`` is not binary, lengths differ, values are not finite, or a pair is
-        none.
+        If ``y`` is not binary, lengths differ, values are not finite, or a pair names
+        one item twice, items of two queries or rows that do not exist.
 
     Warns
     -----
@@ -155,13 +157,13 @@ def bipartite_misranking_loss(
     See Also
     --------
     pairwise_misranking_loss : For graded relevance.
-    sklearn.metrics.roc_auc_score : One less the share of wrong pairs of two labels:
-        one less this loss, divided by the share of pairs that have two labels.
+    sklearn.metrics.roc_auc_score : For one query, 1 - loss / share, with the share of
+        all ordered pairs that have different labels.
 
     Notes
     -----
-    1[(y - y')(s - s') < 0] + 1[s = s', y != y'] / 2 of [1]_. Complexity as of
-    :func:`pairwise_misranking_loss`.
+    The mean over ordered pairs of 1[(y - y')(s - s') < 0] + 1[s = s', y != y'] / 2
+    [1]_. All pairs: O(n log n), without forming them. Given or drawn pairs: O(n_pairs).
 
     References
     ----------
@@ -231,7 +233,8 @@ def pairwise_abstention_loss(
         position not an integer.
     ValueError
         If ``gamma`` is negative, ``cost`` outside [0, 1], ``norm`` less than 1, lengths
-        differ, values are not finite, or a pair is none.
+        differ, values are not finite, or a pair names one item twice, items of two
+        queries or rows that do not exist.
 
     Warns
     -----
@@ -245,8 +248,9 @@ def pairwise_abstention_loss(
 
     Notes
     -----
-    L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma], L the pairwise misranking loss
-    [1]_. Linear in ``cost``: the value at 0 is the mass of errors on decided pairs, and
+    The mean over ordered pairs of L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma], with
+    L the loss of the pair in :func:`pairwise_misranking_loss` and c = ``cost`` [1]_.
+    Linear in ``cost``: the value at 0 is the mass of errors on decided pairs, and
     the slope is the share of pairs that are not decided. Distances that exceed gamma by
     rounding alone (relatively 8 units in the last place) count as equal to it.
 
@@ -328,7 +332,8 @@ def bipartite_abstention_loss(
         position not an integer.
     ValueError
         If ``y`` is not binary, ``gamma`` is negative, ``cost`` outside [0, 1], ``norm``
-        less than 1, lengths differ, values are not finite, or a pair is none.
+        less than 1, lengths differ, values are not finite, or a pair names one item
+        twice, items of two queries or rows that do not exist.
 
     Warns
     -----
@@ -342,7 +347,9 @@ def bipartite_abstention_loss(
 
     Notes
     -----
-    As :func:`pairwise_abstention_loss`, of :func:`bipartite_misranking_loss` [1]_.
+    The mean over ordered pairs of L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma], with
+    L the loss of the pair in :func:`bipartite_misranking_loss` and c = ``cost`` [1]_.
+    Time and memory as for :func:`pairwise_abstention_loss`: O(n_pairs * n_features).
 
     References
     ----------
@@ -366,6 +373,7 @@ def bipartite_abstention_loss(
 def _pairwise(
     y_left: FloatArray, y_right: FloatArray, s_left: FloatArray, s_right: FloatArray
 ) -> FloatArray:
+    # The paper's sign of 0 is +1, so that a tie counts as "right is no worse".
     wrong = (y_right >= y_left) != (s_right >= s_left)
     return np.where(wrong, 1.0, 0.0)
 
@@ -374,6 +382,7 @@ def _bipartite(
     y_left: FloatArray, y_right: FloatArray, s_left: FloatArray, s_right: FloatArray
 ) -> FloatArray:
     wrong = (y_right > y_left) != (s_right > s_left)
+    # Half an error in each order, as the AUC counts equal scores.
     share = np.where(s_left == s_right, 0.5, wrong)
     return np.where(y_left == y_right, 0.0, share)
 
@@ -385,10 +394,16 @@ def _misranking(
     errors: _Errors,
     tied: float,
 ) -> float:
-    """Return the mean error; ``tied`` is what a pair of one relevance costs, twice."""
+    """Return the mean error.
+
+    ``tied`` is what two items of equal relevance and different scores cost: the sum
+    over their two orders.
+    """
     if chosen.chosen is not None or chosen.n_pairs == 0:
         return _mean_loss(y, scores, chosen, errors, None, 0.0)
     items = ScoredItems.build(scores, chosen.queries, y)
+    # Cut at 0 and just above: the first counts all pairs, the second those of different
+    # scores. Sorting counts them all in O(n log n).
     counts = items.count_outcomes([0.0, np.nextafter(0.0, 1.0)], 0.0).sum(axis=0)
     equal_scores, (_, tied_labels, discordant, _) = counts[0, 3], counts[1]
     # Both orders of a discordant pair are wrong, and one of two equal scores.
@@ -405,8 +420,10 @@ def _mean_loss(
     cost: float,
 ) -> float:
     """Return the mean over ordered pairs, block by block."""
+    # The warning is to point at the caller of the public function.
     if chosen.n_pairs == 0:
-        return undefined("misranking loss", stacklevel=4 if rule else 5)
+        return undefined("misranking loss")
+    # Blocks of pairs: a quarter of a million at a time, however many there are.
     wrong, n_decided = 0.0, 0
     for left, right in chosen.blocks(rule):
         wrong += float(errors(y[left], y[right], scores[left], scores[right]).sum())

@@ -6,7 +6,7 @@ from skrank_abstain.metrics._auc_intervals import (
     auc_confidence_interval,
     auc_test_set_bound,
 )
-from skrank_abstain.metrics._checks import check_labels, check_risk, undefined
+from skrank_abstain.metrics._checks import check_labels, undefined
 from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
@@ -19,6 +19,7 @@ from skrank_abstain.metrics._inside import find_ranker
 from skrank_abstain.metrics._intervals import Estimate
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
+    RankerScorer,
     accuracy_at_coverage,
     coverage_at_risk,
     neg_aurc_scorer,
@@ -47,7 +48,7 @@ __all__ = [
     "Estimate",
     "auc_confidence_interval",
     "auc_test_set_bound",
-    "AUCInterval",
+    "RankerScorer",
     "selective_accuracy_scorer",
     "selective_auc_scorer",
     "neg_aurc_scorer",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._validation import check_real
 from skrank_abstain.metrics._checks import (
     check_accepted,
     check_labels,
-    check_zero_division,
     mean_ratio,
     pair_weight,
     query_codes,
@@ -49,7 +49,7 @@ def selective_auc_score(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' values. Queries without
-        an accepted pair of different relevance have none and stand aside.
+        an accepted pair of different relevance are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
     zero_division : float, default=np.nan
@@ -82,7 +82,9 @@ def selective_auc_score(
 
     Notes
     -----
-    The pairwise form of the AUC [1]_, restricted to accepted pairs. O(n_pairs).
+    With weights w_p, the sum over accepted pairs of different relevance of
+    w_p (1 + y_true y_pred) / 2, over the sum of their w_p: the pairwise form of the AUC
+    [1]_, restricted to accepted pairs. O(n_pairs).
 
     References
     ----------
@@ -96,9 +98,10 @@ def selective_auc_score(
     >>> selective_auc_score([1, 0, -1, 1], [1, 1, 0, -1], [True, True, True, False])
     0.75
     """
-    fallback = check_zero_division(zero_division)
+    fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
+    # Equal relevance has no right order: such pairs are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
     codes = query_codes(qid, average, truth.size)
@@ -106,6 +109,7 @@ def selective_auc_score(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
     strict = weight * mask
+    # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
     value = mean_ratio(ordered, strict, codes, "selective AUC", fallback)
     return over.ratio(value, ordered, strict, weight, average) if over else value

@@ -22,7 +22,11 @@ from skrank_abstain._validation import (
     check_scores,
     encode_qid,
 )
-from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.concentration import (
+    cluster_bootstrap,
+    percentile_interval,
+    ratio_interval,
+)
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
@@ -39,6 +43,15 @@ class AUCInterval(NamedTuple):
         Empirical AUC; score ties count one half. Higher is better, in [0, 1].
     low, high : float
         Confidence interval, within [0, 1]; ``low <= auc <= high``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import auc_confidence_interval
+    >>> result = auc_confidence_interval([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.3])
+    >>> result.auc
+    0.75
+    >>> result.low < result.auc < result.high
+    True
     """
 
     auc: float
@@ -58,6 +71,8 @@ def auc_confidence_interval(
 ) -> AUCInterval:
     """Return the AUC of a ranker with a confidence interval.
 
+    A higher AUC is better, in [0, 1]; 0.5 is guessing.
+
     Without ``qid`` the items are independent, and the interval is about new items. With
     ``qid`` the AUC is that of pairs within a query, the queries are independent, and
     the interval is about new queries.
@@ -70,7 +85,7 @@ def auc_confidence_interval(
         Scores by a ranker that has not seen these items; higher is better.
     qid : array-like of shape (n_items,), default=None
         Query of each item. The AUC is pooled over the pairs of different relevance of
-        all queries; a query of one class has none and stands aside.
+        all queries; a query of one class has no AUC and is left out.
     confidence : float, default=0.95
         In (0, 1).
     method : {"auto", "delong", "bootstrap", "hoeffding", "mcdiarmid", "cluster"}, \
@@ -158,8 +173,14 @@ default="auto"
     if method == "cluster":
         low, high = ratio_interval(won, pairs, confidence=confidence)
     else:
-        draws = _resampled_queries(won, pairs, n_resamples, random)
-        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+        low, high = cluster_bootstrap(
+            np.divide,
+            won,
+            pairs,
+            n_resamples=n_resamples,
+            confidence=confidence,
+            random_state=random,
+        )
     return _result(float(won.sum() / pairs.sum()), low, high, won.size, alpha)
 
 
@@ -175,6 +196,7 @@ def _item_interval(
     m = int(positive.sum())
     n = positive.size - m
     if method in ("hoeffding", "mcdiarmid"):
+        # These hold for any number of items, so also for a class of one.
         half = auc_test_set_bound(m, n, delta=alpha, method=method)
         return AUCInterval(auc, max(auc - half, 0.0), min(auc + half, 1.0))
     if min(m, n) < 2:
@@ -186,7 +208,7 @@ def _item_interval(
         low, high = _delong(auc, positive, scores, alpha)
     else:
         draws = _resampled_items(positive, scores, n_resamples, random)
-        low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2])
+        low, high = percentile_interval(draws, 1 - alpha)
     return _result(auc, low, high, min(m, n), alpha)
 
 
@@ -217,7 +239,9 @@ def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray
 
 
 def _result(auc: float, low: float, high: float, n: int, alpha: float) -> AUCInterval:
-    """Return a result; where there is no spread, of what n observations can miss."""
+    """Return a result, widened where n observations show no spread at all."""
+    # No spread in the sample is no proof that there is none: p of the Notes, after
+    # Clopper and Pearson.
     if high - low < 1e-12:
         missed = 1 - (alpha / 2) ** (1 / n)
         low, high = (1 - missed) * auc, auc + missed * (1 - auc)
@@ -232,12 +256,14 @@ def _delong(
 ) -> tuple[float, float]:
     """Return DeLong's interval on the logit scale, or (auc, auc) without variance."""
     rank = rankdata(scores)
+    # The classes are independent samples, so that their variances add up.
     variance = 0.0
     for group in (positive, ~positive):
         # Items of the other class below each item of this one, ties one half.
         below = rank[group] - rankdata(scores[group])
         share = below / (positive.size - below.size)
         variance += float(share.var(ddof=1)) / below.size
+    # No logit at the ends; `_result` then says what n observations can have missed.
     if not 0 < auc < 1 or variance == 0:
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
@@ -251,6 +277,8 @@ def _resampled_items(
     random: np.random.RandomState,
 ) -> FloatArray:
     """Return the AUC of bootstrap samples of the positives and of the negatives."""
+    # Counts by distinct score: a resample costs O(n), where sorting each would cost
+    # O(n log n).
     level = rankdata(scores, method="dense").astype(np.int64) - 1
     groups = level[positive], level[~positive]
     pairs = groups[0].size * groups[1].size
@@ -268,20 +296,6 @@ def _resampled_items(
     return draws
 
 
-def _resampled_queries(
-    won: FloatArray,
-    pairs: FloatArray,
-    n_resamples: int,
-    random: np.random.RandomState,
-) -> FloatArray:
-    """Return the pooled AUC of bootstrap samples of whole queries."""
-    draws = np.empty(n_resamples)
-    for draw in range(n_resamples):
-        chosen = random.randint(won.size, size=won.size)
-        draws[draw] = won[chosen].sum() / pairs[chosen].sum()
-    return draws
-
-
 def _pairs_of_queries(
     positive: BoolArray, scores: FloatArray, qid: Any
 ) -> tuple[FloatArray, FloatArray]:
@@ -290,6 +304,7 @@ def _pairs_of_queries(
     sizes = np.bincount(codes)
     positives = np.bincount(codes, weights=positive)
     pairs = positives * (sizes - positives)
+    # U = sum of ranks of the positives - P (P + 1) / 2, the Mann-Whitney count.
     # Average ranks within queries, from one ranking of queries and then scores.
     level = rankdata(scores, method="dense").astype(np.int64)
     before = np.cumsum(sizes) - sizes
@@ -342,7 +357,7 @@ def auc_test_set_bound(
     Notes
     -----
     Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
-    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)).
+    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)). O(1).
 
     References
     ----------
@@ -363,5 +378,7 @@ def auc_test_set_bound(
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_term = math.log(2 / check_fraction(delta, "delta"))
     check_choice(method, "method", ("hoeffding", "mcdiarmid"))
+    # Hoeffding averages over min(m, n) disjoint pairs; McDiarmid adds up the squares of
+    # what one item can change, 1/m for m positives and 1/n for n negatives.
     size = min(m, n) if method == "hoeffding" else m * n / (m + n)
     return math.sqrt(log_term / (2 * size))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,11 +17,13 @@ from skrank_abstain._validation import (
     check_vector,
     encode_qid,
 )
+from skrank_abstain._warnings import warn_user
 
 
 def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
     """Return labels in {-1, 0, +1} as int64."""
     array = check_vector(labels, name, n_pairs, unit="pair")
+    # Compared before the conversion, which would turn 0.7 into the label 0.
     unknown = ~np.isin(array, (-1, 0, 1))
     if unknown.any():
         raise ValueError(
@@ -36,29 +36,12 @@ def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> In
 def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
     """Return the mask of accepted pairs; it must be boolean, or empty."""
     array = check_vector(accepted, "accepted", n_pairs, unit="pair")
+    # Numbers are refused: a mask of 0 and 1 would index rows 0 and 1 further on. An
+    # empty list has no dtype to go by.
     if array.size and array.dtype != np.bool_:
         raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
     mask: BoolArray = array.astype(np.bool_, copy=False)
     return mask
-
-
-def check_risk(risk: ArrayLike, n_pairs: int) -> FloatArray:
-    """Return risks as finite float64."""
-    array = check_vector(risk, "risk", n_pairs, unit="pair")
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"risk must hold numbers, got dtype {array.dtype}.")
-    if not np.isfinite(array).all():
-        bad = array[~np.isfinite(array)][0]
-        raise ValueError(f"risk must be finite, got {bad}.")
-    numbers: FloatArray = array.astype(np.float64)
-    return numbers
-
-
-def check_zero_division(value: Any) -> float:
-    """Return what stands for an undefined metric: NaN or a number."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"zero_division must be a number or NaN, got {value!r}.")
-    return float(value)
 
 
 def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
@@ -90,18 +73,19 @@ def mean_ratio(
         codes = np.zeros(part.size, dtype=np.int64)
     parts = np.bincount(codes, weights=part)
     wholes = np.bincount(codes, weights=whole)
+    # A query that accepts nothing has no accuracy: to count it as 0 or as 1 would
+    # reward or punish abstention.
     defined = wholes > 0
     if not defined.any():
-        return undefined(name, zero_division, stacklevel=4)
+        return undefined(name, zero_division)
     return float(np.mean(parts[defined] / wholes[defined]))
 
 
-def undefined(name: str, zero_division: float = np.nan, *, stacklevel: int) -> float:
+def undefined(name: str, zero_division: float = np.nan) -> float:
     """Return ``zero_division``, with a warning where it is NaN."""
     if np.isnan(zero_division):
-        warnings.warn(
+        warn_user(
             f"{name} is undefined and set to NaN: no pair counts towards it.",
             UndefinedMetricWarning,
-            stacklevel=stacklevel,
         )
     return zero_division

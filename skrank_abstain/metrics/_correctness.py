@@ -71,8 +71,10 @@ def correctness_completeness_score(
 
     Notes
     -----
-    As in [1]_; correctness is the gamma rank correlation of Goodman and Kruskal over
-    the accepted pairs. O(n_pairs).
+    With C concordant and D discordant pairs, among accepted pairs of different
+    relevance for which an order is predicted, and S pairs of different relevance in
+    all: correctness is (C - D) / (C + D), the gamma rank correlation of Goodman and
+    Kruskal over the accepted pairs, and completeness is (C + D) / S [1]_. O(n_pairs).
 
     References
     ----------
@@ -93,12 +95,15 @@ def correctness_completeness_score(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
     mask = check_accepted(accepted, truth.size)
+    # +1 for a concordant pair, -1 for a discordant one, 0 where there is no order to
+    # judge: so the absolute value counts C + D.
     agreement = (truth * predicted * mask).astype(np.float64)
     given, strict = np.abs(agreement), np.abs(truth).astype(np.float64)
     correctness = mean_ratio(agreement, given, None, "correctness")
     completeness = mean_ratio(given, strict, None, "completeness")
     if over is None:
         return correctness, completeness
+    # No pair weights: the published measures count pairs.
     one = np.ones(truth.size)
     return (
         over.ratio(correctness, agreement, given, one),

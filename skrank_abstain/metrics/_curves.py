@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.special import digamma
 
-from skrank_abstain._validation import FloatArray, IntArray, check_loss
+from skrank_abstain._validation import FloatArray, IntArray, check_loss, check_numbers
 from skrank_abstain.metrics._checks import (
     check_labels,
-    check_risk,
     pair_weight,
     query_codes,
 )
@@ -87,8 +86,10 @@ def risk_coverage_curve(
 
     Notes
     -----
-    The empirical risk-coverage curve of [1]_. No pairs give empty arrays. Only equal
-    floats are ties. O(n_pairs log n_pairs).
+    With weights w_p, losses l_p and risks r_p, at the threshold t: the coverage is the
+    sum of w_p over pairs with r_p <= t, over the sum of all w_p; the selective risk is
+    the sum of w_p l_p over these pairs, over that of their w_p [1]_. No pairs give
+    empty arrays. Only equal floats are ties. O(n_pairs log n_pairs).
 
     References
     ----------
@@ -261,10 +262,10 @@ def excess_aurc_loss(
 
     Notes
     -----
-    The area minus that of the same pairs in the order of their costs [1]_, both as
-    means of prefix risks. The published formula for the best order,
-    r + (1 - r) ln(1 - r) at an error rate r, is its limit for many pairs.
-    O(n_pairs log n_pairs).
+    AURC(risk) - AURC(cost): the area of `aurc_loss` minus that of the same pairs in the
+    order of what they cost in truth [1]_, both as means of prefix risks. The
+    published formula for the best order, r + (1 - r) ln(1 - r) at an error rate r, is
+    the limit of the latter for many pairs. O(n_pairs log n_pairs).
 
     References
     ----------
@@ -380,6 +381,7 @@ def cumulate_blocks(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return summed weight and cost up to each distinct risk, and these risks."""
     order = np.argsort(risk, kind="stable")
+    # A pair of no weight must not make a point of the curve.
     order = order[weight[order] > 0]
     last = _ends(risk[order])
     count = np.cumsum(weight[order])[last]
@@ -402,6 +404,8 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
     summed over k is c + (t - b c / m) (H(b + m) - H(b)) with the harmonic numbers H.
     """
     before, spent = np.append(0, count[:-1]), np.append(0, total[:-1])
+    # H(n) = digamma(n + 1) + Euler's constant, which the differences cancel: O(1) for a
+    # block of any size.
     rate = (total - spent) / (count - before)
     harmonic = np.diff(digamma(np.append(0, count) + 1))
     sums = rate * (count - before) + (spent - before * rate) * harmonic
@@ -414,6 +418,7 @@ def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
 
 
 def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+    # The best order accepts by what the pairs cost in truth.
     area, best = _aurc(cost, risk, codes), _aurc(cost, cost, codes)
     return lambda times: area(times) - best(times)
 
@@ -423,6 +428,7 @@ def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction
 
     def area(times: FloatArray) -> float:
         count, total = by_risk(times)
+        # Straight lines between blocks are the average over orders within a block.
         both = trapezoid(np.append(0, total), np.append(0, count))
         return float(both / count[-1] ** 2)
 
@@ -433,6 +439,8 @@ def _cumulate_queries(
     cost: FloatArray, risk: FloatArray, codes: IntArray
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
     """Sort once; return what gives the blocks where queries count so many times."""
+    # Resamples change how often a pair counts, never the order of the pairs: one sort
+    # serves them all.
     order = np.argsort(risk, kind="stable")
     ordered, query, last = cost[order], codes[order], _ends(risk[order])
 
@@ -440,6 +448,7 @@ def _cumulate_queries(
         weight = times[query]
         count = np.cumsum(weight)[last]
         total = np.cumsum(weight * ordered)[last]
+        # Blocks of which a resample has no pair are no points of its curve.
         some = np.diff(count, prepend=0) > 0
         return count[some], total[some]
 
@@ -448,6 +457,8 @@ def _cumulate_queries(
 
 def _ends(ordered: FloatArray) -> IntArray:
     """Return the last position of each block of equal numbers."""
+    # Exact comparison: risks of equal pairs are equal by construction, and a tolerance
+    # would chain distinct ones together.
     ends = np.append(ordered[1:] != ordered[:-1], ordered.size > 0)
     return np.flatnonzero(ends)
 
@@ -459,5 +470,6 @@ def _cost_and_risk(
     matrix = check_loss(loss)
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
+    # Rows of a loss matrix are predictions, columns truths; label l is at l + 1.
     cost: FloatArray = matrix[predicted + 1, truth + 1]
-    return cost, check_risk(risk, truth.size)
+    return cost, check_numbers(risk, "risk", truth.size, unit="pair")

@@ -31,6 +31,8 @@ def find_ranker(
     TypeError
         If there is no selective ranker inside.
     """
+    # What is in front of the ranker changes X; a Pipeline's own score method would do
+    # it, but a scorer needs the ranker's other methods.
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -17,7 +16,12 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.concentration import (
+    cluster_bootstrap,
+    percentile_interval,
+    ratio_interval,
+    resample_queries,
+)
 from skrank_abstain.metrics._checks import undefined
 
 #: A number, or an `Estimate` where an interval was asked for. Only the value of an
@@ -113,16 +117,19 @@ class OverQueries:
         value : float
         part, whole, weight : ndarray of shape (n_pairs,), float64
             What each pair adds to the sums, and its own weight: queries of no weight
-            are no queries.
+            are left out.
         average : {"pooled", "query"}, default="pooled"
         """
         parts, wholes, weights = (
             np.bincount(self.codes, weights=column).astype(np.float64)
             for column in (part, whole, weight)
         )
+        # The mean of ratios is a ratio of sums too: of the ratios, over the number of
+        # queries that have one.
         if average == "query":
             defined = wholes > 0
             return self.mean(value, parts[defined] / wholes[defined])
+        # They would count as queries in the degrees of freedom.
         present = weights > 0
         return Estimate(value, *self._bounds(parts[present], wholes[present]))
 
@@ -132,17 +139,13 @@ class OverQueries:
 
     def resample(self, value: float, area: QueryFunction) -> Estimate:
         """Return a function of how often each query counts with bootstrap bounds."""
+        # Codes are numbered without gaps; of no pairs there is no largest.
         n_queries = int(self.codes.max(initial=-1)) + 1
         if n_queries < 2:
             return Estimate(value, *_NO_BOUNDS)
-        rng = check_random_state(self.random_state)
-        values = np.empty(self.n_resamples)
-        for i in range(self.n_resamples):
-            drawn = rng.randint(n_queries, size=n_queries)
-            times = np.bincount(drawn, minlength=n_queries).astype(np.float64)
-            values[i] = area(times)
-        tails = [(1 - self.confidence) / 2, (1 + self.confidence) / 2]
-        low, high = np.quantile(values, tails)
+        blocks = resample_queries(n_queries, self.n_resamples, self.random_state)
+        values = np.array([area(times) for block in blocks for times in block])
+        low, high = percentile_interval(values, self.confidence)
         return Estimate(value, float(low), float(high))
 
     def _bounds(self, part: FloatArray, whole: FloatArray) -> tuple[float, float]:
@@ -169,9 +172,11 @@ def check_interval(
     area: bool = False,
 ) -> OverQueries | None:
     """Return how the interval is made, or None where none is asked for."""
+    # The other arguments are not looked at: their defaults must not need a qid.
     if interval is None:
         return None
     check_choice(interval, "interval", ("delta", "bootstrap"))
+    # An area is a function of the whole order, of which no query has a part.
     if area and interval == "delta":
         raise ValueError(
             'interval must be None or "bootstrap" for an area under a curve, which is '
@@ -206,17 +211,18 @@ def mean_over_queries(
     codes : ndarray of shape (n_pairs,), int64, or None
         Number of each pair's query where the mean is asked for.
     name : str
-        Of the area, for the warning if there are no pairs.
+        What the area is called, for the warning if there are no pairs.
     over : OverQueries or None
     """
     if cost.size == 0:
-        value = undefined(name, stacklevel=4)
+        value = undefined(name)
         return value if over is None else over.mean(value, np.empty(0))
     if codes is None:
         queries = np.zeros(cost.size, dtype=np.int64) if over is None else over.codes
         of_queries = area(cost, risk, queries)
         value = of_queries(np.ones(queries.max() + 1))
         return value if over is None else over.resample(value, of_queries)
+    # One sort, and then slices: masks for each query would cost queries times pairs.
     order = np.argsort(codes, kind="stable")
     pieces = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
     one = np.ones(1)

@@ -76,6 +76,7 @@ def pairwise_log_loss(
 
     Notes
     -----
+    With weights w_p, minus the sum of w_p ln P(y_true), over the sum of the w_p.
     A probability of zero for what happened would cost infinitely much. As in
     scikit-learn, probabilities are clipped to ``[eps, 1 - eps]`` with the ``eps`` of
     float64, so that such a pair costs ``-ln(eps) = 36.04``: a tie model without ties
@@ -98,7 +99,9 @@ def pairwise_log_loss(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # scikit-learn's clipping, so that the two agree to the last digit.
     eps = np.finfo(np.float64).eps
+    # Column 0, 1, 2 for the label -1, 0, +1.
     likelihood = rows[np.arange(truth.size), truth + 1]
     costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
     value = mean_ratio(costs, weight, codes, "pairwise log loss")
@@ -159,7 +162,9 @@ def pairwise_brier_loss(
 
     Notes
     -----
-    The original definition [1]_, over all three labels; where there are no ties it is
+    With weights w_p, the sum over pairs of w_p times the sum over the labels k of
+    (P(k) - [y_true = k])^2, over the sum of the w_p. The original definition [1]_, over
+    all three labels; where there are no ties it is
     twice the score over the positive class alone. Strictly proper. O(n_pairs).
 
     References
@@ -179,6 +184,7 @@ def pairwise_brier_loss(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Over all three labels, as Brier has it; scikit-learn's binary score takes one.
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
     value = mean_ratio(costs, weight, codes, "pairwise Brier loss")
     return over.ratio(value, costs, weight, weight, average) if over else value
@@ -188,4 +194,5 @@ def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatA
     """Return labels and probabilities, the latter scaled to sum to exactly one."""
     truth = check_labels(y_true, "y_true")
     rows = check_proba(proba, truth.size)
+    # The check allows 1e-6; unscaled, that slack would count as skill in a log loss.
     return truth, rows / rows.sum(axis=1, keepdims=True)

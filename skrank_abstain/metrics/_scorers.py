@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skrank_abstain._validation import check_fraction
-from skrank_abstain.metrics._checks import check_zero_division, undefined
+from skrank_abstain._validation import check_fraction, check_real
+from skrank_abstain.metrics._checks import undefined
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._inside import find_ranker
 
@@ -34,7 +34,23 @@ from skrank_abstain.metrics._inside import find_ranker
 class RankerScorer(ABC):
     """A scorer of a selective ranker, higher is better.
 
-    The ranker may also be the last step of a Pipeline, or inside a fitted search.
+    The ranker may also be the last step of a Pipeline, or inside a fitted search. One
+    of your own defines ``score_ranker``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.metrics import RankerScorer
+    >>> class Decided(RankerScorer):
+    ...     def score_ranker(self, ranker, X, y, qid):
+    ...         return ranker.evaluate(X, y, qid=qid).coverage
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, data.qid)
+    >>> round(Decided()(ranker, data.data, data.target, qid=data.qid), 1)
+    0.5
     """
 
     #: What the ranker must offer.
@@ -65,10 +81,10 @@ class RankerScorer(ABC):
             If the ranker was fitted with a ``qid`` and is scored without one.
         """
         ranker, X = find_ranker(estimator, X, self.needs)
-        return self._score(ranker, X, y, qid)
+        return self.score_ranker(ranker, X, y, qid)
 
     @abstractmethod
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         """Return the score of the ranker inside the estimator."""
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -78,6 +94,7 @@ class RankerScorer(ABC):
         -------
         request : MetadataRequest
         """
+        # Only the scorer knows that it takes a qid; a user need not set_score_request.
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
@@ -89,6 +106,11 @@ class _SelectiveAccuracy(RankerScorer):
     Higher is better, in [0, 1]; NaN, with a warning, where no pair is accepted. A
     search that may lower the coverage with it always does: the fewer pairs are
     accepted, the surer they are. Choose a coverage by `selective_utility`.
+
+    Notes
+    -----
+    `selective_accuracy_score` of all pairs of the evaluated data; O(n log n) for n
+    items, since no pair is formed.
 
     Examples
     --------
@@ -105,7 +127,7 @@ class _SelectiveAccuracy(RankerScorer):
     def __repr__(self) -> str:
         return "selective_accuracy_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         return float(ranker.score(X, y, qid=qid))
 
 
@@ -114,14 +136,31 @@ class _SelectiveAUC(RankerScorer):
 
     Higher is better, in [0, 1]; NaN, with a warning, where no accepted pair has
     different relevance. Like selective accuracy it prefers the lowest coverage.
+
+    Notes
+    -----
+    Accepted pairs of different relevance in the right order, plus half of those called
+    a tie, over all accepted pairs of different relevance. O(n log n) for n items.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.metrics import selective_auc_scorer
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, data.qid)
+    >>> selective_auc_scorer(ranker, data.data, data.target, qid=data.qid) > 0.5
+    True
     """
 
     def __repr__(self) -> str:
         return "selective_auc_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+        # evaluate is silent about what is undefined; a scorer must not be.
         auc = float(ranker.evaluate(X, y, qid=qid).auc)
-        return undefined("selective AUC", stacklevel=4) if np.isnan(auc) else auc
+        return undefined("selective AUC") if np.isnan(auc) else auc
 
 
 class _NegativeAURC(RankerScorer):
@@ -131,6 +170,21 @@ class _NegativeAURC(RankerScorer):
     order in which a ranker would give pairs up, together with its accuracy. The same
     for every coverage, so of no use to choose one. Exact for up to four million pairs;
     of more, those of nearly the same risk count as equal.
+
+    Notes
+    -----
+    Minus the mean over k of the risk of the k surest pairs; see `aurc_loss` for ties.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.metrics import neg_aurc_scorer
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, data.qid)
+    >>> -0.5 < neg_aurc_scorer(ranker, data.data, data.target, data.qid) < 0
+    True
     """
 
     needs = "risk_profile"
@@ -138,10 +192,11 @@ class _NegativeAURC(RankerScorer):
     def __repr__(self) -> str:
         return "neg_aurc_scorer"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
-            return undefined("AURC", stacklevel=4)
+            return undefined("AURC")
+        # The profile holds blocks of equal risk, so that the area needs no single pair.
         count = np.cumsum(profile.n_pairs)
         return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
 
@@ -165,10 +220,10 @@ class _ParametrizedScorer(RankerScorer):
         rest = "" if default else f", zero_division={self.zero_division}"
         return f"{self.name}({self.value}{rest})"
 
-    def _score(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         value = self._measure(ranker, X, y, qid)
         if value is None:
-            return undefined(self.name, self.zero_division, stacklevel=4)
+            return undefined(self.name, self.zero_division)
         return value
 
     @abstractmethod
@@ -202,6 +257,8 @@ class _CoverageAtRisk(_ParametrizedScorer):
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             return None
+        # The risk may rise and fall: the last point that keeps the bound, not the first
+        # that breaks it.
         kept = profile.selective_risk <= self.value
         return float(profile.coverage[kept].max(initial=0.0))
 
@@ -217,6 +274,7 @@ class _SelectiveUtility(_ParametrizedScorer):
         if n_pairs == 0:
             return None
         abstained = n_pairs - totals.accepted.sum()
+        # A decision that is right is worth 1, an abstention 1 - cost, an error 0.
         won = totals.correct.sum() + (1 - self.value) * abstained
         return float(won / n_pairs)
 
@@ -246,7 +304,8 @@ def accuracy_at_coverage(
 
     Notes
     -----
-    Takes the pairs of lowest risk of the evaluated data itself, so that rankers are
+    1 - R(c), with R(c) the mean error of the share c of lowest risk, c = ``coverage``.
+    Takes these pairs from the evaluated data itself, so that rankers are
     compared at exactly the same coverage; their own thresholds play no part, and it
     cannot choose one. Where the last pairs taken are of equal risk, a random choice
     among them is expected. Beyond four million pairs those of nearly the same risk
@@ -261,7 +320,7 @@ def accuracy_at_coverage(
     """
     return _AccuracyAtCoverage(
         check_fraction(coverage, "coverage", include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )
 
 
@@ -288,7 +347,8 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
 
     Notes
     -----
-    Looks for the best point of `risk_coverage_curve` of the evaluated data itself: a
+    The largest c with R(c) <= ``max_risk``, R(c) being the mean error of the share c of
+    lowest risk. A point of `risk_coverage_curve` of the evaluated data itself: a
     comparison of rankers, not a promise for new queries. The ranker's own threshold
     plays no part. Beyond four million pairs those of nearly the same risk count as
     equal, and no pair is stored; pairs are looked at one by one in queries of up to
@@ -302,7 +362,7 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     """
     return _CoverageAtRisk(
         check_fraction(max_risk, "max_risk", include_zero=True, include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )
 
 
@@ -347,5 +407,5 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     """
     return _SelectiveUtility(
         check_fraction(cost, "cost", include_zero=True, include_one=True),
-        check_zero_division(zero_division),
+        check_real(zero_division, "zero_division"),
     )

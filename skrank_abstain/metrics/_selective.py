@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._validation import check_real
 from skrank_abstain.metrics._checks import (
     check_accepted,
     check_labels,
-    check_zero_division,
     mean_ratio,
     pair_weight,
     query_codes,
@@ -54,7 +54,7 @@ def selective_accuracy_score(
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
         Over all accepted pairs, or the mean of the queries' accuracies. Queries
-        without an accepted pair have none and stand aside.
+        without an accepted pair are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
     zero_division : float, default=np.nan
@@ -84,7 +84,8 @@ def selective_accuracy_score(
 
     Notes
     -----
-    Q1 of [1]_. O(n_pairs).
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum over pairs of
+    w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs).
 
     References
     ----------
@@ -97,7 +98,7 @@ def selective_accuracy_score(
     >>> selective_accuracy_score([1, 0, -1], [1, 1, -1], [True, False, True])
     1.0
     """
-    fallback = check_zero_division(zero_division)
+    fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
@@ -106,6 +107,8 @@ def selective_accuracy_score(
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Part and whole are sums over pairs, so that one helper serves the value (a ratio
+    # of totals) and its interval (the same ratio of totals by query).
     decided = weight * mask
     correct = decided * (truth == predicted)
     value = mean_ratio(correct, decided, codes, "accuracy", fallback)
@@ -125,7 +128,7 @@ def coverage_score(
 ) -> MetricValue:
     """Return the share of pairs that were accepted.
 
-    In [0, 1]; NaN for no pairs.
+    In [0, 1]; NaN for no pairs. Higher is better at equal accuracy alone.
 
     Parameters
     ----------
@@ -148,7 +151,13 @@ def coverage_score(
 
     Notes
     -----
-    Q2 of the BALToR paper (arXiv:2505.23437). O(n_pairs).
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum(w_p a_p) /
+    sum(w_p). Q2 of [1]_. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
 
     Examples
     --------
@@ -156,6 +165,7 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
+    # Nothing stands in for the coverage of no pairs: 0 and 1 would both be claims.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
     codes = query_codes(qid, average, mask.size)
@@ -179,6 +189,9 @@ def class_acceptance(
     random_state: Any = None,
 ) -> MetricValue:
     """Return the share of each true label among accepted pairs.
+
+    In [0, 1]. Neither high nor low is better: a share far from that among all pairs
+    says that abstention spares one outcome at the expense of the others.
 
     Parameters
     ----------
@@ -208,8 +221,15 @@ def class_acceptance(
 
     Notes
     -----
-    Q3 of the BALToR paper (arXiv:2505.23437). The shares of -1 and +1 depend on which
-    item of a pair stands left; their sum, the share of strict pairs, does not.
+    For the label l, with weights w_p and a_p = 1 for accepted pairs and 0 for others:
+    sum over pairs of w_p a_p [y_true = l], over the sum of w_p a_p. Q3 of [1]_. The
+    shares of -1 and +1 depend on which item of a pair stands left; their sum, the share
+    of strict pairs, does not. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
 
     Examples
     --------
@@ -220,17 +240,20 @@ def class_acceptance(
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
     decided = weight * check_accepted(accepted, truth.size)
+    # A qid that only an interval would read is checked all the same.
     query_codes(qid, "pooled", truth.size)
     over = check_interval(
         interval, confidence, n_resamples, random_state, qid, truth.size
     )
+    # Labels -1, 0, +1 are the bins 0, 1, 2.
     totals = np.bincount(truth + 1, weights=decided, minlength=3)
     if totals.sum() == 0:
-        fraction = np.full(3, undefined("class_acceptance", stacklevel=3))
+        fraction = np.full(3, undefined("class_acceptance"))
     else:
         fraction = totals / totals.sum()
     if over is None:
         return fraction
+    # Three intervals of their own, not a region: a reader compares one share at a time.
     each = [
         over.ratio(fraction[label + 1], decided * (truth == label), decided, weight)
         for label in (-1, 0, 1)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, check_choice, check_fraction
+from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_fraction,
+    check_real,
+)
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import certify_risk, choose_start, least_queries
 from skrank_abstain.selection._calibration import Calibration
@@ -55,9 +59,7 @@ class CertifiedRisk(Rule):
         check_fraction(self.delta, "delta")
         check_choice(self.method, "method", ("wsr", "hoeffding_bentkus"))
         check_fraction(self.tuning_size, "tuning_size")
-        max_risk: Any = self.max_risk
-        if isinstance(max_risk, bool | np.bool_) or not isinstance(max_risk, Real):
-            raise TypeError(f"max_risk must be a number, got {max_risk!r}.")
+        check_real(self.max_risk, "max_risk")
 
     def check(self, loss: FloatArray) -> None:
         largest = float(loss.max())

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from skrank_abstain._validation import check_real
 from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
@@ -43,11 +43,7 @@ class Price(Rule):
     cost: float
 
     def __post_init__(self) -> None:
-        cost: object = self.cost
-        if isinstance(cost, bool | np.bool_) or not isinstance(cost, Real):
-            raise TypeError(f"cost must be a non-negative number, got {cost!r}.")
-        if not 0 <= float(cost) < np.inf:
-            raise ValueError(f"cost must be non-negative and finite, got {cost!r}.")
+        check_real(self.cost, "cost", 0, np.inf, include_high=False)
 
     def select(self, calibration: Calibration) -> Any:
         return calibration.risk.select_risk(float(self.cost))

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 from skrank_abstain._validation import (
     check_fraction,
+    check_positive,
     check_positive_int,
+    check_real,
 )
 
 
@@ -63,7 +64,8 @@ def auc_uniform_bound(
     Notes
     -----
     Corollary 1 of [1]_:
-    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)).
+    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). O(1), and the cost of
+    ``log_shatter``.
 
     References
     ----------
@@ -85,7 +87,9 @@ def auc_uniform_bound(
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_term = math.log(4 / check_fraction(delta, "delta"))
+    # Twice the items: the proof compares the sample with a second one of its size.
     log_term += _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
+    # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
 
 
@@ -132,6 +136,7 @@ def auc_uniform_bound_by_share(
     Theorem 3 of [1]_, with rho the share of positives:
     sqrt(8 (ln r(2 rho M, 2 (1 - rho) M) + ln(4 / delta)) / (rho (1 - rho) M)).
     Numbers of items are rounded up for ``log_shatter``, which does not fall with them.
+    O(1), and the cost of ``log_shatter``.
 
     References
     ----------
@@ -149,6 +154,7 @@ def auc_uniform_bound_by_share(
     share = check_fraction(positive_share, "positive_share")
     log_term = math.log(4 / check_fraction(delta, "delta"))
     m, n = share * total, (1 - share) * total
+    # 0.3 * 20 is 6.000000000000001 and is to stand for 6 items.
     sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
     log_term += _log_coefficient(log_shatter, "log_shatter", *sizes)
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
@@ -184,7 +190,8 @@ def auc_uniform_probability(
 
     Notes
     -----
-    Theorem 2 of [1]_: 4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))), at most 1.
+    Theorem 2 of [1]_: 4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))), at most 1. O(1),
+    and the cost of ``log_shatter``.
 
     References
     ----------
@@ -198,12 +205,11 @@ def auc_uniform_probability(
     >>> round(auc_uniform_probability(0.2, 5000, 5000, math.log(3)), 6)
     4.5e-05
     """
-    number = _check_real(epsilon, "epsilon")
-    if not 0 < number < math.inf:
-        raise ValueError(f"epsilon must be greater than 0, got {epsilon!r}.")
+    number = check_positive(epsilon, "epsilon")
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_coefficient = _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
     exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
+    # Cut off before exp, which would overflow where the bound says nothing.
     return math.exp(min(exponent, 0.0))
 
 
@@ -249,7 +255,7 @@ def auc_uniform_bound_freund(
     Notes
     -----
     Theorem 6 of [1]_, after [2]_, with A(k) = (ln s(2k) + ln(12 / delta)) / k:
-    2 sqrt(A(m)) + 2 sqrt(A(n)).
+    2 sqrt(A(m)) + 2 sqrt(A(n)). O(1), and the cost of ``log_shatter``.
 
     References
     ----------
@@ -281,16 +287,11 @@ def auc_uniform_bound_freund(
 
 
 def _log_coefficient(given: Any, name: str, *sizes: int) -> float:
-    number = _check_real(given(*sizes) if callable(given) else given, name)
-    if not 0 <= number < math.inf:
-        raise ValueError(
-            f"{name} must be the finite logarithm of a count of at least 1, got "
-            f"{number!r}."
-        )
-    return number
-
-
-def _check_real(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}.")
-    return float(value)
+    return check_real(
+        given(*sizes) if callable(given) else given,
+        name,
+        0,
+        math.inf,
+        include_high=False,
+        remedy=" It is the logarithm of a count of at least 1.",
+    )

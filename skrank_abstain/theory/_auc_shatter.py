@@ -85,6 +85,7 @@ def log_rank_shatter_linear(
     if count == "central":
         return _log_central_patterns(n_pairs, dim)
     steps = np.arange(1, dim + 1, dtype=np.float64)
+    # Lemma 2 of [1]_: term i from term i - 1, 2^i C(N, i) = 2 (N - i + 1) / i times it.
     terms = np.append(0.0, np.cumsum(np.log(2 * (n_pairs - steps + 1) / steps)))
     return float(np.logaddexp.reduce(terms))
 
@@ -118,7 +119,13 @@ def log_threshold_shatter_linear(n_points: int, n_features: int) -> float:
     -----
     The sign patterns of hyperplanes through the origin in one dimension more, counted
     as in :func:`log_rank_shatter_linear`. In one dimension 4N + 1 for N > 1 points,
-    which is attained, and 3 for one. O(n_features) time.
+    which is attained, and 3 for one. Theorem 6 of [1]_ needs this coefficient.
+    O(n_features) time.
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
 
     Examples
     --------
@@ -127,6 +134,7 @@ def log_threshold_shatter_linear(n_points: int, n_features: int) -> float:
     >>> [round(math.exp(log_threshold_shatter_linear(n, 1))) for n in (1, 2, 3, 8)]
     [3, 9, 13, 33]
     """
+    # w . x - w . z is a linear function of (x, 1): one dimension more, and central.
     n_points = check_positive_int(n_points, "n_points")
     dim = check_positive_int(n_features, "n_features") + 1
     if n_points <= dim:
@@ -139,6 +147,7 @@ def _log_central_patterns(n: int, dim: int) -> float:
 
     In general position, where there are most.
     """
+    # Cover's R by its recursion, since sums of binomials of large N overflow:
     # parts[k - 1] = log R(n - dim + k, k): R(N + 1, k + 1) = 2 R(N, k) + 2 C(N - 1, k).
     parts = np.empty(dim)
     parts[0] = np.log(2)
@@ -147,6 +156,8 @@ def _log_central_patterns(n: int, dim: int) -> float:
         binomial += np.log((n - dim + k - 1) / k)
         parts[k] = np.log(2) + np.logaddexp(parts[k - 1], binomial)
     steps = np.arange(1, dim, dtype=np.float64)
+    # Flats of dimension dim - i, times the parts that the other hyperplanes cut each
+    # into; the last logaddexp adds the origin, where all signs are 0.
     flats = np.append(0.0, np.cumsum(np.log((n - steps + 1) / steps)))
     return float(np.logaddexp(0, np.logaddexp.reduce(flats + parts[::-1])))
 
@@ -195,13 +206,18 @@ def count_distinct_rank_matrices(
     >>> count_distinct_rank_matrices(slopes * [3, 1], slopes * [2, 0, 1])
     3
     """
-    positive = check_finite(positive_scores, "positive_scores", 2)
-    negative = check_finite(negative_scores, "negative_scores", 2)
+    positive = check_finite(
+        positive_scores, "positive_scores", ("n_functions", "n_positives")
+    )
+    negative = check_finite(
+        negative_scores, "negative_scores", ("n_functions", "n_negatives")
+    )
     if len(positive) != len(negative):
         raise ValueError(
             "negative_scores must have one row per function: positive_scores has "
             f"{len(positive)} rows, negative_scores {len(negative)}."
         )
+    # Signs as int8: the tables of all functions are held at once, 8 times smaller.
     above = positive[:, :, None] > negative[:, None, :]
     below = positive[:, :, None] < negative[:, None, :]
     signs = above.view(np.int8) - below.view(np.int8)

@@ -57,8 +57,8 @@ def bipartite_rank_matrix(
     array([[1. , 1. , 1. ],
            [0.5, 1. , 0. ]])
     """
-    positive = check_finite(positive_scores, "positive_scores", 1)
-    negative = check_finite(negative_scores, "negative_scores", 1)
+    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
+    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
     return _compare(positive, negative)
 
 
@@ -73,6 +73,7 @@ def is_rank_matrix(matrix: ArrayLike) -> bool:
     Returns
     -------
     realizable : bool
+        Whether there are such scores.
 
     Raises
     ------
@@ -85,9 +86,14 @@ def is_rank_matrix(matrix: ArrayLike) -> bool:
 
     Notes
     -----
-    The row sums count the negatives below each positive. The column sums order the
-    negatives, so these scores and no others need to be tried: the row sums, and the
-    average ranks of the negatives less 1/2. O(m n + n log n).
+    The matrices of [1]_. The row sums count the negatives below each positive. The
+    column sums order the negatives, so these scores and no others need to be tried:
+    the row sums, and the average ranks of the negatives less 1/2. O(m n + n log n).
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
 
     Examples
     --------
@@ -95,6 +101,8 @@ def is_rank_matrix(matrix: ArrayLike) -> bool:
     >>> is_rank_matrix([[1, 1], [0.5, 1]]), is_rank_matrix([[1, 0], [0, 1]])
     (True, False)
     """
+    # Scores that realize the matrix would order positives as the row sums do, and
+    # negatives against the column sums: these are the only ones to try.
     array = _check_matrix(matrix)
     scores = array.sum(axis=1), rankdata(-array.sum(axis=0)) - 0.5
     return bool(np.array_equal(_compare(*scores), array))
@@ -143,6 +151,8 @@ def forbidden_submatrix(
     array = _check_matrix(matrix)
     for first, second in combinations(range(array.shape[1]), 2):
         left, right = array[:, first], array[:, second]
+        # What each row says of the two negatives: +1 or -1 for an order, 0 for equality
+        # (both entries 1/2). Rows of equal entries 0 or 1 say nothing.
         order = np.sign(left - right)
         rows = np.flatnonzero((order != 0) | (left == 0.5))
         other = rows[order[rows] != order[rows[:1]]]
@@ -195,6 +205,8 @@ def count_rank_matrices(m: int, n: int) -> int:
     """
     rows = _surjections(check_positive_int(m, "m"))
     columns = _surjections(check_positive_int(n, "n"))
+    # The generating function of the Notes, one coefficient after the other; two rows
+    # and columns of zeros stand for negative powers. Python's integers never overflow.
     # base[k + 2][l + 2] is the coefficient of a^k b^l of 1 / denominator.
     base = [[0] * (len(columns) + 2) for _ in range(len(rows) + 2)]
     base[2][2] = 1
@@ -210,6 +222,7 @@ def count_rank_matrices(m: int, n: int) -> int:
 
 def _surjections(n: int) -> list[int]:
     """Return how many maps of n elements reach all of k, for k from 0 to n."""
+    # k! S(n, k) = k ((k - 1)! S(n - 1, k - 1) + k! S(n - 1, k)).
     counts = [1]
     for _ in range(n):
         padded = [0, *counts, 0]
@@ -224,7 +237,7 @@ def _compare(positive: FloatArray, negative: FloatArray) -> FloatArray:
 
 
 def _check_matrix(matrix: ArrayLike) -> FloatArray:
-    array = check_finite(matrix, "matrix", 2)
+    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
     other = ~np.isin(array, (0, 0.5, 1))
     if other.any():
         raise ValueError(

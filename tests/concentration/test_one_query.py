@@ -82,7 +82,7 @@ def test_the_bound_holds():
         (lambda: one_query_bound(1.2, 0, 9), ValueError, r"accepted must be in \[0, 1"),
         (lambda: one_query_bound(0.5, -0.1, 9), ValueError, "errors must be in"),
         (lambda: one_query_bound(0.2, 0.3, 9), ValueError, "errors must not exceed"),
-        (lambda: one_query_bound("a", 0, 9), TypeError, "accepted must hold real"),
+        (lambda: one_query_bound("a", 0, 9), TypeError, "accepted must hold num"),
         (lambda: one_query_bound(0.5, 0, 1), ValueError, "n_items must be .*got 1"),
         (lambda: one_query_bound(0.5, 0, 2.5), TypeError, "n_items must be"),
         (lambda: one_query_bound(0.5, 0, 9, delta=1), ValueError, "delta must be in"),

@@ -139,7 +139,7 @@ def test_large_data_are_drawn_by_whole_queries(ranker, new):
         (([2], [[0, 0, 1]], [1]), {}, "y_true must hold the labels"),
         (([1], [[0, 0, 2]], [1]), {}, "proba must have non-negative rows"),
         (([1], [[0, 0, 1]], [1, 2]), {}, "difference must have one value per pair"),
-        (([1], [[0, 0, 1]], [np.nan]), {}, "difference must be finite, got nan"),
+        (([1], [[0, 0, 1]], [np.nan]), {}, "difference must be finite, got NaN"),
         (([1], [[0, 0, 1]], ["a"]), {}, "difference must hold numbers"),
         (([1], [[0, 0, 1]], [1]), {"n_bins": 0}, "n_bins must be at least 1, got 0"),
         (([1], [[0, 0, 1]], [1]), {"confidence": 0}, "confidence must be in"),

@@ -345,7 +345,11 @@ def test_reach():
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
-        (lambda: LinearScorers(0), ValueError, "weight_norm must be positive and fin"),
+        (
+            lambda: LinearScorers(0),
+            ValueError,
+            r"weight_norm must be in \(0, inf\), got 0",
+        ),
         (lambda: LinearScorers("2"), TypeError, "weight_norm must be a real number"),
         (
             lambda: OneHiddenLayerScorers(2.0, 1.0, bias=1.0),
@@ -355,13 +359,17 @@ def test_reach():
         (
             lambda: OneHiddenLayerScorers(2.0, -1.0, bias=2.0),
             ValueError,
-            "output_norm must be positive and finite, got -1.0",
+            r"output_norm must be in \(0, inf\), got -1\.0",
         ),
-        (lambda: bound(-0.1, "hinge", 1), ValueError, "excess must be at least 0, got"),
-        (lambda: bound(np.nan, "hinge", 1), ValueError, "excess must be finite, got n"),
+        (lambda: bound(-0.1, "hinge", 1), ValueError, "excess must be non-negative"),
+        (
+            lambda: bound(np.nan, "hinge", 1),
+            ValueError,
+            "excess must be finite, got Na",
+        ),
         (lambda: bound(0.1, "logistic", 1), ValueError, "surrogate must be the hinge"),
         (lambda: bound(0.1, "ramp", 1), ValueError, "surrogate must be one of 'hinge'"),
-        (lambda: bound(0.1, "hinge", -1), ValueError, "gamma must be a distance of at"),
+        (lambda: bound(0.1, "hinge", -1), ValueError, r"gamma must be in \[0, inf\]"),
         (
             lambda: bound(0.1, "hinge", 1, setting="listwise"),
             ValueError,
@@ -375,12 +383,12 @@ def test_reach():
         (
             lambda: minimal_conditional_risk(-1, 0, 1),
             ValueError,
-            "weight must be at least 0, got -1.0",
+            "weight must be non-negative, got -1.0",
         ),
         (
             lambda: minimal_conditional_risk(1, 0, np.inf),
             ValueError,
-            "reach must be finite, got inf",
+            "reach must be finite, got infinity",
         ),
         (
             lambda: minimizability_gap(0.1, [0.2, 0.3]),
@@ -395,7 +403,7 @@ def test_reach():
         (
             lambda: negative_example(0, UNIT, "hinge"),
             ValueError,
-            "epsilon must be positive and finite, got 0",
+            r"epsilon must be in \(0, inf\), got 0",
         ),
     ],
 )

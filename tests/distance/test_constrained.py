@@ -319,10 +319,10 @@ def test_the_largest_norm_is_told(data, norm):
     ("params", "error", "message"),
     [
         ({"surrogate": "log"}, ValueError, "surrogate must be one of 'hinge'"),
-        ({"weight_norm": 0}, ValueError, "weight_norm must be positive and finite"),
+        ({"weight_norm": 0}, ValueError, r"weight_norm must be in .* got 0"),
         ({"weight_norm": "1"}, TypeError, "weight_norm must be a real number"),
         ({"norm": 3}, ValueError, r"norm must be 1, 2 or inf .*got 3"),
-        ({"norm": "l2"}, TypeError, "norm must be 1, 2 or inf, got 'l2'"),
+        ({"norm": "l2"}, TypeError, "norm must be a real number, got"),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, got 0"),
         ({"batch_size": "all"}, ValueError, "batch_size must be one of 'auto'"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1, got 0"),
@@ -337,11 +337,11 @@ def test_parameters_are_checked(make, params, error, message):
 @pytest.mark.parametrize(
     ("make", "params", "error", "message"),
     [
-        (ConstrainedLinearRanker, {"tol": -1}, ValueError, "tol must be at least 0"),
+        (ConstrainedLinearRanker, {"tol": -1}, ValueError, r"tol must be in \[0"),
         (ConstrainedLinearRanker, {"tol": "0"}, TypeError, "tol must be a real number"),
         (ConstrainedMLPRanker, {"n_hidden": 0}, ValueError, "n_hidden must be at"),
         (ConstrainedMLPRanker, {"output_norm": -1}, ValueError, "output_norm must be"),
-        (ConstrainedMLPRanker, {"bias": 0}, ValueError, "bias must be positive"),
+        (ConstrainedMLPRanker, {"bias": 0}, ValueError, "bias must be in"),
     ],
 )
 def test_parameters_of_one_of_them(make, params, error, message):

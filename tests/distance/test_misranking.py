@@ -270,13 +270,13 @@ def test_no_pair_is_undefined_with_abstention_too(function):
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"gamma": -0.1}, ValueError, "gamma must be a distance of at least 0, got -0"),
-        ({"gamma": np.nan}, ValueError, "gamma must be a distance of at least 0"),
-        ({"gamma": "far"}, TypeError, "gamma must be a real number, got 'far'"),
+        ({"gamma": -0.1}, ValueError, r"gamma must be in \[0, inf\], got -0"),
+        ({"gamma": np.nan}, ValueError, r"gamma must be in \[0, inf\], got nan"),
+        ({"gamma": r"far"}, TypeError, "gamma must be a real number .* got 'far'"),
         ({"cost": 1.1}, ValueError, r"cost must be in \[0, 1\], got 1.1"),
         ({"cost": -0.1}, ValueError, r"cost must be in \[0, 1\], got -0.1"),
         ({"norm": 0.5}, ValueError, r"norm must be in \[1, inf\], got 0.5"),
-        ({"norm": "l2"}, TypeError, r"norm must be a number, .* got 'l2'"),
+        ({"norm": r"l2"}, TypeError, r"norm must be a real number .* got 'l2'"),
         ({"n_pairs": 0}, ValueError, "n_pairs must be at least 1, got 0"),
         ({"n_pairs": 2, "pairs": [(0, 1)]}, ValueError, "n_pairs must be None where"),
         ({"pairs": [(0, 3)]}, ValueError, "pairs must name rows from 0 to 1"),

@@ -114,7 +114,7 @@ def test_accuracy_takes_zero_division_too():
 
 @pytest.mark.parametrize("value", ["warn", None, True, 1j])
 def test_zero_division_must_be_a_number(value):
-    with pytest.raises(TypeError, match="zero_division must be a number or NaN"):
+    with pytest.raises(TypeError, match="zero_division must be a real number"):
         selective_auc_score([1], [1], [True], zero_division=value)
 
 

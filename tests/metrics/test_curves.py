@@ -243,7 +243,7 @@ def test_aurc_stays_accurate_for_many_pairs():
     ("risk", "match"),
     [
         ([0.1], "risk must have one value per pair"),
-        ([0.1, np.nan], "risk must be finite, got nan"),
+        ([0.1, np.nan], "risk must be finite, got NaN"),
         ([np.inf, 0.1], "risk must be finite, got inf"),
         (["a", "b"], "risk must hold numbers"),
         ([[0.1, 0.2], [0.3, 0.4]], "risk must be a 1d array"),

@@ -207,9 +207,9 @@ def test_other_arguments_are_checked():
     with pytest.raises(ValueError, match="method must be one of 'hoeffding', 'mcdia"):
         auc_test_set_bound(5, 5, delta=0.1, method="delong")
     for bad in (0, -0.1, float("inf"), float("nan")):
-        with pytest.raises(ValueError, match="epsilon must be greater than 0"):
+        with pytest.raises(ValueError, match=r"epsilon must be in \(0, inf\)"):
             auc_uniform_probability(bad, 5, 5, 1.0)
-    with pytest.raises(TypeError, match="epsilon must be a real number, got None"):
+    with pytest.raises(TypeError, match=r"epsilon must be a real number .* got None"):
         auc_uniform_probability(None, 5, 5, 1.0)
     with pytest.raises(ValueError, match="n_items must be at least 2, got 1"):
         auc_uniform_bound_by_share(1, 0.5, 1.0, delta=0.1)
@@ -220,10 +220,12 @@ def test_other_arguments_are_checked():
 @pytest.mark.parametrize("bad", [-0.1, float("inf"), float("nan"), lambda *_: -1])
 @pytest.mark.parametrize("bound", [auc_uniform_bound, auc_uniform_bound_freund])
 def test_coefficients_are_checked(bound, bad):
-    with pytest.raises(ValueError, match="log_shatter must be the finite logarithm"):
+    with pytest.raises(ValueError, match=r"log_shatter must be in .* logarithm"):
         bound(5, 5, bad, delta=0.1)
 
 
 def test_coefficient_must_be_a_number():
-    with pytest.raises(TypeError, match="log_shatter must be a real number, got 'lin"):
+    with pytest.raises(
+        TypeError, match=r"log_shatter must be a real number .* got 'lin"
+    ):
         auc_uniform_bound(5, 5, "linear", delta=0.1)

@@ -167,5 +167,5 @@ def test_other_arguments_are_checked():
         log_threshold_shatter_linear(0, 1)
     with pytest.raises(ValueError, match="scores has 2 rows, negative_scores 1"):
         count_distinct_rank_matrices([[1], [2]], [[1]])
-    with pytest.raises(ValueError, match="positive_scores must be a non-empty 2d"):
+    with pytest.raises(ValueError, match="positive_scores must be of shape"):
         count_distinct_rank_matrices([1, 2], [[1]])

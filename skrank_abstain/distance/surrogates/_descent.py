@@ -120,6 +120,7 @@ def minimize(
     -------
     descent : Descent
     """
+    # Acceleration needs exact gradients; with those of batches it would add up noise.
     if batches.complete:
         return _universal(problem, batches.draw(), max_iter, tol)
     return _stochastic(problem, batches, max_iter)
@@ -168,6 +169,8 @@ def _universal(
             differences += t**2 * square
             t += 1
         losses.append(loss)
+        # Tangents bound convex functions alone; elsewhere the last point is the result,
+        # and its own tangent says how stationary it is.
         if not problem.surrogate.convex:
             best, gap = average, problem.gap(average, gradient)
             continue
@@ -228,7 +231,9 @@ def _stochastic(problem: LinearProblem, batches: PairBatches, max_iter: int) -> 
         if squares > 0:
             step = diameter / np.sqrt(2 * squares)
             weights = problem.project(weights - step * gradient)
+        # The recursion of weights that grow as t^3: the start is soon forgotten.
         average = average + 4 / (t + 3) * (weights - average)
     average = problem.project(average)
+    # The gradient of the last batch is noise; this one stands for all pairs.
     check = problem.slope(average, batches.evenly(_CHECKED_PAIRS))[1]
     return Descent(average, losses, problem.gap(average, check))

@@ -86,9 +86,10 @@ default="logistic"
 
     Notes
     -----
-    The loss of (i, j) is Phi(l (s_j - s_i)) with the label l = +1 where y_j >= y_i and
-    -1 elsewhere [1]_. Two items of equal relevance have that label in both orders: they
-    ask for equal scores.
+    The mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with the label l = +1
+    where y_j >= y_i and -1 elsewhere [1]_; ``cost`` for pairs at most ``gamma`` apart.
+    Two items of equal relevance have the label +1 in both orders: they ask for equal
+    scores.
 
     O(n_pairs) time in blocks of bounded memory. The exponential loss of all pairs
     without abstention factorises: O(n log n), with sums of logarithms. What exceeds
@@ -168,8 +169,10 @@ default="logistic"
 
     Notes
     -----
-    The loss of a pair of different labels is Phi(s - s'), s the score of the item of
-    the higher label [1]_. Complexity as of :func:`pairwise_surrogate_loss`.
+    The mean over ordered pairs of Phi(s - s') where labels differ, s being the score of
+    the item of the higher label, of 0 where they are equal, and of ``cost`` for pairs
+    at most ``gamma`` apart [1]_. O(n_pairs) time in blocks of bounded memory; the
+    exponential loss of all pairs without abstention O(n log n).
 
     References
     ----------
@@ -218,6 +221,9 @@ def _surrogate_loss(
     if chosen.n_pairs == 0:
         raise ValueError("y must have at least one pair of items of one query, got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
+        # exp(-(s - s')) is a product of a factor for each item: sums over all pairs of
+        # a query are products of two sums. Other losses, and parts of the pairs, do
+        # not factor.
         if isinstance(phi, Exponential) and chosen.chosen is None and rule is None:
             total, slope = _exponential_sums(y, values, chosen, ties)
         else:
@@ -241,10 +247,13 @@ def _sums(
         if not ties:
             untied = y[left] != y[right]
             left, right = left[untied], right[untied]
+        # A tie of relevance is +1 in both orders, as in the misranking loss.
         label = np.where(y[right] >= y[left], 1.0, -1.0)
         margin = label * (scores[right] - scores[left])
         total += float(phi.value(margin).sum())
         slope = label * phi.derivative(margin)
+        # The margin rises with the right score where the label is +1, and falls with
+        # the left one by as much.
         gradient += np.bincount(right, slope, y.size)
         gradient -= np.bincount(left, slope, y.size)
     return total + cost * (chosen.n_pairs - n_decided), gradient
@@ -268,6 +277,8 @@ def _exponential_query(
     y: FloatArray, s: FloatArray, ties: bool
 ) -> tuple[float, FloatArray]:
     """Return the sum over pairs of one query, relevance ascending, and its gradient."""
+    # Grades are runs of equal relevance; what lies before a run is lower, what lies
+    # after it higher.
     starts = np.flatnonzero(np.diff(y, prepend=-np.inf))
     counts: IntArray = np.diff(starts, append=y.size)
     # Logarithms of the sums of exp(s) over lower, and of exp(-s) over higher grades.
@@ -275,6 +286,7 @@ def _exponential_query(
     down = np.concatenate([np.logaddexp.accumulate(-s[::-1])[::-1], [-np.inf]])
     as_better = np.exp(np.repeat(up[starts], counts) - s)
     as_worse = np.exp(np.repeat(down[starts + counts], counts) + s)
+    # Twice: both orders of a pair have the same margin.
     total, gradient = 2 * as_better.sum(), 2 * (as_worse - as_better)
     if ties:
         grade_up = np.logaddexp.reduceat(s, starts)

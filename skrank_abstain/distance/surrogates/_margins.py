@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_positive
 
 
 class MarginLoss(ABC):
@@ -26,6 +25,27 @@ class MarginLoss(ABC):
     convex : bool
         Whether the loss is a convex function of the margin. False unless a subclass
         says otherwise.
+
+    Notes
+    -----
+    A loss of one's own defines the three methods, and is taken wherever ``surrogate=``
+    is. O(1) for each margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.distance import MarginLoss
+    >>> class SquaredHinge(MarginLoss):
+    ...     convex = True
+    ...     def value(self, margin):
+    ...         return np.maximum(0.0, 1.0 - np.asarray(margin)) ** 2
+    ...     def derivative(self, margin):
+    ...         return -2 * np.maximum(0.0, 1.0 - np.asarray(margin))
+    ...     def best_margin(self, weight, opposite):
+    ...         total = np.add(weight, opposite)
+    ...         return np.subtract(weight, opposite) / np.where(total > 0, total, 1)
+    >>> SquaredHinge().value([-1.0, 0.5, 2.0])
+    array([4.  , 0.25, 0.  ])
     """
 
     convex: ClassVar[bool] = False
@@ -51,6 +71,8 @@ class MarginLoss(ABC):
 class Hinge(MarginLoss):
     """The hinge loss, max(0, 1 - t).
 
+    Lower is better, from 0 to infinity. O(1) for each margin.
+
     See Also
     --------
     Logistic : Smooth.
@@ -75,6 +97,8 @@ class Hinge(MarginLoss):
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -1 below 1, and 0 from there on."""
+        # At the kink any slope in [-1, 0] is a subgradient; 0 lets a pair with a margin
+        # of exactly 1 rest.
         result: FloatArray = np.where(_numbers(margin) < 1, -1.0, 0.0)
         return result
 
@@ -86,7 +110,9 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class Exponential(MarginLoss):
-    """The exponential loss of RankBoost, exp(-t).
+    """The exponential loss of RankBoost [1]_, exp(-t).
+
+    Lower is better, from 0 to infinity. O(1) for each margin.
 
     References
     ----------
@@ -114,12 +140,15 @@ class Exponential(MarginLoss):
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return half the logarithm of the ratio of the weights."""
+        # Where a e^-t = b e^t.
         return 0.5 * _log_ratio(weight, opposite)
 
 
 @dataclass(frozen=True)
 class Sigmoid(MarginLoss):
     """The sigmoid loss, 1 - tanh(k t): bounded, not convex.
+
+    Lower is better, in (0, 2). O(1) for each margin.
 
     Parameters
     ----------
@@ -155,11 +184,13 @@ class Sigmoid(MarginLoss):
         """Return -k / cosh(k t)^2."""
         with np.errstate(over="ignore"):
             twice = 2 * self.k * _numbers(margin)
+        # 1 / cosh^2 as a product of two sigmoids, of which neither overflows.
         result: FloatArray = -4 * self.k * expit(twice) * expit(-twice)
         return result
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return infinity with the sign of the difference of the weights."""
+        # Ever larger margins are ever better; equal weights cancel at every margin.
         difference = _numbers(weight) - _numbers(opposite)
         result: FloatArray = np.where(
             difference == 0, 0.0, np.copysign(np.inf, difference)
@@ -170,6 +201,8 @@ class Sigmoid(MarginLoss):
 @dataclass(frozen=True)
 class Logistic(MarginLoss):
     """The logistic loss, ln(1 + exp(-t)).
+
+    Lower is better, from 0 to infinity. O(1) for each margin.
 
     Examples
     --------
@@ -182,6 +215,7 @@ class Logistic(MarginLoss):
 
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return ln(1 + exp(-t))."""
+        # ln(1 + exp(1000)) overflows; log_expit does not.
         result: FloatArray = -log_expit(_numbers(margin))
         return result
 
@@ -207,22 +241,13 @@ def check_surrogate(surrogate: Any) -> MarginLoss:
     return _BY_NAME[surrogate]
 
 
-def check_positive(value: Any, name: str) -> float:
-    """Return ``value`` as a positive, finite float, or raise."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}.")
-    number = float(value)
-    if not (number > 0 and np.isfinite(number)):
-        raise ValueError(f"{name} must be positive and finite, got {value!r}.")
-    return number
-
-
 def _numbers(values: ArrayLike) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
 def _log_ratio(weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
     """Return the logarithm of a ratio; 0 for two zeros."""
+    # Logarithms first: the ratio of 1e-200 to 1e200 is no float, their difference is.
     first, second = np.broadcast_arrays(_numbers(weight), _numbers(opposite))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(first) - np.log(second)

@@ -49,6 +49,7 @@ class Network(NamedTuple):
 
         The derivative of max(0, t) at 0 is set to 0.
         """
+        # Both factors of u_j max(0, .) see the scores: back-propagation by hand.
         inner = np.where(active > 0, np.outer(slope, self.output), 0.0)
         return Network(inner.T @ items, inner.sum(axis=0), active.T @ slope)
 
@@ -86,6 +87,8 @@ class NetworkBounds:
         weights = generator.standard_normal((n_hidden, n_features))
         weights *= self.weight_norm / np.linalg.norm(weights, q, axis=1, keepdims=True)
         biases = generator.uniform(-self.bias, self.bias, n_hidden)
+        # Half of the units push scores up and half down: the first scores are near 0,
+        # where no surrogate is saturated.
         signs = np.where(np.arange(n_hidden) % 2 == 0, 1.0, -1.0)
         return self.project(
             Network(weights, biases, signs * self.output_norm / n_hidden)
@@ -122,6 +125,7 @@ class _BlockSteps:
         return self.bounds.project(moved)
 
     def _size(self, radius: float, squares: FloatArray | float) -> FloatArray:
+        # A block without a gradient so far does not move: infinity in the denominator.
         roots = np.sqrt(np.where(np.asarray(squares) > 0, squares, np.inf))
         size: FloatArray = self.rate * radius / roots
         return size
@@ -162,6 +166,7 @@ def train_network(
         loss, gradient = _slope(network, surrogate, batches.draw())
         losses.append(loss)
         network = steps.take(network, gradient)
+        # Weights of the average grow as t^3, as for the linear ranker.
         share = 4 / (t + 3)
         average = Network(
             *(a + share * (n - a) for a, n in zip(average, network, strict=True))

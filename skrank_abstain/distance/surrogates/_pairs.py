@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_positive_int,
+    check_real,
     check_relevance,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
@@ -97,6 +97,7 @@ class OrderedPairs:
         self, rule: DistanceRule | None = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield the left and right rows of the pairs that ``rule`` decides."""
+        # Both orders of a pair are decided alike: distances are taken once for the two.
         for left, right in self.once():
             if rule is not None:
                 decided = rule.decide(left, right)
@@ -118,6 +119,8 @@ class OrderedPairs:
         ends = np.cumsum(last - np.arange(queries.n_items) - 1)
         for start in range(0, queries.n_pairs, _PAIRS):
             pair = np.arange(start, min(start + _PAIRS, queries.n_pairs))
+            # From the number of a pair to its items: which item it is the left one of,
+            # and how many partners of that item come before.
             position = np.searchsorted(ends, pair, side="right")
             partner = last[position] - ends[position] + pair
             yield queries.order[position], queries.order[partner]
@@ -127,6 +130,7 @@ def _draw(
     queries: Queries, n_pairs: int, random_state: Any
 ) -> tuple[IntArray, IntArray]:
     """Draw ordered pairs, each as likely as any other."""
+    # A query counts with its n (n - 1) ordered pairs, so that every pair is as likely.
     generator = check_random_state(random_state)
     ends = np.cumsum(2 * queries.pair_counts)
     if queries.n_pairs == 0:
@@ -136,6 +140,7 @@ def _draw(
     query = np.searchsorted(ends, drawn, side="right")
     within = drawn - (ends - 2 * queries.pair_counts)[query]
     left, right = np.divmod(within, queries.sizes[query] - 1)
+    # The partner is one of the other items: those from the left one on move up by one.
     right += right >= left
     start = queries.offsets[query]
     return queries.order[start + left], queries.order[start + right]
@@ -173,7 +178,12 @@ def pair_feature_distances(
 
     Notes
     -----
-    O(n_pairs * n_features) time, bounded memory besides the result.
+    The l_p norm of x_left - x_right, as in [1]_. O(n_pairs * n_features) time, bounded
+    memory besides the result.
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -236,27 +246,18 @@ def check_features(X: ArrayLike) -> FloatArray:
 
 def check_gamma(gamma: Any) -> float:
     """Return the distance up to which there is abstention."""
-    if isinstance(gamma, bool | np.bool_) or not isinstance(gamma, Real):
-        raise TypeError(f"gamma must be a real number, got {gamma!r}.")
-    if not float(gamma) >= 0:
-        raise ValueError(f"gamma must be a distance of at least 0, got {gamma!r}.")
-    return float(gamma)
+    return check_real(gamma, "gamma", 0, remedy=" It is a distance.")
 
 
 def check_norm(norm: Any) -> float:
     """Return the p of an l_p norm."""
-    if isinstance(norm, bool | np.bool_) or not isinstance(norm, Real):
-        raise TypeError(
-            f"norm must be a number, the p of an l_p norm in [1, inf], got {norm!r}."
-        )
-    if not float(norm) >= 1:
-        raise ValueError(f"norm must be in [1, inf], got {norm!r}.")
-    return float(norm)
+    return check_real(norm, "norm", 1, remedy=" It is the p of an l_p norm.")
 
 
 def check_binary(y: ArrayLike) -> FloatArray:
     """Return relevance of at most two different values."""
     relevance = check_relevance(y)
+    # Any two values, not 0 and 1 alone: what matters is which is the higher.
     values = np.unique(relevance)
     if values.size > 2:
         raise ValueError(

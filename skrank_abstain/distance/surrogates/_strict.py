@@ -40,6 +40,8 @@ class StrictPairs:
         ValueError
             If there is no pair.
         """
+        # Ascending within a query: the worse items of an item are those in front of its
+        # grade, a range, so that pairs have numbers and need no list.
         rows = np.lexsort((y, queries.codes))
         code, grade = queries.codes[rows], y[rows]
         new_query = np.diff(code, prepend=-1) != 0
@@ -71,6 +73,7 @@ class StrictPairs:
         other to be that of a stretch drawn at random; with as many stretches as pairs
         each comes once.
         """
+        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
         width = self.n_pairs / size
         numbers = ((np.arange(size) + draws) * width).astype(np.int64)
         return np.minimum(numbers, self.n_pairs - 1)
@@ -107,6 +110,7 @@ class Batch(NamedTuple):
     ) -> tuple[float, FloatArray]:
         """Return the mean surrogate of the margins, and its gradient in the scores."""
         margin = self.margins(scores)
+        # Sums by item: an item is in many pairs.
         slope = surrogate.derivative(margin) / margin.size
         gradient: Any = np.bincount(self.better, slope, scores.size)
         gradient -= np.bincount(self.worse, slope, scores.size)
@@ -165,6 +169,7 @@ class PairBatches:
 
     def _gather(self, numbers: IntArray) -> Batch:
         better, worse = self.pairs.decode(numbers)
+        # Small batches copy the rows they need, in place of a product with all of X.
         if 2 * numbers.size >= self.X.shape[0]:
             return Batch(self.X, better, worse)
         place = np.arange(numbers.size)

@@ -64,7 +64,7 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
     The format of the label-ranking collection that goes back to [1]_. Codes of texts
     carry no order; ``categories`` says which columns to encode further, by
     :class:`sklearn.preprocessing.OneHotEncoder` for instance. ``target`` is what the
-    multilabel losses of `skrank_abstain.metrics` take as ``y_true``. Time and memory
+    multilabel losses take as ``y_true``. Time and memory
     are linear in the size of the file.
 
     References
@@ -121,6 +121,7 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
 
 def _rows(file: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
     """Return the fields of each line that is not blank, with its number."""
+    # Strict: a stray quote would swallow lines without a word.
     reader = csv.reader(lines, strict=True)
     rows = []
     try:
@@ -147,6 +148,7 @@ def _relevance(
 ) -> tuple[IntArray, list[str]]:
     """Return the relevance of each label, and the labels in the order of columns."""
     orders = [[label.strip() for label in text.split(">")] for text in rankings]
+    # The first row says which labels there are; every other must rank the same ones.
     labels = sorted(set(orders[0]))
     column = {label: position for position, label in enumerate(labels)}
     target = np.empty((len(orders), len(labels)), dtype=np.int64)
@@ -157,6 +159,7 @@ def _relevance(
                 f"{', '.join(labels)} once, with '>' between them, got "
                 f"'{rankings[row]}'."
             )
+        # From n_labels - 1 for the first down to 0 for the last.
         target[row, [column[label] for label in order]] = range(len(labels))[::-1]
     return target, labels
 
@@ -166,6 +169,8 @@ def _codes(
 ) -> tuple[FloatArray, list[str]]:
     """Return numbers and no category, or codes of texts and the texts."""
     values = [_value(file, *field, name) for field in zip(numbers, texts, strict=True)]
+    # A column is one or the other. Codes for the odd text among numbers would be
+    # numbers that mean nothing.
     is_text = [value is None for value in values]
     if not any(is_text):
         return np.array(values, dtype=np.float64), []

@@ -64,7 +64,7 @@ def load_mulan_arff(
     bunch : :class:`~sklearn.utils.Bunch`
 
         data : ndarray or csr_matrix of shape (n_samples, n_features), float64
-            The attributes that are no labels, in file order: a sparse matrix where the
+            The attributes that are not labels, in file order: a sparse matrix where the
             rows of the file are sparse. A missing value (``?``) is NaN.
         target : ndarray of shape (n_samples, n_labels), int64
             1 for relevant labels, 0 for the others, in the order of the attributes of
@@ -132,6 +132,7 @@ def load_mulan_arff(
     """
     file = Path(path)
     lines = read_lines(file)
+    # The list of labels first: without it no line of the data says what it is.
     listed = _label_names(file, _label_file(file) if labels is None else Path(labels))
     header = _read_header(file, lines)
     names = [attribute.name for attribute in header.attributes]
@@ -145,6 +146,7 @@ def load_mulan_arff(
     if is_label.all():
         raise ValueError(f"{file}: there must be an attribute that is no label.")
     table, numbers = _read_rows(file, lines, header)
+    # Few columns of zeros and ones: dense even where the features are sparse.
     target = table[:, np.flatnonzero(is_label)]
     if not isinstance(target, np.ndarray):
         target = target.toarray()
@@ -162,6 +164,7 @@ def load_mulan_arff(
 
 def _label_file(file: Path) -> Path:
     """Return the XML file that belongs to an ARFF file."""
+    # Mulan ships one XML file for the parts songs-train.arff and songs-test.arff.
     beside = file.with_suffix(".xml")
     if beside.is_file():
         return beside
@@ -177,6 +180,7 @@ def _label_file(file: Path) -> Path:
 def _label_names(file: Path, xml: Path) -> set[str]:
     if not xml.is_file():
         raise FileNotFoundError(f"labels must be an existing file, got '{xml}'.")
+    # Bytes, so that the encoding that the XML declares is heeded.
     try:
         root = ET.fromstring(xml.read_bytes())
     except ET.ParseError as error:
@@ -196,6 +200,7 @@ def _read_header(file: Path, lines: list[str]) -> _Header:
     attributes: list[_Attribute] = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
+        # Keywords of ARFF are the same in capitals.
         keyword = text.split(None, 1)[0].lower() if text else ""
         if keyword == "@data":
             if not attributes:
@@ -236,6 +241,7 @@ def _attribute(text: str, place: str) -> _Attribute:
             f"{place}: the attribute '{name}' must declare different values, got "
             f"'{kind}'."
         )
+    # {0,1} and {1,0} are numbers, whatever the order of the declaration.
     if set(values) <= {"0", "1"}:
         return _Attribute(name, {value: float(value) for value in values})
     return _Attribute(name, {value: float(code) for code, value in enumerate(values)})
@@ -291,11 +297,14 @@ def _read_rows(
         return np.array(values).reshape(len(rows), -1), numbers
     shape = (len(rows), len(header.attributes))
     table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
+    # Zeros that a row mentions would make equal matrices differ.
     table.eliminate_zeros()
     return table, numbers
 
 
 def _check_first_values(file: Path, attributes: list[_Attribute]) -> None:
+    # A sparse row leaves out the value declared first, some programs say, or 0, say
+    # others: refused where the two differ.
     for attribute in attributes:
         if attribute.codes and next(iter(attribute.codes.values())) != 0:
             raise ValueError(
@@ -325,12 +334,14 @@ def _sparse_row(
     positions: list[int] = []
     values = []
     for entry in _split_sparse(text[1:-1]):
+        # "position value"; the value may be in quotes and hold spaces.
         match = SPARSE_VALUE.match(entry)
         if match is None:
             raise ValueError(
                 f"{place}: a sparse row must hold 'position value', got '{entry}'."
             )
         position = int(match[1])
+        # Positions that do not increase would add up silently in a sparse matrix.
         if position >= n_attributes or (positions and position <= positions[-1]):
             raise ValueError(
                 f"{place}: positions must increase and be below the number of "
@@ -352,6 +363,7 @@ def _value(attribute: _Attribute, text: str, place: str) -> float:
     if text == "?":
         return math.nan
     if not attribute.codes:
+        # "?" is the way to say that a value is missing; nan and inf are mistakes.
         number = parse_number(text)
         if number is None or not math.isfinite(number):
             raise ValueError(
@@ -371,6 +383,7 @@ def _value(attribute: _Attribute, text: str, place: str) -> float:
 def _check_target(
     file: Path, target: FloatArray, numbers: list[int], names: list[str]
 ) -> None:
+    # NaN is in neither: a missing label is no label.
     bad = np.argwhere(~np.isin(target, (0, 1)))
     if bad.size:
         row, label = bad[0]

@@ -2,9 +2,9 @@
 
 Labels have ranks 1 to K, 1 for the best, and relevance. The *sum loss* at p charges
 each label ``min(rank, p + 1)`` times its relevance, the *precision loss* at p the
-relevance that is missing from the top p. Two rankings are the same for the first where
-they have the same labels at each of the top p positions, and for the second where they
-have the same set of labels there.
+relevance that is missing from the top p. The sum loss cannot tell apart two rankings
+that have the same label at each of the top p positions; the precision loss cannot tell
+apart two rankings whose top p labels are the same set, in whatever order.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
 )
+from skrank_abstain.multilabel.losses._checks import check_top
 
-#: A loss of the form of those in `skrank_abstain.metrics`: ``(y_true, y_score)``.
+#: A loss ``(y_true, y_score) -> float``, such as `multilabel_auc_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
 FAMILIES = ("sum", "precision")
@@ -44,8 +45,8 @@ class Witness(NamedTuple):
     y : tuple of int
         Relevance of the labels.
     ranks : tuple of tuple of int
-        One ranking that only one of the two losses charges, or two rankings that are
-        the same for the family and have different losses.
+        One ranking at which one of the two losses is 0 and the other is not, or two
+        rankings that the family cannot tell apart and that have different losses.
     loss : tuple of float
         The loss of each of these rankings.
     """
@@ -56,7 +57,7 @@ class Witness(NamedTuple):
 
 
 class FamilyMembership(NamedTuple):
-    """Whether a loss is a member of a family, and why not.
+    """Whether a loss is a member of a family, and if not, why.
 
     Attributes
     ----------
@@ -67,6 +68,15 @@ class FamilyMembership(NamedTuple):
     witness : Witness or None
         A counterexample to the first condition that fails: the relevance ``y`` of the
         labels, one or two rankings ``ranks``, and their ``loss``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import (
+    ...     loss_family_membership, multilabel_dcg_loss
+    ... )
+    >>> found = loss_family_membership(multilabel_dcg_loss, 3, family="precision")
+    >>> found.member, found.zero_sets_equal
+    (False, False)
     """
 
     zero_sets_equal: bool
@@ -92,8 +102,8 @@ def loss_family_membership(
     Parameters
     ----------
     loss : callable
-        ``loss(y_true, y_score) -> float`` for arrays of shape (1, n_labels), as the
-        losses of `skrank_abstain.metrics`.
+        ``loss(y_true, y_score) -> float`` for arrays of shape (1, n_labels), such as
+        `multilabel_auc_loss`.
     n_labels : int
         Number of labels, small: all rankings are tried.
     family : {"sum", "precision"}
@@ -119,16 +129,16 @@ def loss_family_membership(
 
     Notes
     -----
-    The definition of [1]_: a family is the set of the losses that are 0 exactly where
-    the sum (or precision) loss at p is 0, and that are equal for rankings with the same
-    labels at each of the top p positions (in the same set of top p labels). All losses
-    of a family are learnable for the same classes of rankings.
+    The definition of [1]_. A loss is in the family of the sum (precision) loss at p if
+    it is 0 exactly where that loss is 0, and takes equal values on any two rankings
+    with the same label at each of the top p positions (with the same set of top p
+    labels). All losses of a family are learnable for the same classes of rankings.
 
     [1]_ lists the reciprocal-rank loss in the family of the precision loss at 1. By
     this definition it is no member (see the example): it looks below a wrong top label.
     The loss that only asks whether the top label is relevant is a member.
 
-    n_labels! (max_grade + 1)**n_labels losses are computed.
+    By enumeration: O(n_labels! (max_grade + 1)**n_labels) losses are computed.
 
     References
     ----------
@@ -165,21 +175,13 @@ def loss_family_membership(
     ranks = all_rankings(n_labels)
     zero: Witness | None = None
     varying: Witness | None = None
+    # The first witness of each kind is kept, but the search goes on: a loss may break
+    # both conditions at different relevances.
     for y in product(range(grades), repeat=n_labels):
         losses = losses_of(loss, ranks, np.array(y, dtype=np.float64))
         zero = zero or _zero_set_witness(losses, ranks, y, family, p)
         varying = varying or _variation_witness(losses, ranks, y, family, p)
     return FamilyMembership(zero is None, varying is None, zero or varying)
-
-
-def check_top(p: int | None, n_labels: int) -> int:
-    """Return the number of top positions; None stands for all labels."""
-    top = n_labels if p is None else check_positive_int(p, "p")
-    if top > n_labels:
-        raise ValueError(
-            f"p must be at most the number of labels, {n_labels}, got {p}."
-        )
-    return top
 
 
 def all_rankings(n_labels: int) -> IntArray:
@@ -213,6 +215,7 @@ def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
 def _zero_set_witness(
     losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
 ) -> Witness | None:
+    # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
     named = family_loss(ranks, np.array(y), family, p)
     differ = np.flatnonzero((losses > TOLERANCE) != (named > 0))
     return _witness(y, ranks, losses, differ[:1]) if differ.size else None
@@ -223,6 +226,7 @@ def _variation_witness(
 ) -> Witness | None:
     seen = top_positions(ranks, family, p)
     _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    # Each ranking against the first of those that the family cannot tell from it.
     of_first = first[inverse.reshape(-1)]
     differ = np.flatnonzero(np.abs(losses - losses[of_first]) > TOLERANCE)
     if not differ.size:

@@ -2,7 +2,7 @@
 
 A class is an array of ranks, (n_hypotheses, n_points, n_labels): what each hypothesis
 says of each point of a finite domain. The learners show what the theorems do; they try
-all hypotheses, or all sequences of rankings, and are of no use beyond tiny examples.
+all hypotheses, or all sequences of rankings, and are meant for tiny examples only.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_finite,
     check_fraction,
 )
 from skrank_abstain.multilabel.learners._families import (
     FAMILIES,
     RankingLoss,
     all_rankings,
-    check_top,
     family_loss,
     losses_of,
     top_positions,
 )
+from skrank_abstain.multilabel.losses._checks import check_top
 
 #: Most experts that are simulated.
 MAX_EXPERTS = 50_000
@@ -46,6 +47,18 @@ class RelabellingResult(NamedTuple):
         Mean loss over the labelled sample.
     n_candidates : int
         Number of different relabellings of the sample without labels.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import (
+    ...     agnostic_relabelling_learner, multilabel_auc_loss
+    ... )
+    >>> class_ranks = [[[1, 2]], [[2, 1]]]  # two hypotheses, one point, two labels
+    >>> found = agnostic_relabelling_learner(
+    ...     class_ranks, [0], [0], [[0, 1]], loss=multilabel_auc_loss, family="sum"
+    ... )
+    >>> found.ranks.tolist(), found.loss
+    ([[2, 1]], 0.0)
     """
 
     ranks: IntArray
@@ -59,15 +72,25 @@ class OnlineExpertRun(NamedTuple):
     Attributes
     ----------
     expected_loss : ndarray of shape (n_rounds,), float64
-        Mean loss of the experts in each round, by their weights before it.
+        Mean loss of the experts in each round, weighted as they were before it.
     best_expert_loss : float
         Smallest total loss of an expert.
     regret_bound : float
-        Largest amount by which the sum of ``expected_loss`` may exceed it.
+        The sum of ``expected_loss`` exceeds ``best_expert_loss`` by at most this.
     n_experts : int
         Number of experts.
     updated : ndarray of shape (n_rounds,), bool
         In which rounds the experts learned.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import multilabel_sum_loss, online_expert_run
+    >>> run = online_expert_run(
+    ...     [[[1, 2]], [[2, 1]]], points=[0, 0, 0], y=[[0, 1]] * 3,
+    ...     loss=multilabel_sum_loss, family="sum", random_state=0,
+    ... )
+    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    True
     """
 
     expected_loss: FloatArray
@@ -101,8 +124,8 @@ def agnostic_relabelling_learner(
     y : array-like of shape (n, n_labels), int
         Relevance of the labels of the labelled points.
     loss : callable
-        The loss to be small: ``loss(y_true, y_score) -> float`` as in
-        `skrank_abstain.metrics`.
+        The loss to be small: ``loss(y_true, y_score) -> float``, such as
+        `multilabel_auc_loss`.
     family : {"sum", "precision"}
         The family that the loss belongs to.
     p : int, default=None
@@ -118,8 +141,8 @@ def agnostic_relabelling_learner(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ, ranks are no permutations, points are out of range, ``family``
-        is unknown or ``p`` out of range.
+        If shapes differ, ranks are not permutations, points are out of range,
+        ``family`` is unknown or ``p`` out of range.
 
     See Also
     --------
@@ -173,6 +196,7 @@ def agnostic_relabelling_learner(
     known = _check_points(labelled, "labelled", ranks.shape[1])
     relevance = _check_relevance(y, known.size, ranks.shape[2])
     seen = top_positions(ranks[:, points], family, p)
+    # Hypotheses that the family cannot tell apart on the sample make one candidate.
     relabellings = np.unique(seen, axis=0, return_index=True)[1]
     candidates = [
         _learn(ranks, points, ranks[h, points], family, p) for h in relabellings
@@ -207,7 +231,7 @@ def online_expert_run(
     y : array-like of shape (n_rounds, n_labels), int
         Relevance of its labels.
     loss : callable
-        ``loss(y_true, y_score) -> float`` as in `skrank_abstain.metrics`.
+        ``loss(y_true, y_score) -> float``, such as `multilabel_sum_loss`.
     family : {"sum", "precision"}
         The family that the loss belongs to.
     p : int, default=None
@@ -229,9 +253,9 @@ def online_expert_run(
     TypeError
         If ``p`` or ``beta`` is not a number.
     ValueError
-        If shapes differ, ranks are no permutations, points are out of range, ``family``
-        is unknown, ``p`` or ``beta`` out of range, or if there would be more than
-        50,000 experts.
+        If shapes differ, ranks are not permutations, points are out of range,
+        ``family`` is unknown, ``p`` or ``beta`` out of range, or if there would be more
+        than 50,000 experts.
 
     Notes
     -----
@@ -290,6 +314,7 @@ def online_expert_run(
             f"{ranks.shape[2]} labels and {int(updated.sum())} learning rounds. Take "
             "fewer rounds or a smaller beta."
         )
+    # Losses of all rankings in all rounds: experts then only look theirs up.
     rankings = all_rankings(ranks.shape[2])
     table = np.stack([losses_of(loss, rankings, row) for row in relevance])
     experts = _Experts(ranks, rankings, np.arange(1, p + 1) if family == "sum" else [p])
@@ -299,6 +324,7 @@ def online_expert_run(
             for point, row, learn in zip(stream, table, updated, strict=True)
         ]
     )
+    # Without a learning round all experts are the one that never learns.
     if not updated.any():
         losses = losses[:, :1]
     largest = float(table.max())
@@ -324,6 +350,8 @@ def expert_weights(losses: FloatArray, largest: float) -> FloatArray:
     """
     n_rounds, n_experts = losses.shape
     rate = math.sqrt(8 * math.log(n_experts) / n_rounds) / (largest or 1.0)
+    # Exclusive: the weights of a round must not know its losses. The smallest total is
+    # taken off, which the scaling undoes, so that exp does not vanish for all experts.
     total = np.cumsum(losses, axis=0) - losses
     weights = np.exp(-rate * (total - total.min(axis=1, keepdims=True)))
     scaled: FloatArray = weights / weights.sum(axis=1, keepdims=True)
@@ -331,7 +359,11 @@ def expert_weights(losses: FloatArray, largest: float) -> FloatArray:
 
 
 class _Experts:
-    """All experts, those with equal histories as one; the first never learns."""
+    """All experts, with those that have learned the same so far held as one.
+
+    An expert is the sequence of rankings that it takes for the truth in the learning
+    rounds; the first expert never learns.
+    """
 
     def __init__(self, ranks: IntArray, rankings: IntArray, tops: Any) -> None:
         self.rankings = rankings
@@ -347,6 +379,8 @@ class _Experts:
     def play(self, point: int, losses: FloatArray, *, learn: bool) -> FloatArray:
         """Return the loss of each group of experts, and let them learn afterwards."""
         says = np.moveaxis(self.above[:, point], 0, -1)
+        # The halving algorithm: a strict majority of the hypotheses that are still
+        # alive.
         votes = 2 * (self.alive & says).sum(axis=-1) > self.alive.sum(axis=-1)
         order = np.argsort(-votes.sum(axis=-1), axis=1, kind="stable")
         ranks = np.argsort(order, axis=1) + 1
@@ -361,6 +395,8 @@ class _Experts:
     def _learn(self, says: BoolArray) -> None:
         consistent = says == self.teachings[..., np.newaxis]
         left = self.alive[1:, np.newaxis] & consistent
+        # No hypothesis agrees with this teaching: it is skipped, as the docstring of
+        # online_expert_run says.
         left = np.where(
             left.any(axis=-1, keepdims=True), left, self.alive[1:, np.newaxis]
         )
@@ -420,7 +456,7 @@ def _check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
 
 
 def _check_relevance(y: ArrayLike, n_samples: int, n_labels: int) -> FloatArray:
-    array = np.asarray(y, dtype=np.float64)
+    array = check_finite(y, "y", ("n_rows", "n_labels"))
     if array.shape != (n_samples, n_labels):
         raise ValueError(
             f"y must have one row per labelled point and one column per label, shape "

@@ -28,7 +28,7 @@ def multilabel_average_precision_loss(
     ties: str = "index",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return one less the average precision over the relevant labels.
+    """Return one minus the average precision over the relevant labels.
 
     Lower is better, in [0, 1).
 
@@ -59,19 +59,20 @@ def multilabel_average_precision_loss(
 
     See Also
     --------
-    multilabel_average_precision_score : One less this loss.
+    multilabel_average_precision_score : One minus this loss.
     sklearn.metrics.label_ranking_average_precision_score : Another rule for ties.
 
     Notes
     -----
-    The average precision of a row is the mean, over its relevant labels, of the share
-    of relevant labels among those ranked at least as well [1]_. A row without relevant
+    With ranks r (1 for the best) of the labels of a row and R the set of its relevant
+    ones, the average precision is the mean over i in R of #{j in R: r_j <= r_i} / r_i
+    [1]_. A row without relevant
     labels costs 0. With ``ties="average"`` the expected precision is that of [2]_.
     O(n_samples n_labels log n_labels).
 
-    Without equal scores it is one less scikit-learn's
-    ``label_ranking_average_precision_score``, which otherwise gives all labels of equal
-    scores the precision at the last position of their group, as ``ties="max"`` does.
+    scikit-learn's ``label_ranking_average_precision_score`` is one minus this loss
+    where all scores of a row differ. It gives labels of equal scores the precision at
+    the last position of their group, as ``ties="max"`` does.
 
     References
     ----------
@@ -92,6 +93,7 @@ def multilabel_average_precision_loss(
         return 1 - _by_last_rank(
             label_ranking_average_precision_score, y_true, y_score, sample_weight
         )
+    # Again in ranked_labels, whose message would leave out "max".
     _check_ties(ties)
     ranked = ranked_labels(y_true, y_score, ties, binary=True)
     return mean_over_samples(_rows.average_precision_loss(ranked), sample_weight)
@@ -135,13 +137,19 @@ def multilabel_average_precision_score(
 
     See Also
     --------
-    multilabel_average_precision_loss : One less this score; formula and ties.
+    multilabel_average_precision_loss : One minus this score.
     sklearn.metrics.label_ranking_average_precision_score : Another rule for ties.
 
     Notes
     -----
-    A row without relevant labels counts 1, as in scikit-learn. O(n_samples n_labels log
-    n_labels).
+    With ranks r (1 for the best) of the labels of a row and R the set of its relevant
+    ones: the mean over i in R of #{j in R: r_j <= r_i} / r_i [1]_. A row without
+    relevant labels counts 1, as in scikit-learn. O(n_samples n_labels log n_labels).
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -193,14 +201,15 @@ def multilabel_auc_loss(
 
     See Also
     --------
-    multilabel_auc_score : One less this loss.
+    multilabel_auc_score : One minus this loss.
     multilabel_pairwise_loss : The number of such pairs, also for graded relevance.
     sklearn.metrics.label_ranking_loss : Equal scores count as wrong.
 
     Notes
     -----
-    A row without relevant labels, or with nothing else, costs 0 [1]_. O(n_samples
-    n_labels log n_labels).
+    With ranks r (1 for the best), the share of pairs of a relevant label i and an
+    irrelevant label j with r_i > r_j [1]_. A row whose labels are all relevant, or all
+    irrelevant, costs 0. O(n_samples n_labels log n_labels).
 
     Three rules for a relevant and an irrelevant label of equal scores: ``ties="index"``
     looks at which comes first, ``ties="average"`` counts half a pair, as ROC AUC does,
@@ -264,14 +273,20 @@ def multilabel_auc_score(
 
     See Also
     --------
-    multilabel_auc_loss : One less this score; rules for equal scores.
-    sklearn.metrics.roc_auc_score : With ``average="samples"``, of defined rows, and
-        half for equal scores.
+    multilabel_auc_loss : One minus this score; rules for equal scores.
+    sklearn.metrics.roc_auc_score : The same with ``average="samples"`` and here
+        ``ties="average"``, where each row has labels of both kinds.
 
     Notes
     -----
-    A row without relevant labels, or with nothing else, counts 1. O(n_samples n_labels
-    log n_labels).
+    With ranks r (1 for the best), the share of pairs of a relevant label i and an
+    irrelevant label j with r_i < r_j [1]_. A row whose labels are all relevant, or all
+    irrelevant, counts 1. O(n_samples n_labels log n_labels).
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -291,7 +306,7 @@ def multilabel_reciprocal_rank_loss(
     ties: str = "index",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return one less the reciprocal rank of the best-ranked relevant label.
+    """Return one minus the reciprocal rank of the best-ranked relevant label.
 
     Lower is better, in [0, 1).
 
@@ -321,11 +336,12 @@ def multilabel_reciprocal_rank_loss(
 
     See Also
     --------
-    multilabel_reciprocal_rank_score : One less this loss.
+    multilabel_reciprocal_rank_score : One minus this loss.
 
     Notes
     -----
-    A row without relevant labels costs 0. O(n_samples n_labels log n_labels).
+    1 - 1 / min r_i over the relevant labels i, with ranks r from 1 for the best. A row
+    without relevant labels costs 0. O(n_samples n_labels log n_labels).
 
     In [1]_ this loss stands among those that look at the top label only. By the
     definition printed there it is not one of them: below a wrong top label it still
@@ -384,13 +400,18 @@ def multilabel_reciprocal_rank_score(
 
     See Also
     --------
-    multilabel_reciprocal_rank_loss : One less this score.
+    multilabel_reciprocal_rank_loss : One minus this score.
 
     Notes
     -----
-    A row without relevant labels counts 1, since no ranking of it is better than
-    another; elsewhere in the literature it counts 0. O(n_samples n_labels log
-    n_labels).
+    1 / min r_i over the relevant labels i, with ranks r from 1 for the best [1]_. A row
+    without relevant labels counts 1, since no ranking of it is better than another;
+    elsewhere in the literature it counts 0. O(n_samples n_labels log n_labels).
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -411,6 +432,7 @@ def _by_last_rank(
     metric: Callable[..., float], y_true: Any, y_score: Any, sample_weight: Any
 ) -> float:
     """Return a metric of scikit-learn, which ranks equal scores by the last of them."""
+    # Checked here, since scikit-learn's own messages name other parameters.
     y, scores = check_labels_and_scores(y_true, y_score, binary=True)
     weight = check_row_weights(sample_weight, y.shape[0])
     if y.shape[1] == 1:  # nothing to rank, and scikit-learn refuses it

@@ -12,6 +12,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_finite,
     check_positive_int,
     check_sample_weight,
 )
@@ -69,6 +70,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     array([[3, 1, 2],
            [1, 3, 2]])
     """
+    # The inverse of a permutation: position in the order, by label.
     order = order_labels(check_matrix(y_score, "y_score"))
     ranks = np.empty(order.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None], axis=1)
@@ -77,23 +79,9 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
 
 def check_matrix(values: Any, name: str) -> FloatArray:
     """Return a non-empty, finite matrix as float64; a sparse one is made dense."""
-    array = values.toarray() if issparse(values) else np.asarray(values)
-    if array.ndim != 2 or array.size == 0:
-        raise ValueError(
-            f"{name} must be of shape (n_samples, n_labels), at least one of each, got "
-            f"shape {array.shape}."
-        )
-    if array.dtype.kind not in "iufb":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}.")
-    numbers: FloatArray = array.astype(np.float64)
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        row, label = np.argwhere(bad)[0].tolist()
-        raise ValueError(
-            f"{name} must be finite, got {numbers[row, label]} at row {row}, label "
-            f"{label}."
-        )
-    return numbers
+    # Losses need all scores of a row in order: zeros count as much as the rest.
+    dense = values.toarray() if issparse(values) else values
+    return check_finite(dense, name, ("n_samples", "n_labels"))
 
 
 def check_top(p: Any, n_labels: int) -> int:
@@ -128,6 +116,7 @@ def check_labels_and_scores(
             "y_true and y_score must have the same shape (n_samples, n_labels), got "
             f"{y.shape} and {scores.shape} (inconsistent numbers of samples or labels)."
         )
+    # Grades, not any numbers: 2**y - 1 is a gain for those alone.
     unknown = (y < 0) | (y != np.rint(y)) | (y > LARGEST_GRADE)
     if unknown.any():
         raise ValueError(
@@ -152,6 +141,7 @@ def check_row_weights(
     sample_weight: ArrayLike | None, n_samples: int
 ) -> FloatArray | None:
     """Check the weights of the rows in a mean."""
+    # numpy's average of no weight is a ZeroDivisionError, which names no parameter.
     weight = check_sample_weight(sample_weight, n_samples, unit="sample")
     if weight is not None and weight.sum() == 0:
         raise ValueError("sample_weight must not be zero for all samples.")

@@ -51,7 +51,7 @@ def multilabel_sum_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -62,7 +62,7 @@ def multilabel_sum_loss(
     Notes
     -----
     With ranks ``r`` (1 for the best) and relevance ``y`` of one row, the loss is
-    ``sum(min(r, p + 1) * y)`` less the smallest value that any ranking has [1]_. It is
+    ``sum(min(r, p + 1) * y)`` minus the smallest value that any ranking has [1]_. It is
     0 where the top p labels are the p most relevant ones in the order of their
     relevance. A row of equal relevance costs 0. With ``ties="average"`` the ranks of
     equal scores share their costs. O(n_samples n_labels log n_labels).
@@ -122,7 +122,7 @@ def multilabel_precision_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -132,10 +132,10 @@ def multilabel_precision_loss(
 
     Notes
     -----
-    The sum of the p largest grades of a row, less the sum of those of its top p labels
-    [1]_: for binary relevance, p times the difference between the best possible
-    precision at p and the actual one. At ``p = n_labels`` it is 0. O(n_samples n_labels
-    log n_labels).
+    With ranks ``r`` (1 for the best) and relevance ``y`` of one row, the sum of the p
+    largest ``y`` minus ``sum(y[r <= p])`` [1]_: for binary relevance, p times the
+    difference between the best possible precision at p and the actual one. With
+    ``p = n_labels`` it is 0. O(n_samples n_labels log n_labels).
 
     References
     ----------
@@ -190,18 +190,23 @@ def multilabel_precision_score(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
     --------
-    multilabel_precision_loss : Less than the best possible by how much, times p.
+    multilabel_precision_loss : p times what is missing to the best possible score.
 
     Notes
     -----
-    The sum of the grades of the top p labels over p. Rows with fewer than p relevant
-    labels cannot reach 1; the loss takes that into account. O(n_samples n_labels log
-    n_labels).
+    With ranks ``r`` (1 for the best) and relevance ``y`` of one row,
+    ``sum(y[r <= p]) / p`` [1]_. Rows with fewer than p relevant labels cannot reach 1;
+    the loss takes that into account. O(n_samples n_labels log n_labels).
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -246,7 +251,7 @@ def multilabel_pairwise_loss(
     Raises
     ------
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -256,10 +261,10 @@ def multilabel_pairwise_loss(
 
     Notes
     -----
-    A pair of labels of different relevance counts where the less relevant one is ranked
-    better [1]_; with ``ties="average"``, half where the scores are equal. A row of
-    equal relevance costs 0. O(n_samples n_labels (G + log n_labels)) for at most G
-    different grades in a row.
+    With ranks r (1 for the best), #{(i, j): y_i > y_j, r_i > r_j}: the pairs of labels
+    of which the less relevant one is ranked better [1]_; with ``ties="average"``, half
+    where the scores are equal. A row of equal relevance costs 0. O(n_samples n_labels
+    (G + log n_labels)) for at most G different grades in a row.
 
     References
     ----------
@@ -284,7 +289,7 @@ def multilabel_dcg_loss(
     ties: str = "index",
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return the discounted cumulative gain that is missing to the largest possible.
+    """Return by how much the discounted cumulative gain misses the largest possible.
 
     Lower is better, from 0: the top p labels are in the order of their relevance.
 
@@ -313,7 +318,7 @@ def multilabel_dcg_loss(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
@@ -324,7 +329,8 @@ def multilabel_dcg_loss(
     Notes
     -----
     With ranks ``r`` (1 for the best) and relevance ``y`` of one row, the gain is
-    ``sum((2**y - 1) / log2(1 + r))`` over the labels with ``r <= p`` [1]_. A row
+    ``sum((2**y - 1) / log2(1 + r))`` over the labels with ``r <= p``, and the loss is
+    the largest gain that a ranking has, minus this one [1]_. A row
     without relevant labels costs 0. O(n_samples n_labels log n_labels).
 
     References
@@ -380,12 +386,12 @@ def multilabel_dcg_score(
     TypeError
         If ``p`` is not an integer.
     ValueError
-        If shapes differ or are empty, scores are not finite, relevance is no grade,
+        If shapes differ or are empty, scores are not finite, relevance is not graded,
         ``p`` is out of range, ``ties`` is unknown, or all weights are zero.
 
     See Also
     --------
-    multilabel_dcg_loss : Less than the largest possible by how much.
+    multilabel_dcg_loss : What is missing to the largest possible gain.
     sklearn.metrics.dcg_score : With relevance as gain, and mean gains of equal scores.
     sklearn.metrics.ndcg_score : As a share of the largest possible.
 

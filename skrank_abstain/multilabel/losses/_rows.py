@@ -40,6 +40,7 @@ class RankedLabels(NamedTuple):
 
 def order_labels(scores: FloatArray) -> IntArray:
     """Return the labels of each row, best score first, then smaller index."""
+    # Stable, so that equal scores keep the order of the columns: the paper's tie rule.
     order: IntArray = np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
     return order
 
@@ -54,6 +55,8 @@ def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLa
     ordered = np.take_along_axis(scores, order, axis=1)
     new = np.ones(y.shape, dtype=bool)
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    # Running extremes carry the first position of a group forwards, the one after its
+    # last backwards.
     start = np.maximum.accumulate(np.where(new, position, 0), axis=1)
     last = np.ones(y.shape, dtype=bool)
     last[:, :-1] = new[:, 1:]
@@ -63,13 +66,14 @@ def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLa
 
 
 def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
-    """Sum of min(rank, p + 1) y, less the smallest such sum."""
+    """Sum of min(rank, p + 1) y, minus the smallest such sum."""
     cost = np.minimum(np.arange(1.0, ranked.y.shape[1] + 1), p + 1)
     return _non_negative(_weighted(ranked, cost, ranked.y) - _ideal(cost, ranked.y))
 
 
 def precision_loss(ranked: RankedLabels, p: int) -> FloatArray:
-    """Sum of the p largest y, less the sum over the top p."""
+    """Sum of the p largest y, minus the sum over the top p."""
+    # 0/1 weights: the set of the top p counts, not the order within it.
     top = _top(ranked, p)
     return _non_negative(_ideal(top, ranked.y) - _weighted(ranked, top, ranked.y))
 
@@ -86,7 +90,7 @@ def dcg_score(ranked: RankedLabels, p: int) -> FloatArray:
 
 
 def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
-    """Largest DCG at p that any ranking has, less that of this one."""
+    """Largest DCG at p that any ranking has, minus that of this one."""
     discount = _discount(ranked, p)
     best = _ideal(discount, _gain(ranked))
     return _non_negative(best - _weighted(ranked, discount, _gain(ranked)))
@@ -95,6 +99,8 @@ def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
 def pairwise_loss(ranked: RankedLabels) -> FloatArray:
     """Count the pairs of labels where the less relevant one is ranked better."""
     level = _levels(ranked.y)
+    # Grade by grade, each against all below it: linear in the labels, where pairs are
+    # quadratic.
     loss = np.zeros(ranked.y.shape[0])
     for grade in range(1, int(level.max(initial=0)) + 1):
         loss += _misordered(ranked, level < grade, level == grade)
@@ -105,19 +111,21 @@ def auc_loss(ranked: RankedLabels) -> FloatArray:
     """Share of misordered pairs of a relevant and an irrelevant label, or 0."""
     relevant = ranked.y > 0
     n_relevant = relevant.sum(axis=1)
+    # A row of one kind has no pair: 0 / 1 in place of 0 / 0.
     pairs = n_relevant * (ranked.y.shape[1] - n_relevant)
     loss: FloatArray = _misordered(ranked, ~relevant, relevant) / np.maximum(pairs, 1)
     return loss
 
 
 def average_precision_loss(ranked: RankedLabels) -> FloatArray:
-    """One less the mean precision at the ranks of the relevant labels, or 0."""
+    """One minus the mean precision at the ranks of the relevant labels, or 0."""
     total = ranked.y.sum(axis=1)
     count = _padded_cumsum(ranked.y)
     before = np.take_along_axis(count, ranked.start, axis=1)
     tied = np.take_along_axis(count, ranked.stop, axis=1) - before
     position = np.arange(ranked.y.shape[1])
-    # Given a relevant label here, the other tied ones are spread evenly over the rest.
+    # McSherry and Najork (2008): given a relevant label at this position, the other
+    # relevant ones of its group are spread evenly over the group's other positions.
     others = (position - ranked.start) * (tied - 1) / np.maximum(ranked.size - 1, 1)
     precision = (before + 1 + others) / (position + 1)
     mean = (tied / ranked.size * precision).sum(axis=1) / np.maximum(total, 1)
@@ -125,7 +133,7 @@ def average_precision_loss(ranked: RankedLabels) -> FloatArray:
 
 
 def reciprocal_rank_loss(ranked: RankedLabels) -> FloatArray:
-    """One less the reciprocal rank of the first relevant label, or 0."""
+    """One minus the reciprocal rank of the first relevant label, or 0."""
     count = _padded_cumsum(ranked.y)
     tied = np.take_along_axis(count, ranked.stop, axis=1)
     tied -= np.take_along_axis(count, ranked.start, axis=1)
@@ -166,6 +174,7 @@ def _weighted(
 
 def _ideal(weights: FloatArray, gains: FloatArray) -> FloatArray:
     """Sum of gains times weights in the order of decreasing gains."""
+    # Rearrangement inequality. Weights that grow, as ranks do, give the least sum.
     result: FloatArray = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
     return result
 
@@ -186,6 +195,7 @@ def _levels(y: FloatArray) -> IntArray:
     """Return the place of each value among the distinct ones of its row, from 0."""
     order = np.argsort(y, axis=1, kind="stable")
     steps = np.diff(np.take_along_axis(y, order, axis=1), axis=1) > 0
+    # Dense levels, since grades may be few and far between: 0 and 1000 are two levels.
     level = np.zeros(y.shape, dtype=np.int64)
     np.put_along_axis(level, order, _padded_cumsum(steps), axis=1)
     return level

@@ -23,6 +23,7 @@ _WHOLE: dict[str, Callable[[_rows.RankedLabels], FloatArray]] = {
     "average_precision": _rows.average_precision_loss,
     "reciprocal_rank": _rows.reciprocal_rank_loss,
 }
+#: Defined for relevant and irrelevant labels alone.
 _BINARY = ("auc", "average_precision", "reciprocal_rank")
 
 
@@ -36,10 +37,10 @@ def multilabel_sample_losses(
 ) -> FloatArray:
     """Return a loss of the label ranking of each sample.
 
-    Lower is better, from 0. The mean over samples is what ``multilabel_<loss>_loss``
-    returns for the same ``ties``; its ``ties="max"``, where it has it, is not offered
-    here. The values are for standard errors, for comparisons sample by sample, and
-    for `OnlineMultilabelRanker`.
+    Lower is better, from 0 [1]_. The mean over samples is what
+    ``multilabel_<loss>_loss`` returns for the same ``ties``; its ``ties="max"``, where
+    it has it, is not offered here. The values are for standard errors, for comparisons
+    sample by sample, and for `OnlineMultilabelRanker`.
 
     Parameters
     ----------
@@ -81,7 +82,14 @@ def multilabel_sample_losses(
     Notes
     -----
     ``functools.partial(multilabel_sample_losses, loss="sum", p=3)`` is a loss
-    ``(y_true, y_score) -> losses`` that can be pickled. Cost as for the means.
+    ``(y_true, y_score) -> losses`` that can be pickled.
+    O(n_samples n_labels log n_labels), and for "pairwise" with G grades
+    O(n_samples n_labels (G + log n_labels)).
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -93,6 +101,7 @@ def multilabel_sample_losses(
     array([0., 1.])
     """
     check_choice(loss, "loss", (*_TOP, *_WHOLE))
+    # One ranking serves every loss; what differs is what is read off it.
     ranked = ranked_labels(y_true, y_score, ties, binary=loss in _BINARY)
     if loss in _TOP:
         if p is None and loss == "precision":

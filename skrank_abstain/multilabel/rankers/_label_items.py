@@ -15,8 +15,8 @@ from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 class LabelItems(NamedTuple):
     """Labels of samples as items of queries.
 
-    Row ``sample * n_labels + label`` is an item. In the order in which rankers and
-    displays take them.
+    Row ``sample * n_labels + label`` is an item. A tuple ``(X, y, qid)``, in the order
+    in which rankers and displays take these.
 
     Attributes
     ----------
@@ -26,6 +26,13 @@ class LabelItems(NamedTuple):
         Relevance, higher is better.
     qid : ndarray of shape (n_samples * n_labels,), int64
         The position of the sample.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import to_items
+    >>> X, y, qid = to_items([[0.9, 0.2], [0.4, 0.6]], [[1, 0], [0, 1]])
+    >>> y, qid
+    (array([1., 0., 0., 1.]), array([0, 0, 1, 1]))
     """
 
     X: FloatArray
@@ -54,7 +61,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     Raises
     ------
     ValueError
-        If shapes differ or a value is no finite number.
+        If shapes differ or a value is not a finite number.
 
     See Also
     --------

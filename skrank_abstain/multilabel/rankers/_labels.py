@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, check_finite
 from skrank_abstain.multilabel.losses._rows import pairwise_loss, rank_labels
 
 
@@ -29,39 +29,25 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
     Raises
     ------
     ValueError
-        If the shape is another, or a value is no finite number.
+        If the shape is another, or a value is not a finite number.
     """
-    array = values.toarray() if issparse(values) else np.asarray(values)
-    if array.ndim != 2:
-        raise ValueError(
-            f"{name} must be of shape (n_samples, n_labels), one column for each "
-            f"label, got {array.ndim}D array of shape {array.shape}."
-        )
-    if array.shape[1] == 0:
-        raise ValueError(f"{name} must have at least one label, got {array.shape}.")
-    for axis, (got, asked) in enumerate(zip(array.shape, shape, strict=True)):
+    dense = values.toarray() if issparse(values) else values
+    matrix = check_finite(
+        dense,
+        name,
+        ("n_samples", "n_labels"),
+        allow_empty=True,
+        remedy=" It has one column for each label, higher is better.",
+    )
+    if matrix.shape[1] == 0:
+        raise ValueError(f"{name} must have at least one label, got {matrix.shape}.")
+    for axis, (got, asked) in enumerate(zip(matrix.shape, shape, strict=True)):
         if asked is not None and got != asked:
             what = ("samples", "labels")[axis]
             raise ValueError(
-                f"{name} must have {asked} {what}, got shape {array.shape} "
+                f"{name} must have {asked} {what}, got shape {matrix.shape} "
                 "(inconsistent numbers of samples or labels)."
             )
-    if array.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} has {array.dtype}.")
-    try:
-        if array.dtype.kind not in "iufbO":  # text that looks like a number is none
-            raise TypeError
-        matrix = np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"{name} must hold numbers, higher is better, got dtype {array.dtype}."
-        ) from error
-    if not np.isfinite(matrix).all():
-        row, label = np.argwhere(~np.isfinite(matrix))[0]
-        raise ValueError(
-            f"{name} must be finite, got {matrix[row, label]} at sample {row}, label "
-            f"{label} (NaN or infinity)."
-        )
     return matrix
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +10,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive_int, check_real
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 
 
@@ -163,8 +162,8 @@ class LinearMultilabelRanker(MultilabelRanker):
         sklearn.exceptions.ConvergenceWarning
             If the optimiser stopped early.
         """
-        check_not_negative(self.alpha, "alpha")
-        check_not_negative(self.tol, "tol")
+        for name in ("alpha", "tol"):
+            check_real(getattr(self, name), name, 0, np.inf, include_high=False)
         check_positive_int(self.max_iter, "max_iter")
         X, relevance = self._check_fit(X, y)
         n_columns = X.shape[1] + bool(self.fit_intercept)
@@ -177,12 +176,11 @@ class LinearMultilabelRanker(MultilabelRanker):
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
         )
         if result.status == 1:
-            warnings.warn(
+            warn_user(
                 f"L-BFGS stopped after max_iter={self.max_iter} iterations before the "
                 f"derivatives fell to tol={self.tol:g}. Increase max_iter, standardise "
                 "the features or raise alpha.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         weights = result.x.reshape(self.n_labels_, n_columns)
         self.coef_ = weights[:, : X.shape[1]].copy()
@@ -200,12 +198,3 @@ class LinearMultilabelRanker(MultilabelRanker):
     def _scores(self, X: Any) -> FloatArray:
         scores: FloatArray = X @ self.coef_.T + self.intercept_
         return scores
-
-
-def check_not_negative(value: Any, name: str) -> float:
-    """Return ``value`` as a finite, non-negative float, or raise."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {value!r}.")
-    if not 0 <= float(value) < np.inf:
-        raise ValueError(f"{name} must be finite and not negative, got {value!r}.")
-    return float(value)

@@ -17,12 +17,11 @@ from sklearn.utils import (
     get_tags,
 )
 
-from skrank_abstain._validation import FloatArray, check_positive_int
+from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.multilabel.rankers._labels import (
     check_label_matrix,
     misordered_share,
 )
-from skrank_abstain.multilabel.rankers._linear import check_not_negative
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.multilabel.rankers._weights import (
@@ -56,12 +55,11 @@ class OnlineMultilabelRanker(MultilabelRanker):
         ``loss(y_true, y_score)`` of arrays of shape (n_samples, n_labels) returns the
         loss of each sample, in [0, ``loss_bound``], lower is better.
         ``"misordered_share"`` is that of label pairs in the wrong order, equal scores
-        counting half. Any loss of
-        ``skrank_abstain.metrics`` is one, too, and can be pickled:
-        ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
+        counting half. A loss of ``skrank_abstain.multilabel`` will do, and can be
+        pickled: ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
     loss_bound : float, default=1.0
         Largest possible loss; above 1 for the sum, precision, DCG and pairwise losses
-        of ``skrank_abstain.metrics``, which are no shares.
+        of ``skrank_abstain.multilabel``, which are not shares.
     eta : float, default=None
         Learning rate. None: ``sqrt(8 ln(N) / t) / loss_bound`` in round t, for N
         experts, which needs no horizon.
@@ -211,12 +209,12 @@ class OnlineMultilabelRanker(MultilabelRanker):
             raise ValueError(
                 "loss must be 'misordered_share' or a function (y_true, y_score) -> "
                 "losses of samples, as functools.partial(multilabel_sample_losses, "
-                f"loss='sum', p=3) of skrank_abstain.metrics, got {self.loss!r}."
+                f"loss='sum', p=3) of skrank_abstain.multilabel, got {self.loss!r}."
             )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
-            if value is not None and check_not_negative(value, name) == 0:
-                raise ValueError(f"{name} must be positive, got {value!r}.")
+            if value is not None:
+                check_positive(value, name)
         if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
             raise ValueError(
                 "experts must be a list of (name, expert) tuples, got "
@@ -271,8 +269,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if values.shape != relevance.shape[:1]:
             raise ValueError(
                 f"loss must return one value per sample, {relevance.shape[0]}, got "
-                f"shape {values.shape}. For losses of skrank_abstain.metrics there is "
-                "multilabel_sample_losses."
+                f"shape {values.shape}. multilabel_sample_losses of "
+                "skrank_abstain.multilabel does."
             )
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))

@@ -13,7 +13,8 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from skrank_abstain._validation import FloatArray, check_choice, check_positive_int
+from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain.multilabel.losses._checks import check_top
 from skrank_abstain.multilabel.losses._rows import (
     precision_loss,
     rank_labels,
@@ -44,9 +45,10 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         The loss that `score` reports: ranks, cut off after ``p`` and weighted by
         relevance, or the relevance missed by the top ``p``.
     thresholds : {"grade", "rank"}, default="grade"
-        Problem j is "the label is of at least the j-th lowest grade but one", or "the
-        label is among the j most relevant of its sample". With grades ``p`` and
-        ``loss`` do not matter for training; for 0/1 relevance this is binary
+        What the binary problems ask. "grade": one problem for each grade but the
+        lowest, "is the relevance of the label at least this grade?". "rank": one for
+        each j, "is the label among the j most relevant of its sample?". With grades
+        ``p`` and ``loss`` do not matter for training; for 0/1 relevance this is binary
         relevance. With ranks j runs up to ``p``; for the precision loss it is ``p``
         only.
     ties : {"share", "index"}, default="share"
@@ -63,7 +65,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         A float in place of an estimator where the target is the same for all samples:
         this probability is predicted.
     thresholds_ : ndarray of shape (n_thresholds,)
-        The ranks, or the grades but the lowest.
+        The ranks j, or all grades except the lowest.
     vote_weights_ : ndarray of shape (n_thresholds,), float64
         What a probability of one counts: 1 for a rank, and for a grade the gap to the
         one below.
@@ -190,19 +192,12 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
     def _last_rank(self) -> int:
         """Return p, checked."""
-        if self.p is None:
-            if self.loss == "precision":
-                raise ValueError(
-                    "p must be given with loss='precision', got None: the top n_labels "
-                    "miss nothing."
-                )
-            return self.n_labels_
-        p = check_positive_int(self.p, "p")
-        if p > self.n_labels_:
+        if self.p is None and self.loss == "precision":
             raise ValueError(
-                f"p must be at most the number of labels, {self.n_labels_}, got {p}."
+                "p must be given with loss='precision', got None: the top n_labels "
+                "miss nothing."
             )
-        return p
+        return check_top(self.p, self.n_labels_)
 
     def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
         if self.thresholds == "grade":

@@ -193,7 +193,7 @@ def test_checks(function):
         function([1, 0], [1.0, 2.0], ["a", "b"])
     with pytest.raises(ValueError, match="gamma must be 0 where X is not given, got 1"):
         function([1, 0], [1.0, 2.0], gamma=1)
-    with pytest.raises(ValueError, match="gamma must be a distance of at least 0"):
+    with pytest.raises(ValueError, match=r"gamma must be in \[0, inf\]"):
         function([1, 0], [1.0, 2.0], gamma=-1, X=[[1], [2]], cost=0.1)
     with pytest.raises(ValueError, match="cost must be given with X"):
         function([1, 0], [1.0, 2.0], gamma=1, X=[[1], [2]])

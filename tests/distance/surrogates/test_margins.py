@@ -98,12 +98,12 @@ def test_any_shape(loss):
 
 @pytest.mark.parametrize("k", [0, -1.0, np.inf, np.nan])
 def test_steepness_must_be_positive(k):
-    with pytest.raises(ValueError, match="k must be positive and finite, got"):
+    with pytest.raises(ValueError, match=r"k must be in \(0, inf\), got"):
         Sigmoid(k)
 
 
 def test_steepness_must_be_a_number():
-    with pytest.raises(TypeError, match="k must be a real number, got 'steep'"):
+    with pytest.raises(TypeError, match=r"k must be a real number .* got 'steep'"):
         Sigmoid("steep")
 
 

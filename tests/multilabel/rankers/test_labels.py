@@ -47,10 +47,10 @@ def test_label_matrices_may_be_sparse():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, 2], r"y must be of shape \(n_samples, n_labels\).*got 1D array"),
+        ([1, 2], r"y must be of shape \(n_samples, n_labels\).*got shape \(2,\)"),
         (np.zeros((2, 0)), "y must have at least one label"),
-        ([[1.0, np.nan]], "y must be finite, got nan at sample 0, label 1"),
-        ([["1", "2"]], "y must hold numbers, higher is better, got dtype <U1"),
+        ([[1.0, np.nan]], r"y must be finite, got NaN .* at row 0, column 1"),
+        ([["1", "2"]], "y must hold numbers, got dtype <U1"),
         ([[1j]], "Complex data not supported: y has complex128"),
         ([[1], [2]], r"y must have 1 samples, got shape \(2, 1\)"),
     ],

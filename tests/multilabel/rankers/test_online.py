@@ -309,13 +309,13 @@ def test_losses_of_the_package_can_be_used_and_pickled():
             TypeError,
             "experts that are estimators must be fitted or have partial_fit",
         ),
-        ({"eta": 0.0}, ValueError, "eta must be positive, got 0.0"),
-        ({"loss_bound": -1}, ValueError, "loss_bound must be finite and not negative"),
+        ({"eta": 0.0}, ValueError, r"eta must be in \(0, inf\), got 0\.0"),
+        ({"loss_bound": -1}, ValueError, r"loss_bound must be in \(0, inf\), got -1"),
         ({"loss": "sum"}, ValueError, "loss must be 'misordered_share' or.* got 'sum'"),
         (
             {"loss": multilabel_auc_loss},
             ValueError,
-            r"loss must return one value per sample, 2, got shape \(\)\. For losses of",
+            r"loss must return one value per sample, 2, got shape \(\)\. multilabel_s",
         ),
         (
             {"experts": [[1, 2]]},

@@ -1,0 +1,50 @@
+"""Checks of user input.
+
+Every message names the parameter, the rule and the value received. Nothing is
+dropped, reordered or coerced in silence.
+"""
+
+from skrank_abstain._validation._arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_finite,
+    check_not_negative,
+    check_numbers,
+    check_proba,
+    check_relevance,
+    check_sample_weight,
+    check_scores,
+    check_vector,
+)
+from skrank_abstain._validation._loss import ZERO_ONE_LOSS, check_loss
+from skrank_abstain._validation._numbers import (
+    check_choice,
+    check_fraction,
+    check_positive,
+    check_positive_int,
+    check_real,
+)
+from skrank_abstain._validation._qid import encode_qid
+
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "ZERO_ONE_LOSS",
+    "check_choice",
+    "check_finite",
+    "check_fraction",
+    "check_loss",
+    "check_not_negative",
+    "check_numbers",
+    "check_positive",
+    "check_positive_int",
+    "check_proba",
+    "check_real",
+    "check_relevance",
+    "check_sample_weight",
+    "check_scores",
+    "check_vector",
+    "encode_qid",
+]

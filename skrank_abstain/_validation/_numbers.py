@@ -1,0 +1,92 @@
+"""Checks of single numbers and names."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+
+def check_real(
+    value: Any,
+    name: str,
+    low: float = -np.inf,
+    high: float = np.inf,
+    *,
+    include_low: bool = True,
+    include_high: bool = True,
+    remedy: str = "",
+) -> float:
+    """Return ``value`` as a float in an interval, or raise.
+
+    Parameters
+    ----------
+    value : object
+        What the user passed. A bool is no number: it is a switch in the wrong place.
+    name : str
+        Name of the parameter, for the message.
+    low, high : float, default=-inf, inf
+        End points; without any, NaN is allowed too.
+    include_low, include_high : bool, default=True
+        Whether the end points belong to the interval.
+    remedy : str, default=""
+        What to do about it, or what the number means, at the end of the message.
+
+    Returns
+    -------
+    value : float
+
+    Raises
+    ------
+    TypeError
+        If ``value`` is not a real number.
+    ValueError
+        If it lies outside the interval.
+    """
+    # Without bounds NaN is a value, as in zero_division=nan.
+    unbounded = low == -np.inf and high == np.inf and include_low and include_high
+    ends = "[" if include_low else "(", "]" if include_high else ")"
+    interval = "" if unbounded else f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        rule = f"a real number {interval}".rstrip()
+        raise TypeError(f"{name} must be {rule}, got {value!r}.{remedy}")
+    number = float(value)
+    # Written so that NaN, which compares false, is refused with the rest.
+    above = number >= low if include_low else number > low
+    below = number <= high if include_high else number < high
+    if not (unbounded or (above and below)):
+        raise ValueError(f"{name} must be {interval}, got {value!r}.{remedy}")
+    return number
+
+
+def check_positive(value: Any, name: str) -> float:
+    """Return ``value`` as a float in (0, inf), or raise."""
+    return check_real(value, name, 0, include_low=False, include_high=False)
+
+
+def check_fraction(
+    value: Any, name: str, *, include_zero: bool = False, include_one: bool = False
+) -> float:
+    """Return ``value`` as a float in the unit interval, or raise."""
+    return check_real(
+        value, name, 0, 1, include_low=include_zero, include_high=include_one
+    )
+
+
+def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``, or raise a ValueError."""
+    if not isinstance(value, str) or value not in choices:
+        listed = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value
+
+
+def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
+    """Return ``value`` as an int of at least ``minimum``, or raise."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer, got {value!r}.")
+    # A float is no integer even if it is whole: 1e3 is a typing habit, 2.5 a mistake.
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
+    return int(value)
