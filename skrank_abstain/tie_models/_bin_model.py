@@ -63,12 +63,20 @@ class BinModel(TieModel):
         Raises
         ------
         ValueError
-            If ``table_`` has another shape than (n_bins, n_bins, 3), does not hold
-            probabilities, is not mirrored (``table_[i, j] == table_[j, i, ::-1]``), or
-            makes the lower of two bins the more probable winner.
+            If ``edges_`` do not ascend, or ``table_`` has another shape than
+            (n_bins, n_bins, 3), does not hold probabilities, is not mirrored
+            (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
+            the more probable winner.
         """
+        edges = np.asarray(self.edges_, dtype=np.float64)
+        ascend = (edges[:-1] <= edges[1:]).all() and not np.isnan(edges).any()
+        if edges.ndim != 1 or not ascend:
+            raise ValueError(
+                f"{type(self).__name__}.edges_ must be ascending numbers, got "
+                f"{np.array2string(edges, threshold=6, precision=3)}."
+            )
         name = f"{type(self).__name__}.table_"
-        n_bins = np.asarray(self.edges_).size + 1
+        n_bins = edges.size + 1
         if np.shape(self.table_) != (n_bins, n_bins, 3):
             raise ValueError(
                 f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "

@@ -271,6 +271,21 @@ def test_no_tables_of_probabilities_are_refused_at_fit(name):
         fit_ranker(Tabled(table))
 
 
+@pytest.mark.parametrize(
+    "edges", [[2.0, 1.0], [np.nan, 1.0], [1.0, np.nan], [1.0, np.nan, 2.0], [[1.0]]]
+)
+def test_edges_that_do_not_ascend_are_refused(edges):
+    class Edged(Tabled):
+        def fit_bins(self, items):
+            self.edges_ = np.array(edges)
+            self.table_ = np.tile(EVEN, (np.size(edges) + 1, np.size(edges) + 1, 1))
+
+    with refused("must be ascending", r"Edged\.edges_"):
+        Edged().fit(SCORES, Y, QID)
+    with refused("must be ascending", r"Edged\.edges_"):
+        fit_ranker(Edged())
+
+
 @pytest.mark.parametrize("edge", [1.5, -100.0, 100.0])
 def test_a_table_that_keeps_the_rules_passes(edge):
     ranker = fit_ranker(Tabled(edge=edge))
