@@ -12,6 +12,7 @@ from skrank_abstain.concentration._bootstrap import (
     resample_queries,
 )
 from skrank_abstain.concentration._certify import (
+    advise_on_certification,
     certify_risk,
     choose_start,
     fixed_sequence,

@@ -7,6 +7,8 @@ share that is accepted and decided wrongly, both of all pairs of the query.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -24,6 +26,7 @@ from skrank_abstain.concentration._checks import (
 )
 from skrank_abstain.concentration._pvalues import (
     hoeffding_bentkus_pvalue,
+    least_queries,
     wsr_pvalue,
 )
 
@@ -260,3 +263,26 @@ def _check_start(start: int, n_candidates: int) -> int:
             f"{start}."
         )
     return start
+
+
+def advise_on_certification(
+    max_risk: float, delta: float, counts: dict[Any, int]
+) -> str:
+    """Say what would help where nothing could be certified, by what stands in the way.
+
+    Parameters
+    ----------
+    max_risk, delta : float
+        As `certify_risk` took them.
+    counts : dict of str to int
+        Queries of each group; the only key is None where there are no groups.
+    """
+    name, count = min(counts.items(), key=lambda entry: entry[1])
+    least = least_queries(max_risk, delta)
+    where = "" if name is None else f" in each group, and {name!r} has {count}"
+    few = f"Even without a single error this takes {least} certification queries"
+    more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
+    more += "leaves more to certify), or "
+    if count >= least:
+        return f"{more}a better tie model, or allow a larger max_risk or delta."
+    return f"{few}{where}. {more}allow a larger max_risk or delta."

@@ -14,16 +14,18 @@ from skrank_abstain._validation import (
     check_real,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import certify_risk, choose_start, least_queries
+from skrank_abstain.concentration import (
+    advise_on_certification,
+    certify_risk,
+    choose_start,
+)
 from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._rule import Rule, RuleText
 
 
 @dataclass(frozen=True)
 class CertifiedRisk(Rule):
-    """Accept as many pairs as a certified bound on the selective risk allows.
-
-    Where nothing can be certified every pair is abstained on, with a warning.
+    """Accept as many pairs as a certified bound on the selective risk allows, or none.
 
     Parameters
     ----------
@@ -34,19 +36,13 @@ class CertifiedRisk(Rule):
     method : {"wsr", "hoeffding_bentkus"}, default="wsr"
         The test.
     tuning_size : float, default=0.3
-        Share of the calibration queries that fit the tie model and choose where the
-        search starts, in (0, 1). The test: `concentration.certify_risk`.
+        Share of the calibration queries that fit the tie model, in (0, 1).
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import SelectiveRanker
-    >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.selection import CertifiedRisk
-    >>> train = make_ranking(n_queries=400, random_state=0)
-    >>> ranker = SelectiveRanker(Ridge(), rule=CertifiedRisk(0.5), random_state=0)
-    >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_ > 0
-    True
+    >>> CertifiedRisk(0.1, delta=0.05)
+    CertifiedRisk(max_risk=0.1, delta=0.05, method='wsr', tuning_size=0.3)
     """
 
     max_risk: float
@@ -73,8 +69,7 @@ class CertifiedRisk(Rule):
         max_risk = float(self.max_risk) / float(calibration.loss.max())
         thresholds, tuned, rest = calibration.loss_tables
         # Betting goes through the queries in order; the order must say nothing.
-        random = np.random.default_rng(calibration.seed)
-        order = random.permutation(calibration.items.n_queries)
+        order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
         found = certify_risk(
             rest[0][order],
@@ -87,11 +82,11 @@ class CertifiedRisk(Rule):
         )
         if found is not None:
             return calibration.risk.select_risk(float(thresholds[found]))
-        least = least_queries(max_risk, self.delta)
+        hint = advise_on_certification(max_risk, self.delta, calibration.group_counts())
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "
             f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
-            f"on. {_advice(least, calibration.group_counts())}"
+            f"on. {hint}"
         )
         return calibration.risk.select_risk(-np.inf)
 
@@ -109,9 +104,9 @@ class CertifiedRisk(Rule):
             listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
             tested += f"\n- groups: {listed}; the bound is for each of them at once"
         if threshold == -np.inf:
-            verdict = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
+            nothing = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
             done = f"no threshold was certified for a risk of {bound}"
-            return RuleText(done, verdict + tested)
+            return RuleText(done, nothing + tested)
         return RuleText(
             f"certified: selective risk at most {bound} with probability {sure}",
             f"CERTIFIED. With a probability of at least {sure}, over the draw of the "
@@ -122,15 +117,3 @@ class CertifiedRisk(Rule):
             "estimates this risk on these data. Rows that count each pair alike may "
             "lie on the other side of the bound.",
         )
-
-
-def _advice(least: int, counts: dict[Any, int]) -> str:
-    """Say what would help, by what stands in the way."""
-    name, count = min(counts.items(), key=lambda entry: entry[1])
-    where = "" if name is None else f" in each group, and {name!r} has {count}"
-    few = f"Even without a single error this takes {least} certification queries{where}"
-    more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
-    more += "leaves more to certify), or "
-    if count >= least:
-        return f"{more}a better tie model, or allow a larger max_risk or delta."
-    return f"{few}. {more}allow a larger max_risk or delta."

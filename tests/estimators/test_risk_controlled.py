@@ -479,7 +479,7 @@ class TestGroups:
             for code in np.unique(options["groups"])
         ]
         assert len(each) == 2
-        assert both.threshold_ == both._thresholds[min(each)]
+        assert both.threshold_ == both._calibration.loss_tables.thresholds[min(each)]
 
     def test_groups_stay_with_their_queries(self, model, data, spied):
         # Groups by size, so that shares of pairs tell which query a row came from.
@@ -933,9 +933,9 @@ INVALID = [
     ({"max_risk": -0.1}, ValueError, r"max_risk must be .*got -0\.1\."),
     ({"max_risk": np.nan}, ValueError, r"max_risk must be .*got nan\."),
     ({"max_risk": np.inf}, ValueError, r"max_risk must be .*got inf\."),
-    ({"max_risk": "a"}, TypeError, r"max_risk must be a number, got 'a'\."),
-    ({"max_risk": True}, TypeError, r"max_risk must be a number, got True\."),
-    ({"max_risk": None}, TypeError, r"max_risk must be a number, got None\."),
+    ({"max_risk": "a"}, TypeError, r"max_risk must be a real number, got 'a'\."),
+    ({"max_risk": True}, TypeError, r"max_risk must be a real number, got True\."),
+    ({"max_risk": None}, TypeError, r"max_risk must be a real number, got None\."),
     ({"max_risk": 4, "loss": DEAR}, ValueError, r"max_risk must be between 0 and 3,"),
     ({"delta": 0}, ValueError, r"delta must be in \(0, 1\), got 0\."),
     ({"delta": 1.0}, ValueError, r"delta must be in \(0, 1\), got 1\.0\."),
