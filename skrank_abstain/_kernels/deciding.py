@@ -37,9 +37,10 @@ def settle_pairs(
         difference = differences[k]
         gap = abs(difference)
         lower, tie, higher = proba[k, 0], proba[k, 1], proba[k, 2]
-        # Written so that NaN, which compares false, is not fine.
-        close = abs(lower + tie + higher - 1) <= 1e-6
-        fine = fine and close and lower >= 0 and tie >= 0 and higher >= 0
+        # NaN compares false, and is not fine. A branch that is never taken costs less
+        # than carrying a flag along.
+        if not (abs(lower + tie + higher - 1) <= 1e-6 and min(lower, tie, higher) >= 0):
+            fine = False
         strict = swap * lower + order_for_tie * tie
         tied = tie_for_order * (lower + higher)
         risk[k] = min(strict, tied)
