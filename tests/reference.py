@@ -75,19 +75,21 @@ def expected_losses(proba, loss):
 
 
 def risk(kind, param, d, loss):
-    return min(expected_losses(probabilities(kind, param, d), loss))
+    return bayes_decision(probabilities(kind, param, d), loss, d == 0)[1]
 
 
 def bayes_decision(proba, loss, equal=False):
     """Label of least expected loss of one pair, and that loss.
 
     A tie is predicted only where it is strictly better, and of the two orders the more
-    probable one. Equal scores carry no order, and orders that are equally probable
-    leave it open: the label is a tie, the loss that of the best prediction.
+    probable one; where both are equally probable the label is open and called 0. Equal
+    scores carry no order: the label is a tie, and the loss that of this answer.
     """
     right, tie, left = expected_losses(proba, loss)
+    if equal:
+        return 0, tie
     order = int(proba[2] > proba[0]) - int(proba[2] < proba[0])
-    if equal or tie < min(right, left):
+    if tie < min(right, left):
         order = 0
     return order, min(right, tie, left)
 

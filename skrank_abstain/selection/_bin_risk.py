@@ -60,11 +60,11 @@ class BinRisk(PairRisk):
         losses = losses.reshape(n_bins, n_bins, 3)
         number = np.arange(n_bins)
         # The higher bin is never the less probable winner. Items of one bin carry
-        # no order: their label is a tie, their risk that of the best prediction.
+        # no order: their label is a tie, their risk the expected loss of that answer.
         order = np.sign(number[:, None] - number[None, :])
         strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
         strict = _monotone(strict)
-        strict[number, number] = losses[number, number].min(axis=1)
+        strict[number, number] = np.inf
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())

@@ -72,6 +72,10 @@ class RiskCurve:
         losses = self._losses(gap)
         return np.minimum(losses[:, 1], losses[:, 2])
 
+    def of_tie(self, gap: float) -> float:
+        """Return the expected loss of calling a pair a tie."""
+        return float(self._losses(np.array([gap]))[0, 1])
+
     def outer_cut(self, risk: float) -> float:
         """Return the smallest gap where an order has at most this risk.
 

@@ -91,9 +91,11 @@ class GapRegion:
             A tie is predicted up to the first; pairs are accepted up to the second
             and from the third on.
         """
-        return np.array(
-            [self.tie_up_to, self._edges(self.inner)[1], self._edges(self.outer)[0]]
-        )
+        accepted_from = self._edges(self.outer)[0]
+        if self.crossing == 0 < self.outer:
+            # Without a zone of ties equal scores are the riskiest pairs of all.
+            accepted_from = max(accepted_from, float(np.nextafter(self.tolerance, 1)))
+        return np.array([self.tie_up_to, self._edges(self.inner)[1], accepted_from])
 
     def weight(self, gap: FloatArray) -> FloatArray:
         """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
@@ -102,7 +104,7 @@ class GapRegion:
         weight: FloatArray = inside.astype(np.float64)
         for cut in (self.inner, self.outer):
             low, high = self._edges(cut)
-            weight[(gap >= low) & (gap <= high)] = self.kappa
+            weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
 
     def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -159,13 +161,18 @@ class GapRisk(PairRisk):
         self._loss = loss
         self._tolerance = tolerance
         self._curve = RiskCurve(model, loss, largest)
-        self.highest = self._curve.highest
+        # Equal scores carry no order, so that the answer is a tie also where that is
+        # the worse one: beside the curve there is an atom at a gap of 0.
+        self._equal_risk = self._curve.of_tie(0.0)
+        self.highest = max(self._curve.highest, self._equal_risk)
 
     def select_risk(self, risk: float) -> GapRegion:
         # Two monotone searches, whatever the number of pairs.
         if risk >= self.highest:
             return self._region(risk, -1.0, 0.0)
         inner, outer = self._curve.inner_cut(risk), self._curve.outer_cut(risk)
+        if self._curve.crossing == 0:
+            outer = max(outer, float(np.nextafter(self._tolerance, 1)))
         return self._region(risk, inner, outer)
 
     def select_coverage(
@@ -185,8 +192,11 @@ class GapRisk(PairRisk):
         if quantile == "linear":
             return self.select_risk(self._linear_quantile(items, coverage))
         rank = order_statistic_rank(coverage, items.n_pairs)
-        cuts = cuts_at_rank(self._curve, items, rank)
-        region = self._region(cuts.risk, *self._ends(cuts))
+        if self._is_of_equal_scores(rank, items):
+            region = self.select_risk(self.highest)
+        else:
+            cuts = cuts_at_rank(self._curve, items, rank)
+            region = self._region(cuts.risk, *self._ends(cuts))
         if boundary == "accept":
             return region
         # With kappa = 0 the pairs on the cuts count as abstained.
@@ -282,7 +292,8 @@ class GapRisk(PairRisk):
         gap, counts = items.counts_by_gap()
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
         correct = np.where(tie, counts[:, 1], counts[:, 2])
-        return RiskProfile.of(self._curve(gap), counts.sum(axis=1), correct)
+        risk = np.where(gap <= self._tolerance, self._equal_risk, self._curve(gap))
+        return RiskProfile.of(risk, counts.sum(axis=1), correct)
 
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)
@@ -310,11 +321,23 @@ class GapRisk(PairRisk):
         inner = min(self._curve.inner_cut(cuts.risk), float(reach))
         return max(inner, cuts.inner), cuts.gap
 
+    def _is_of_equal_scores(self, rank: int, items: PairGaps) -> bool:
+        """Whether the pair of this rank has equal scores and no zone of ties around."""
+        if self._curve.crossing > 0:
+            return False  # equal scores are the surest ties, on the curve
+        n_equal = int(items.count_within([self._tolerance])[0])
+        return rank > items.n_pairs - n_equal
+
     def _linear_quantile(self, items: PairGaps, coverage: float) -> float:
         """Interpolate between two order statistics, as numpy does by default."""
         place = coverage * (items.n_pairs - 1)
         ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
-        found = [cuts_at_rank(self._curve, items, rank).risk for rank in ranks]
+        found = [
+            self._equal_risk
+            if self._is_of_equal_scores(rank, items)
+            else cuts_at_rank(self._curve, items, rank).risk
+            for rank in ranks
+        ]
         return float(np.quantile(found, place - np.floor(place)))
 
     def _prices(

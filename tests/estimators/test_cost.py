@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
@@ -123,3 +124,17 @@ def test_report_warns_of_a_single_calibration_query(model, data):
     rows = data.qid == np.argmax(np.bincount(data.qid))
     ranker = BALToR(model).fit(data.data[rows], data.target[rows])
     assert "ONE query" in ranker.report(data.data[rows], data.target[rows])
+
+
+def test_equal_scores_without_ties_are_the_riskiest_pairs():
+    """Items of equal score are called a tie, which in data without ties is wrong."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 6)
+    scores = rng.integers(0, 4, qid.size).astype(float)
+    y = scores + rng.normal(size=qid.size)  # no two are tied
+    ranker = CostAbstainer(FirstColumn().fit(None, None), cost=0.55, random_state=0)
+    ranker.fit(scores[:, None], y, qid=qid)
+    decisions = ranker.predict_pairs(np.array([[1.0], [1.0], [2.0]]))
+    assert decisions.risk[0] == pytest.approx(1.0)
+    assert decisions.accepted.tolist() == [False, True, True]
+    assert decisions.label.tolist() == [0, -1, -1]
