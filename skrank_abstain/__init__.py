@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from skrank_abstain.estimators import (
     BALToR,
     CostAbstainer,
+    OneQueryWarning,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
@@ -26,5 +27,6 @@ __all__ = [
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
     "PairDecisions",
+    "OneQueryWarning",
     "__version__",
 ]

@@ -25,7 +25,7 @@ from skrank_abstain._validation._numbers import (
     check_positive_int,
     check_real,
 )
-from skrank_abstain._validation._qid import encode_qid
+from skrank_abstain._validation._qid import encode_qid, is_scalar
 
 __all__ = [
     "BoolArray",
@@ -47,4 +47,5 @@ __all__ = [
     "check_scores",
     "check_vector",
     "encode_qid",
+    "is_scalar",
 ]

@@ -36,7 +36,7 @@ def encode_qid(
     values : ndarray of shape (n_queries,)
         The query identifiers, in order of first appearance.
     """
-    if _is_scalar(qid):
+    if is_scalar(qid):
         one = _as_exact_array([qid])
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
     raw = _qid_array(qid, name)
@@ -47,7 +47,8 @@ def encode_qid(
     return _encode_hashable(raw, name)
 
 
-def _is_scalar(qid: Any) -> bool:
+def is_scalar(qid: Any) -> bool:
+    """Return whether ``qid`` is one value for all rows; None is."""
     if isinstance(qid, str | bytes):
         return True
     try:

@@ -23,6 +23,7 @@ from skrank_abstain.distance.surrogates._pairs import (
 from skrank_abstain.estimators import (
     ModelWrapper,
     PairDecider,
+    refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )
@@ -235,7 +236,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
                 f"scale must be 'unit_ball', None or a transformer, got {self.scale!r}."
             )
 
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then choose the distance.
 
         Parameters
@@ -247,6 +248,9 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
+        **unknown
+            None is taken: arguments that other libraries know, such as ``group`` and
+            ``sample_weight``, raise with what to do instead.
 
         Returns
         -------
@@ -259,12 +263,21 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             items, or the model's scores are not finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+        TypeError
+            If an argument is unknown.
+
+        Warns
+        -----
+        OneQueryWarning
+            If all rows are one query and a scalar ``qid`` does not say that it is
+            meant.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         self._check_rule()
         items, relevance = take_labelled_items(self, X, y, qid)
         if not hasattr(self.scale, "transform"):
             _numbers(items.X, "X")  # before anything is trained
-        self._fitted_with_qid = items.has_qid
         self._learn(train_and_score(self, items, relevance).rest)
         self._set_threshold()
         if self.verbose:

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._query_checks import warn_of_large_batch
 from skrank_abstain.estimators._rows import Items, check_columns, take_items
 from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_pairs
 from skrank_abstain.scorers import score_items
@@ -40,6 +41,7 @@ class PairDecider:
     estimator_: Any
     _region: Any
     _fitted_with_qid: bool
+    _largest_query: int
 
     @abstractmethod
     def _decision(
@@ -245,4 +247,6 @@ class PairDecider:
                 "different queries would be compared. Pass qid=, request it through "
                 "metadata routing, or name a column of X with qid_col=."
             )
+        if not items.has_qid:
+            warn_of_large_batch(self, items.queries.n_items)
         return items, score_items(self.estimator_, items.X)

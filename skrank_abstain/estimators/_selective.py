@@ -21,6 +21,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
+from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
@@ -152,7 +153,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
             )
         return self.rule
 
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
 
         Parameters
@@ -164,6 +165,9 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
+        **unknown
+            None is taken: arguments that other libraries know, such as ``group`` and
+            ``sample_weight``, raise with what to do instead.
 
         Returns
         -------
@@ -176,7 +180,17 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
             items, or the model's scores are not finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+        TypeError
+            If an argument is unknown.
+
+        Warns
+        -----
+        OneQueryWarning
+            If all rows are one query and a scalar ``qid`` does not say that it is
+            meant.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
@@ -186,7 +200,6 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         rule.check(self._loss)
         candidates = tie_model_candidates(self.tie_model)
         items, relevance = take_labelled_items(self, X, y, qid)
-        self._fitted_with_qid = items.has_qid
         data = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )

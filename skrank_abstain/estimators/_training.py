@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     check_relevance,
     encode_qid,
 )
+from skrank_abstain.estimators._query_checks import warn_of_one_query
 from skrank_abstain.estimators._rows import Items, check_groups, take_items
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -66,6 +67,9 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
+    warn_of_one_query(ranker, X, qid, items)
+    # One query needs no qid to be scored; of several each row must be told.
+    ranker._fitted_with_qid = items.queries.n_queries > 1
     return items, check_relevance(y, items.queries.n_items)
 
 
@@ -117,6 +121,7 @@ def train_and_score(
             f"{left.queries.n_queries} queries with "
             f"n_samples={left.queries.n_items} items."
         )
+    ranker._largest_query = int(left.queries.sizes.max())
     parts = [np.arange(rows.size)]
     if tuning_size:
         parts = divide_queries(left.queries, codes[rows], tuning_size, seed)
