@@ -51,6 +51,7 @@ def settle_pairs(
             label[k] = -1
         else:
             label[k] = 1
+        # A tie overrules either order; at a gap of 0 the order set above is arbitrary.
         if gap <= tie_up_to:
             label[k] = 0
     return fine
