@@ -78,6 +78,8 @@ def _within_range(
         lo, hi = offsets[q], offsets[q + 1]
         for c in range(cuts.shape[0]):
             cut = cuts[c]
+            # No pair lies within, and the pointers below stop where an item meets
+            # itself, at a difference of 0: a negative cut would send them past the end.
             if cut < 0.0:
                 continue
             far = lo  # items before this one are further than the cut from item i
@@ -95,6 +97,7 @@ def _within_range(
                     score = scores[j]
                     for k in range(8):
                         beyond += np.int64(eight[k] - score > cut)
+                # 28 = 8 * 7 / 2 are the pairs of the eight among themselves.
                 count += 8 * (i - far) + 28 - beyond
                 far = near
                 i += 8

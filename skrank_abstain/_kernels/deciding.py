@@ -48,6 +48,7 @@ def settle_pairs(
             label[k] = -1
         else:
             label[k] = 1
+        # A tie overrules either order; at a gap of 0 the order set above is arbitrary.
         # The risk is the expected loss of the answer that is given.
         if gap <= tie_up_to:
             label[k] = 0

@@ -146,6 +146,7 @@ class ClassFractionDisplay:
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         ranker, X = ranker_inside(cls, estimator, X, "operating_points")
         totals, pairs = totals_at(ranker, X, y, qid, target)
+        # Pooled over queries, as question Q3 of [1]_ counts accepted pairs.
         sums = np.array(
             [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
         )
@@ -228,6 +229,8 @@ class ClassFractionDisplay:
             ]
         )[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
+        # Where pairs have no order of their own, it is the order of the rows that makes
+        # a label -1 or +1.
         if merge_strict:
             counts = np.array([counts[0] + counts[2], counts[1]])
         display = cls(
@@ -271,6 +274,7 @@ class ClassFractionDisplay:
             ylabel="share of accepted pairs\nby true outcome",
         )
         self.ax_.set_xlim(0, 1.02)
+        # Room for the markers at 0 and 1, which would be cut in half.
         self.ax_.set_ylim(-0.02, 1.02)
         put_legend(self.ax_)
         return self

@@ -144,7 +144,7 @@ class RankIntervalDisplay:
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
             If the ranker was calibrated on several queries and gets no ``qid``, there
-            are several queries and ``query`` is missing or none of them, or an option
+            are several queries and ``query`` does not name one of them, or an option
             is out of range.
 
         Notes
@@ -159,6 +159,7 @@ class RankIntervalDisplay:
                 f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
             )
         relevance = None if y is None else check_relevance(y, _num_samples(X))
+        # The query is found before the model runs: only its rows are scored.
         rows = rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
             X = _safe_indexing(X, rows)
@@ -267,17 +268,20 @@ class RankIntervalDisplay:
         if top_k is not None:
             check_positive_int(top_k, "top_k")
         n_items = len(self.intervals)
+        # A fifth of an inch for each name, within what a page holds.
         size = (5.5, float(np.clip(0.2 * n_items + 1.6, 2.6, 12)))
         self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)
         self.order_ = self._order()
         best, worst = self.intervals[self.order_].T
         row = np.arange(1, n_items + 1)
+        # Longer than the ranks, so that a rank that is certain has a bar to see.
         self.bars_ = self.ax_.hlines(
             row, best - 0.3, worst + 0.3, color="#BBBBBB", linewidth=5, zorder=2
         )
         self.markers_ = [] if self.scores is None else self._draw_markers(row)
         self.line_ = None
         if top_k is not None:
+            # Between two ranks: a bar that stays in the top k ends before it.
             self.line_ = self.ax_.axvline(
                 top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
             )
@@ -286,6 +290,7 @@ class RankIntervalDisplay:
         return self
 
     def _order(self) -> IntArray:
+        # Twice the middle rank, in integers: equal ones stay exactly equal.
         key = self.intervals.sum(axis=1) if self.scores is None else -self.scores
         return np.argsort(key, kind="stable")
 
@@ -296,6 +301,8 @@ class RankIntervalDisplay:
             return [self.ax_.scatter(row, row, color=colour, zorder=3, label="score")]
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
+        # Too many grades for shapes: a colour map that gets steadily lighter, in print
+        # without colours too.
         if grades.size > len(MARKERS):
             points = self.ax_.scatter(
                 row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
@@ -329,6 +336,7 @@ class RankIntervalDisplay:
             xlabel=f"rank, 1 = top\n({marked}bar: left open)",
             ylabel=f"{what}, best {order} on top",
             xlim=(0.2, n_items + 0.8),
+            # Upside down: rank 1 on top, where lists begin.
             ylim=(n_items + 0.8, 0.2),
         )
         self.ax_.locator_params(axis="x", integer=True)
@@ -342,6 +350,7 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
         raise ValueError(
             f"intervals must be of shape (n_items, 2), got shape {ranks.shape}."
         )
+    # Scores or probabilities, given in the wrong place, are floats.
     if ranks.dtype.kind not in "iu":
         raise ValueError(f"intervals must hold integers, got dtype {ranks.dtype}.")
     wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))

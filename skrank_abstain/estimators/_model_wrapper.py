@@ -29,6 +29,7 @@ class ModelWrapper(MetaEstimatorMixin):
     on a part of the rows, and the rest is left to calibrate on.
     """
 
+    # Defaults of the class: under metadata routing nobody has to call set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
@@ -61,13 +62,16 @@ class ModelWrapper(MetaEstimatorMixin):
         self.prefit_ = self._is_prefit(model)
         if self.prefit_:
             self.estimator_ = model
+            # Nothing is trained here, so that every labelled row can calibrate.
             return np.arange(n_rows)
+        # Not before: with a fitted model calibration_size is never read.
         check_fraction(self.calibration_size, "calibration_size")
         training, calibration = split(self.calibration_size)
         self.estimator_ = train(model, training)
         return calibration
 
     def _is_prefit(self, model: Any) -> bool:
+        # Grids of a search are often arrays, whose truth values are numpy's.
         if isinstance(self.prefit, bool | np.bool_):
             if self.prefit and not is_fitted(model):
                 raise NotFittedError(
@@ -102,6 +106,7 @@ class ModelWrapper(MetaEstimatorMixin):
         inner = [name for name in params if name.startswith("estimator__")]
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
+        # Else a search over estimator__... would score one and the same fit many times.
         if inner and prefit is not False and is_fitted(model):
             raise ValueError(
                 f"{inner[0]} must not be set on a fitted estimator that is used as it "
@@ -119,6 +124,8 @@ class ModelWrapper(MetaEstimatorMixin):
             freeze(model) if keep else clone(model, safe=False),
             **{name: clone(value, safe=False) for name, value in params.items()},
         )
+        # Requests are no parameters; clone() copies them in this way, but not for
+        # classes that clone themselves.
         if hasattr(self, "_metadata_request"):
             cloned._metadata_request = copy.deepcopy(self._metadata_request)
         return cloned

@@ -63,6 +63,8 @@ class PairDecider:
             ``predict_pairs``.
         """
         check_is_fitted(self, "estimator_")
+        # Items are scored without their queries: GridSearchCV.predict cannot hand on a
+        # qid, even under metadata routing.
         if self.qid_col is None:
             return score_items(self.estimator_, check_columns(self, X, reset=False))
         return self._score_items(X, None)[1]
@@ -191,7 +193,11 @@ class PairDecider:
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
+        # sample_weight is in the signature also for scikit-learn: under routing a
+        # search over a Pipeline refuses a score method without it.
         accuracy = self.evaluate(X, y, qid, sample_weight).accuracy
+        # NaN instead of 1 for "no error": a search then ranks a ranker that decides
+        # nothing last.
         if np.isnan(accuracy):
             warn_user(
                 "The selective accuracy is undefined and set to NaN: no pair is "
@@ -241,6 +247,8 @@ class PairDecider:
     ) -> tuple[Items, FloatArray]:
         check_is_fitted(self, "estimator_")
         items = take_items(self, X, qid, self.qid_col, reset=False)
+        # For labelled rows only: without queries, items would be compared whose labels
+        # were never meant to be. Unlabelled rows may well be one new query.
         if needs_qid and self._fitted_with_qid and not items.has_qid:
             raise ValueError(
                 "qid= must be given to score, since fit got one: without it rows of "

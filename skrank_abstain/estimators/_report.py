@@ -130,9 +130,11 @@ def _rows_of_pairs(totals: PairTotals) -> list[str]:
 
 def _rows_of_queries(ranker: Any, items: ScoredItems, totals: PairTotals) -> list[str]:
     """Return what guarantees are about: each query counts alike."""
+    # A query of one item has no pairs: its shares would be 0 / 0.
     some = totals.pairs > 0
     accepted, cost = totals.accepted, totals.accepted - totals.correct
     spent = "selective risk: share of decided pairs wrong"
+    # PairTotals counts errors; under another loss they differ in weight.
     if not _counts_errors(ranker):
         risk, threshold = ranker._calibration.risk, np.array([ranker.threshold_])
         accepted, cost = (
@@ -175,6 +177,8 @@ def _rows_of_areas(ranker: Any, items: ScoredItems) -> list[str]:
     profile = ranker._calibration.risk.profile(items)
     count = np.cumsum(profile.n_pairs)
     errors = np.cumsum(profile.n_pairs - profile.n_correct)
+    # Evenly spaced in coverage: many pairs have nearly the same risk, and levels evenly
+    # spaced in risk would not tell these apart.
     wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
     levels = profile.risk[np.unique(np.searchsorted(count, wanted))]
     tables = ranker._calibration.risk.at_thresholds(items, levels)
@@ -194,12 +198,15 @@ def _resample(
     def of_resamples(count: FloatArray, errors: FloatArray) -> list[float]:
         return [area(*both) for both in zip(count, errors, strict=True)]
 
+    # A fixed seed: a report made twice of the same data has to read the same.
     return cluster_bootstrap(
         of_resamples, *tables, n_resamples=_RESAMPLES, random_state=0
     )
 
 
 def _aurc(count: FloatArray, errors: FloatArray) -> float:
+    # In a resample a level may accept no more pairs than the level before: it adds no
+    # point to the curve.
     some = np.diff(count, prepend=0) > 0
     return area_of_prefixes(count[some], errors[some]) if some.any() else np.nan
 
@@ -207,12 +214,17 @@ def _aurc(count: FloatArray, errors: FloatArray) -> float:
 def _augrc(count: FloatArray, errors: FloatArray) -> float:
     if count[-1] == 0:
         return np.nan
+    # From (0, 0): with nothing accepted the generalised risk is 0, where the selective
+    # risk is undefined.
     area = trapezoid(np.append(0, errors), np.append(0, count))
     return float(area / count[-1] ** 2)
 
 
 def _excess(count: FloatArray, errors: FloatArray) -> float:
     ends = slice(-1, None)
+    # The best order accepts all right pairs before the first wrong one. Its area
+    # follows the same convention as that of the curve; the closed form r + (1 - r) ln(1
+    # - r), for an error rate r, holds only in the limit of many pairs.
     right = count[ends] - errors[ends]
     best = _aurc(np.append(right, count[ends]), np.append(0 * right, errors[ends]))
     return _aurc(count, errors) - best
@@ -259,6 +271,7 @@ def _row(
 ) -> str:
     value = part.sum() / whole.sum() if whole.sum() > 0 else np.nan
     low, high = ratio_interval(part, whole)
+    # The interval is symmetric about the value and may leave the possible range.
     return _line(name, value, max(low, 0.0), min(high, largest))
 
 

@@ -130,6 +130,8 @@ class RiskControlledRanker(SelectiveRanker):
     True
     """
 
+    # Not requested by default: splitters such as GroupKFold take groups too, and under
+    # routing the bound would have to hold in each of theirs.
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     def __init__(
@@ -151,6 +153,7 @@ class RiskControlledRanker(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            # As in BALToR: a rule built here would not follow set_params.
             rule=None,
             tie_model=tie_model,
             loss=loss,
@@ -241,6 +244,7 @@ class RiskControlledRanker(SelectiveRanker):
     def certified_(self) -> bool:
         """Whether some threshold was certified."""
         check_is_fitted(self, "threshold_")
+        # No risk is negative: a threshold of minus infinity accepts nothing.
         return bool(self.threshold_ > -np.inf)
 
     @property

@@ -41,6 +41,7 @@ class Items:
 
     def take(self, rows: IntArray) -> Items:
         """Return some rows, in ascending order."""
+        # Rows are distinct: n_items of them are all rows, and X need not be copied.
         if rows.size == self.queries.n_items:
             return self
         queries = group_queries(self.queries.codes[rows], rows.size)
@@ -69,6 +70,8 @@ def take_items(
     """
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
+    # Here and below the messages begin in scikit-learn's words, which its estimator
+    # checks look for.
     if n_items == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
@@ -105,6 +108,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
     if not reset:
         X = _in_order_of_fit(X, getattr(estimator, "feature_names_in_", None))
+    # Names and counts only: missing values and categories are for the wrapped model to
+    # accept or refuse.
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
@@ -114,6 +119,8 @@ def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
         return X
     if sorted(map(str, columns)) != sorted(map(str, names)):
         return X  # validate_data says which names are missing or unexpected
+    # Whatever the model: scikit-learn's refuse columns in another order, LightGBM
+    # scores them wrong without a word.
     return X[list(names)]
 
 
@@ -140,6 +147,8 @@ def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
             f"X must have a column besides qid_col={qid_col!r}, got 1 column."
         )
     if columns is None:
+        # A list of one position: with a single integer sparse matrices return a matrix,
+        # sparse arrays a vector.
         column = X[:, [position]]
         column = np.asarray(column.toarray() if hasattr(column, "toarray") else column)
         return X[:, rest], _check_exact(column[:, 0], qid_col)
@@ -148,6 +157,7 @@ def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
 
 
 def _check_position(qid_col: Any, n_columns: int) -> int:
+    # True is an integer to Python, and would name the second column.
     if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
         raise TypeError(f"qid_col must be a column name or position, got {qid_col!r}.")
     if not -n_columns <= qid_col < n_columns:

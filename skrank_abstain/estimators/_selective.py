@@ -203,6 +203,8 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         data = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
+        # All that a rule can ask for is kept: another threshold needs neither the
+        # features nor another run of the model.
         self.tie_model_, self._calibration = calibrate(
             candidates,
             self._loss,
@@ -225,7 +227,11 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""
         check_is_fitted(self, "threshold_")
+        # Shallow: nothing changes the model or the calibration pairs after fit, so that
+        # copies can share them.
         other = copy.copy(self)
+        # Parameters first: the rule is built from them, so that get_params of the copy
+        # says what its threshold is.
         for name, value in params.items():
             setattr(other, name, value)
         rule = other._rule()
@@ -236,7 +242,11 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
         self._region = rule.select(self._calibration)
+        # For people to read. Decisions ask the region: where many pairs have the
+        # threshold's risk, one number does not say which of them are accepted.
         self.threshold_ = self._region.risk
+        # Expected, not drawn: pairs on a randomised boundary count with their
+        # probability.
         self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
 
     def pair_proba(
@@ -313,7 +323,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         return self._calibration.risk.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any) -> csr_array:
-        """Return the accepted orders of one query without those that follow.
+        """Return the accepted orders of one query that do not follow from others.
 
         Parameters
         ----------
@@ -403,6 +413,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         """
         items = self._labelled_items(X, y, qid)
         risk = self._calibration.risk
+        # The model has run by now, and only once: coverages differ in the region alone.
         own: Any = self._rule()
         points = []
         for value in coverages:
@@ -445,6 +456,8 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
     ) -> tuple[FloatArray, Queries]:
         """Return what the tie model compares, one value per item, and the queries."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        # One number per item, whatever the tie model looks at: pairs can then be
+        # counted from sorted numbers, in O(n log n), without being formed.
         values = self.tie_model_.transform(scores, items.queries, items.X)
         return values, items.queries
 

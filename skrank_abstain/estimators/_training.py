@@ -108,6 +108,8 @@ def train_and_score(
         return split_for_calibration(items.queries, size, split_seed, codes)
 
     def train(model: Any, rows: IntArray) -> Any:
+        # Bins only serve the training of boosters. Pairs are labelled by the raw
+        # relevance; by bins, items of one bin would count as tied.
         part, bins = items.take(rows), ranker.relevance_bins
         return fit_ranker(
             model, part.X, relevance[rows], part.queries, relevance_bins=bins
@@ -123,10 +125,14 @@ def train_and_score(
         )
     ranker._largest_query = int(left.queries.sizes.max())
     parts = [np.arange(rows.size)]
+    # A rule that promises something about new queries wants queries that did not fit
+    # the tie model; the plug-in rules use all of them for both.
     if tuning_size:
         parts = divide_queries(left.queries, codes[rows], tuning_size, seed)
     taken = [left.take(part) for part in parts]
     rest = taken[-1].queries
+    # The group of each query is that of its first row; `rows` and `parts` lead from
+    # there back to the rows of X.
     group = codes[rows[parts[-1][rest.order[rest.offsets[:-1]]]]]
     # Everything is cut to size before the model runs: it runs once.
     scores = score_items(ranker.estimator_, left.X)

@@ -32,6 +32,7 @@ class FrozenModel:
     def __init__(self, model: Any) -> None:
         self.model = model
 
+    # Cloning a booster would copy the model for each candidate and fold of a search.
     def __sklearn_clone__(self) -> FrozenModel:
         return self
 

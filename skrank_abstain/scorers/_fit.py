@@ -102,12 +102,15 @@ def fit_ranker(
             "and qid of the same items."
         )
     prefix, final = _last_step(model)
+    # A booster that ends a pipeline is given what the transformers make of X.
     if not prefix:
         X = readable(X, booster_of(final))
     booster = ranking_booster(final)
     if booster is None:
         return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
+    # XGBoost and CatBoost refuse queries whose rows are scattered; LightGBM, which is
+    # given sizes alone, cannot notice.
     order = queries.order
     if (order[1:] < order[:-1]).any():
         X, grades = _take_rows(X, order), grades[order]
@@ -173,6 +176,7 @@ def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
     rank = rank.reshape(-1)
     if bins is not None:
         below = np.cumsum(counts) - counts
+        # By the share of values below: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
         rank = np.unique(cut, return_inverse=True)[1].reshape(-1)[rank]
     elif values.size > MAX_GRADES:

@@ -111,4 +111,5 @@ def freeze(model: Any) -> Any:
     )
     booster = booster_of(model)
     raw = booster is not None and booster.is_raw(model)
+    # FrozenEstimator refuses raw boosters, which are no estimators.
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)

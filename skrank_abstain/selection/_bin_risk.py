@@ -59,8 +59,9 @@ class BinRisk(PairRisk):
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
         losses = losses.reshape(n_bins, n_bins, 3)
         number = np.arange(n_bins)
-        # The higher bin is never the less probable winner. Items of one bin carry
-        # no order: their label is a tie, their risk the expected loss of that answer.
+        # An order always favours the higher bin, which wins at least as probably as
+        # the lower one. Items of one bin carry no order: their label is a tie, their
+        # risk the expected loss of that answer.
         order = np.sign(number[:, None] - number[None, :])
         strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
         strict = _monotone(strict)
@@ -81,6 +82,7 @@ class BinRisk(PairRisk):
         boundary: str = "accept",
         seed: int = 0,
     ) -> BinRegion:
+        # Not the quantile: new pairs may be riskier than all calibration pairs.
         if coverage == 1:
             return self.select_risk(self.highest)
         risk = self._risk[self._upper]
@@ -105,6 +107,8 @@ class BinRisk(PairRisk):
         if boundary == "randomize":
             n_below = float(pairs[weight[self._upper]].sum())
             n_at = float(pairs[at[self._upper]].sum())
+            # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2
+            # (arXiv:2505.23437), in numbers of pairs.
             share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
         return BinRegion(threshold, np.where(at, share, weight), seed)
 
@@ -159,6 +163,8 @@ class BinRisk(PairRisk):
     def totals(
         self, region: BinRegion, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
+        # Pairs of equal probability of acceptance and equal label are one group: two to
+        # six groups, however many bins there are.
         levels, level = np.unique(region.weight, return_inverse=True)
         group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
         n_groups = 2 * levels.size
@@ -201,6 +207,8 @@ class BinRisk(PairRisk):
         # Of each higher bin, how many bins from the bottom it is accepted over.
         over = np.tril((region.weight == 1) & (self._label == 1))
         below = over.sum(axis=1)
+        # Semiorders along the values are those in which each bin is over all bins below
+        # some bound, and the bound does not fall with the bin.
         semiorder = np.array_equal(over, np.arange(n_bins)[None, :] < below[:, None])
         if not semiorder or (np.diff(below) < 0).any():
             raise ValueError(
@@ -224,7 +232,7 @@ class BinRisk(PairRisk):
 
 
 def _monotone(risk: FloatArray) -> FloatArray:
-    """Undo rounding by which bins further apart have the riskier order.
+    """Undo rounding that makes the order of bins further apart the riskier one.
 
     Parameters
     ----------

@@ -77,6 +77,8 @@ class GapRegion:
     def order_from(self) -> float:
         """The smallest gap of an order that is accepted for certain."""
         first, last = self._edges(self.outer)
+        # Accepted with some probability is not certain: ranks take a pair on a
+        # randomised cut as abstained on.
         if self.kappa < 1:
             first = float(np.nextafter(last, np.inf))
         with np.errstate(over="ignore"):  # above the largest float is infinity
@@ -123,6 +125,7 @@ class GapRegion:
         edges[1::2] = np.nextafter(edges[1::2], np.inf)
         labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
         starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
+        # An infinite cut is one that no pair reaches: no piece begins there.
         starts = starts[np.isfinite(starts)]
         weight, tie = self.weight(starts), starts <= self.tie_up_to
         new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
@@ -202,6 +205,7 @@ class GapRisk(PairRisk):
         # With kappa = 0 the pairs on the cuts count as abstained.
         n_accepted = self.accepted_mass(region, items)
         n_below = self.accepted_mass(replace(region, kappa=0.0), items)
+        # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2, in numbers of pairs.
         kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
         return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
@@ -275,6 +279,8 @@ class GapRisk(PairRisk):
         regions = [self.select_risk(float(risk)) for risk in thresholds]
         pieces = [region.pieces() for region in regions]
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
+        # Pairs are counted once for all thresholds. What each makes of the counts is a
+        # product with a matrix that is nearly all zero.
         prices = self._prices(cuts, pieces)
         accepted = np.empty((items.n_queries, thresholds.size))
         cost = np.empty((items.n_queries, thresholds.size))

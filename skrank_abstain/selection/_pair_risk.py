@@ -25,6 +25,8 @@ class PairRisk(PairDecision):
         The largest conditional risk that a pair can have.
     """
 
+    # Coverage 1 accepts up to this risk: up to the largest calibration risk, it would
+    # leave out new pairs that are riskier than any of these.
     highest: float
 
     @abstractmethod

@@ -16,7 +16,7 @@ class BinModel(TieModel):
     """A tie model that sees of an item only the bin in which its value lies.
 
     One hook makes a model: ``fit_bins`` sets ``edges_`` and ``table_``, which are
-    checked. The higher bin must never be the less probable winner.
+    checked. The higher of two bins must win at least as probably as the lower one.
 
     Attributes
     ----------
@@ -91,6 +91,8 @@ class BinModel(TieModel):
                 f"turning a pair around changes nothing, got entries {apart:.3g} apart."
             )
         higher, lower = np.tril_indices(n_bins, -1)
+        # Selection relies on it: the order of two bins is the order of their values,
+        # and accepted orders form no cycle.
         lead = self.table_[higher, lower, 2] - self.table_[higher, lower, 0]
         if lead.size and lead.min() < -MIRROR:
             raise ValueError(
@@ -127,6 +129,8 @@ class BinModel(TieModel):
             bin.
         """
         n_bins = self.table_.shape[0]
+        # One triangle is enough: items are sorted, so that the later one never lies in
+        # the lower bin.
         group = np.full((n_bins, n_bins), -1)
         n_groups = n_bins * (n_bins + 1) // 2
         group[np.triu_indices(n_bins)] = np.arange(n_groups)

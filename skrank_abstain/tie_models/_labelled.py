@@ -51,6 +51,7 @@ class LabelledScores:
 
     def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
         """Divide the queries with pairs into parts of about as many items."""
+        # Parts are balanced by items: a query of one item would count without a pair.
         rows = np.flatnonzero(self.queries.sizes[self.queries.codes] > 1)
         split = _group_folds(self.queries.codes[rows])
         return [(self.take(rows[a]), self.take(rows[b])) for a, b in split]
@@ -118,4 +119,5 @@ def _group_folds(groups: IntArray) -> list[tuple[IntArray, IntArray]]:
     n_folds = min(N_FOLDS, np.unique(groups).size)
     if n_folds < 2:
         return []
+    # Not shuffled: the folds are the same for all candidates and at each fit.
     return list(GroupKFold(n_folds).split(groups, groups=groups))

@@ -17,6 +17,8 @@ _NAMED: dict[str, TieModel] = {
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
     "isotonic_difference": IsotonicDifference(),
+    # By its name it may choose the context; the class does not by default, so that its
+    # proba takes plain scores.
     "graded_relevance": GradedRelevance(query_context="auto"),
     "feature_aware_relevance": FeatureAwareRelevance(),
 }

@@ -317,6 +317,7 @@ class DifferenceModel(TieModel):
         with np.errstate(over="ignore"):
             difference = left - right
         proba = self.checked_proba_at_gap(np.abs(difference))
+        # Computed from the gap and turned: both orientations agree to the last bit.
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
     def log_loss(self, items: ScoredItems) -> float:
@@ -332,6 +333,8 @@ def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
     counts, proba : ndarray of shape (n, 3)
         How often each outcome happened, and its probability.
     """
+    # 0 ln 0 = 0: an impossible outcome that did not happen costs nothing. One that did
+    # happen costs infinity, and its model is not chosen.
     happened = counts > 0
     with np.errstate(divide="ignore"):
         total = -np.sum(counts[happened] * np.log(proba[happened]))

@@ -246,6 +246,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         learners = {n: e for n, e in self.experts_ if n in self._learners}
         for name, expert in learners.items():  # before anything is added up
             _check_teachable(name, expert, relevance)
+        # Advice is judged before experts learn from these samples.
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
         )
@@ -272,6 +273,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 f"shape {values.shape}. multilabel_sample_losses of "
                 "skrank_abstain.multilabel does."
             )
+        # The regret bound needs losses in the range; a sum that rounding takes over its
+        # edge does not hurt it.
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
         if bad.any():
@@ -288,6 +291,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         advice = []
         for _, expert in self.experts_:
             if isinstance(expert, np.ndarray):
+                # Rank 1 is the best, of scores the highest.
                 advice.append(np.broadcast_to(-expert, shape).copy())
             elif is_fitted(expert):
                 advice.append(label_scores(expert, X, self.n_labels_))
@@ -318,6 +322,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
         drawn = self._random.choice(
             self.weights_.size, size=X.shape[0], p=self.weights_
         )
+        # A draw for each sample: one draw for all has the same expectation, which is
+        # what the bound is about, but varies more.
         scores: FloatArray = np.stack(self._advice(X))[drawn, np.arange(X.shape[0])]
         return scores
 
@@ -390,5 +396,6 @@ def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
     if not is_classifier(expert):
         expert.partial_fit(X, relevance)
         return
+    # All of them at once: partial_fit takes no class that its first call did not name.
     classes = [np.array([0, 1])] * relevance.shape[1]
     expert.partial_fit(X, relevance.astype(int), classes=classes)

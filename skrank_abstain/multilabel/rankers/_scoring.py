@@ -41,6 +41,8 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             classes = getattr(estimator, "classes_", None) or [
                 part.classes_ for part in estimator.estimators_
             ]
+            # The expected class: P(1) for 0/1 labels, and 0 for a label that was never
+            # relevant, whose only class is 0.
             scores = np.stack(
                 [
                     p @ np.asarray(c, dtype=np.float64)

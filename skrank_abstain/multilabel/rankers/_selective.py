@@ -176,6 +176,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
+        # BALToR would refuse it as well, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
         X = check_columns(self, X, reset=True)
         relevance = check_label_matrix(y, "y", (X.shape[0], None))
@@ -185,10 +186,12 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
                 f"{relevance.shape} (n_samples={relevance.shape[0]})."
             )
         self.n_labels_ = relevance.shape[1]
+        # One for each use: the split does not depend on what is drawn afterwards.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
+        # The estimator has run by now: BALToR gets scores as a column and never sees X.
         ranker = BALToR(
             ScoreColumn(),
             coverage=self.coverage,
@@ -206,6 +209,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         y = y.tocsr() if issparse(y) else np.asarray(y)
 
         def split(size: float) -> tuple[IntArray, IntArray]:
+            # As items of one query, which are divided one by one: samples are
+            # independent, as queries are.
             return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
@@ -358,6 +363,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         """
         items = self.to_items(X)
         intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
+        # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
     def evaluate(self, X: Any, y: ArrayLike) -> PairTotals:
@@ -424,6 +430,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         """
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
+        # The line about the ranker is this estimator's: BALToR knows its ScoreColumn
+        # only.
         labelled = ranker._labelled_items(items.X, items.y, items.qid)
         origin = "used as it was given" if self.prefit_ else "trained here"
         line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
