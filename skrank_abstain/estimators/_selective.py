@@ -432,7 +432,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
     ) -> tuple[FloatArray, Queries]:
         """Return what the tie model compares, one value per item, and the queries."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
-        values = self.tie_model_.transform(scores, items.queries, items.X)
+        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         return values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
