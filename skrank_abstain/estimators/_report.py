@@ -14,7 +14,7 @@ from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.selection import PairTotals, RuleText
 
 #: Levels of risk at which the curve is known query by query.
 _LEVELS = 200
@@ -38,7 +38,12 @@ def write_report(
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
     totals = calibration.risk.totals(ranker._region, items, None)
-    done, promised = ranker._rule().in_words(calibration, ranker.threshold_)
+    rule = ranker._rule()
+    text = rule.in_words(calibration, ranker.threshold_)
+    if not isinstance(text, RuleText):
+        name = f"{type(rule).__name__}.in_words"
+        raise TypeError(f"{name} must return a RuleText, got {text!r}.")
+    done, promised = text
     lines = [
         f"# {type(ranker).__name__}: report",
         "",
