@@ -22,7 +22,11 @@ _RESAMPLES = 1000
 
 
 def write_report(
-    ranker: Any, items: ScoredItems, *, ranker_line: str | None = None
+    ranker: Any,
+    items: ScoredItems,
+    *,
+    title: str | None = None,
+    ranker_line: str | None = None,
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -32,6 +36,8 @@ def write_report(
         Fitted.
     items : ScoredItems
         With relevance.
+    title : str, default=None
+        Class that the user wrote; None: that of ``ranker``.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
     """
@@ -45,7 +51,7 @@ def write_report(
         raise TypeError(f"{name} must return a RuleText, got {text!r}.")
     done, promised = text
     lines = [
-        f"# {type(ranker).__name__}: report",
+        f"# {title or type(ranker).__name__}: report",
         "",
         "## Data",
         "",
