@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
+    check_labels,
     check_numbers,
     check_proba,
     check_relevance,
     check_scores,
-    check_vector,
 )
 from skrank_abstain.pairs import (
     GapOutcomes,
@@ -283,17 +283,12 @@ class DifferenceModel(TieModel):
         """
         left = check_scores(left_scores)
         right = check_scores(right_scores, left.shape[0])
-        labels = check_vector(label, "label", left.shape[0], unit="pair")
+        labels = check_labels(label, "label", left.shape[0])
         if labels.size == 0:
             raise ValueError("label must have at least one pair, got none.")
-        unknown = ~np.isin(labels, (-1, 0, 1))
-        if unknown.any():
-            raise ValueError(
-                f"label must hold the labels -1, 0 and 1, got {labels[unknown][0]!r}."
-            )
         difference = left - right
         gap = np.abs(difference)
-        outcome = outcomes_of(difference, labels.astype(np.int64))
+        outcome = outcomes_of(difference, labels)
         self.fit_outcomes(GapOutcomes(gap, outcome, np.ones(outcome.size)))
         self.n_pairs_ = int(labels.size)
         self.check_probabilities(float(gap.max()))
