@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_numbers
+from skrank_abstain._validation import FloatArray, check_labels, check_numbers
 from skrank_abstain.displays._drawing import (
     outcome_styles,
     put_legend,
@@ -16,7 +16,6 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
-from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

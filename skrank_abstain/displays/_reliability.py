@@ -11,6 +11,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_labels,
     check_numbers,
     check_positive_int,
     check_proba,
@@ -26,7 +27,6 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._reading import labelled_pairs, ranker_inside
-from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

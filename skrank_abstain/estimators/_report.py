@@ -14,7 +14,7 @@ from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.selection import PairTotals, RuleText
 
 #: Levels of risk at which the curve is known query by query.
 _LEVELS = 200
@@ -22,7 +22,11 @@ _RESAMPLES = 1000
 
 
 def write_report(
-    ranker: Any, items: ScoredItems, *, ranker_line: str | None = None
+    ranker: Any,
+    items: ScoredItems,
+    *,
+    title: str | None = None,
+    ranker_line: str | None = None,
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -32,15 +36,22 @@ def write_report(
         Fitted.
     items : ScoredItems
         With relevance.
+    title : str, default=None
+        Class that the user wrote; None: that of ``ranker``.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
     totals = calibration.risk.totals(ranker._region, items, None)
-    done, promised = ranker._rule().in_words(calibration, ranker.threshold_)
+    rule = ranker._rule()
+    text = rule.in_words(calibration, ranker.threshold_)
+    if not isinstance(text, RuleText):
+        name = f"{type(rule).__name__}.in_words"
+        raise TypeError(f"{name} must return a RuleText, got {text!r}.")
+    done, promised = text
     lines = [
-        f"# {type(ranker).__name__}: report",
+        f"# {title or type(ranker).__name__}: report",
         "",
         "## Data",
         "",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
@@ -146,12 +147,18 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
-        if not isinstance(self.rule, Rule):
+        rule: Any = self.rule
+        if not isinstance(rule, Rule):
             raise TypeError(
                 "rule must be a rule of skrank_abstain.selection, such as "
-                f"Coverage(0.8), got {self.rule!r}."
+                f"Coverage(0.8), got {rule!r}."
             )
-        return self.rule
+        if not is_dataclass(type(rule)):
+            raise TypeError(
+                "rule must be a value: put @dataclass(frozen=True) before the class "
+                f"{type(rule).__name__}."
+            )
+        return rule
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
@@ -198,6 +205,8 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         self._loss = check_loss(self.loss)
         rule = self._rule()
         rule.check(self._loss)
+        size = f"{type(rule).__name__}.tuning_size"
+        check_fraction(rule.tuning_size, size, include_zero=True)
         candidates = tie_model_candidates(self.tie_model)
         items, relevance = take_labelled_items(self, X, y, qid)
         data = train_and_score(
@@ -241,13 +250,26 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
 
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
-        self._region = rule.select(self._calibration)
+        self._region = self._select(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_ = self._region.risk
         # Expected, not drawn: pairs on a randomised boundary count with their
         # probability.
         self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def _select(self, rule: Rule) -> Any:
+        """Return the region that a rule selects, if it is one."""
+        region = rule.select(self._calibration)
+        name = f"{type(rule).__name__}.select"
+        if not hasattr(region, "risk"):
+            raise TypeError(
+                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+            )
+        if np.isnan(region.risk):
+            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
+        return region
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -415,13 +437,13 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         risk = self._calibration.risk
         # The model has run by now, and only once: coverages differ in the region alone.
         own: Any = self._rule()
+        # A randomised boundary, or a guarantee, is part of what was asked for.
+        moves = "coverage" in [field.name for field in fields(own)]
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
-            # A randomised boundary, or a guarantee, is part of what was asked for.
-            moves = hasattr(own, "coverage")
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
-            region = rule.select(self._calibration)
+            region = self._select(rule)
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
@@ -458,7 +480,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         # One number per item, whatever the tie model looks at: pairs can then be
         # counted from sorted numbers, in O(n log n), without being formed.
-        values = self.tie_model_.transform(scores, items.queries, items.X)
+        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         return values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:

@@ -78,6 +78,11 @@ class Booster(ABC):
     formats: ClassVar[str] = ""
     foreign: ClassVar[tuple[tuple[bytes, str], ...]] = ()
 
+    def __init__(self) -> None:
+        for attribute in ("name", "title", "ranker"):
+            if not hasattr(self, attribute):
+                raise TypeError(f"{type(self).__name__} must state its {attribute}.")
+
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         """Return the arguments of ``fit`` that tell the queries.

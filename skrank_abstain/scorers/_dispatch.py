@@ -75,6 +75,8 @@ def booster_of(model: Any) -> Booster | None:
     """
     for kind in type(unwrap(model)).__mro__:
         for booster in BOOSTERS:
+            if not isinstance(booster, Booster):
+                raise TypeError(f"BOOSTERS must hold Booster instances, got {booster}.")
             if booster.owns(kind):
                 return booster
     return None

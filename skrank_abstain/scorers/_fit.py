@@ -115,7 +115,13 @@ def fit_ranker(
     if (order[1:] < order[:-1]).any():
         X, grades = _take_rows(X, order), grades[order]
     in_order = replace(queries, codes=queries.codes[order], order=np.sort(order))
-    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
+    arguments = booster.query_arguments(final, in_order)
+    if not isinstance(arguments, dict):
+        raise TypeError(
+            f"{type(booster).__name__}.query_arguments must return a dict of arguments "
+            f"of fit, got {arguments!r}."
+        )
+    return _fit(model, X, grades, prefix, arguments)
 
 
 def _check_bins(value: Any) -> int:

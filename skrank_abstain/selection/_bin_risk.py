@@ -11,7 +11,7 @@ from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._quantile import check_quantile, order_statistic_rank
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -82,6 +82,7 @@ class BinRisk(PairRisk):
         boundary: str = "accept",
         seed: int = 0,
     ) -> BinRegion:
+        check_quantile(coverage, quantile, boundary)
         # Not the quantile: new pairs may be riskier than all calibration pairs.
         if coverage == 1:
             return self.select_risk(self.highest)

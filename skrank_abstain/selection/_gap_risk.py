@@ -19,7 +19,7 @@ from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._quantile import check_quantile, order_statistic_rank
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -190,6 +190,7 @@ class GapRisk(PairRisk):
         # Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
         # (arXiv:2505.23437). The order statistic is found by counting, O(n log n) for n
         # items; pairs of equal risk are taken by gap, the surer side first.
+        check_quantile(coverage, quantile, boundary)
         if coverage == 1:
             return self.select_risk(self.highest)
         if quantile == "linear":

@@ -60,6 +60,11 @@ class PairRisk(PairDecision):
             probability that makes the calibration coverage exact.
         seed : int, default=0
             For ``boundary="randomize"``.
+
+        Raises
+        ------
+        ValueError
+            If the coverage is outside (0, 1], or an option is unknown.
         """
 
     @abstractmethod

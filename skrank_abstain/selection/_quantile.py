@@ -4,8 +4,22 @@ from __future__ import annotations
 
 import math
 
+from skrank_abstain._validation import check_choice, check_fraction
+
 #: Rounding of coverage * n_pairs that must not ask for one pair more.
 _SLACK = 1e-12
+
+
+def check_quantile(coverage: float, quantile: str, boundary: str) -> None:
+    """Refuse what is no coverage, and options that are unknown or go ill together."""
+    check_fraction(coverage, "coverage", include_one=True)
+    check_choice(boundary, "boundary", ("accept", "randomize"))
+    check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
+    if boundary == "randomize" and quantile == "linear":
+        raise ValueError(
+            "boundary='randomize' must go with quantile='inverted_cdf', got "
+            "quantile='linear': an interpolated threshold has no pairs on it."
+        )
 
 
 def order_statistic_rank(coverage: float, n_pairs: int) -> int:

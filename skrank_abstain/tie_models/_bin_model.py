@@ -53,6 +53,8 @@ class BinModel(TieModel):
 
     def fit_items(self, items: ScoredItems) -> Self:
         self.fit_bins(items)
+        self.edges_ = np.asarray(self.edges_, dtype=np.float64)
+        self.table_ = np.asarray(self.table_, dtype=np.float64)
         self.check_probabilities()
         self.n_pairs_ = items.n_pairs
         return self
@@ -68,7 +70,7 @@ class BinModel(TieModel):
             (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
             the more probable winner.
         """
-        edges = np.asarray(self.edges_, dtype=np.float64)
+        edges = self.edges_
         ascend = (edges[:-1] <= edges[1:]).all() and not np.isnan(edges).any()
         if edges.ndim != 1 or not ascend:
             raise ValueError(

@@ -58,14 +58,14 @@ class LabelledScores:
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
-        values = model.fit_transform(self.scores, self.y, self.queries, self.X)
+        values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
         items = ScoredItems.build(values, self.queries, self.y)
         model.fit_items(items)
         return items
 
     def transformed_by(self, model: TieModel) -> ScoredItems:
         """Return the items sorted by their values."""
-        values = model.transform(self.scores, self.queries, self.X)
+        values = model.checked_transform(self.scores, self.queries, self.X)
         return ScoredItems.build(values, self.queries, self.y)
 
     def take(self, rows: IntArray) -> LabelledScores:

@@ -435,7 +435,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         labelled = ranker._labelled_items(items.X, items.y, items.qid)
         origin = "used as it was given" if self.prefit_ else "trained here"
         line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
-        return write_report(ranker, labelled, ranker_line=line)
+        title = type(self).__name__
+        return write_report(ranker, labelled, title=title, ranker_line=line)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
