@@ -106,7 +106,7 @@ def rank_integers(
         Of ``values[rows]``, from 0 over all values.
     """
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if not high - low < _SMALL_RANGE:
+    if not 0 <= high - low < _SMALL_RANGE:  # negative for no value at all
         return None
     present = np.zeros(int(high - low) + 1, dtype=np.bool_)
     if not _mark(values, low, present):

@@ -171,6 +171,9 @@ class ScoredItems:
         positions = np.arange(self.rows.size)
         low, high, difference = fill_pairs(self.scores, positions, self.offsets)
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
+        outcome[difference == 0] = abs(
+            outcome[difference == 0]
+        )  # as `GapOutcomes` says
         return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
     @cached_property

@@ -136,7 +136,7 @@ class Calibration:
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         accepted, cost = self.risk.at_thresholds(items, thresholds)
-        pairs = items.pair_counts[:, None]
+        pairs = np.maximum(items.pair_counts, 1)[:, None]  # none of none is 0
         # Over the largest loss they lie in [0, 1], as the bounds for means assume.
         return accepted / pairs, cost / (self.loss.max() * pairs)
 

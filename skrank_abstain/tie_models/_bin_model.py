@@ -70,9 +70,13 @@ class BinModel(TieModel):
             (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
             the more probable winner.
         """
-        edges = self.edges_
-        ascend = (edges[:-1] <= edges[1:]).all() and not np.isnan(edges).any()
-        if edges.ndim != 1 or not ascend:
+        edges = np.asarray(self.edges_)
+        # Written so that NaN, which compares false, is refused too.
+        if (
+            edges.ndim != 1
+            or not (edges[:-1] <= edges[1:]).all()
+            or np.isnan(edges).any()
+        ):
             raise ValueError(
                 f"{type(self).__name__}.edges_ must be ascending numbers, got "
                 f"{np.array2string(edges, threshold=6, precision=3)}."

@@ -52,6 +52,9 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             )
         else:
             scores = np.asarray(proba)
+            if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
+                # Of a single label: one column per class, not per label.
+                scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
     else:
         scores = np.asarray(estimator.predict(X))
     if scores.ndim == 1 and n_labels == 1:
