@@ -104,6 +104,12 @@ class ModelWrapper(MetaEstimatorMixin):
             If a parameter of a fitted model is set that would not be refitted.
         """
         inner = [name for name in params if name.startswith("estimator__")]
+        for name in params:
+            if name.startswith("rule__"):
+                raise ValueError(
+                    f"{name} must not be set: a rule is a value. Pass another one as "
+                    "rule=, or search over several, as {'rule': [Coverage(0.5), ...]}."
+                )
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
         # Else a search over estimator__... would score one and the same fit many times.

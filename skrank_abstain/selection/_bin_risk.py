@@ -11,7 +11,11 @@ from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import check_quantile, order_statistic_rank
+from skrank_abstain.selection._quantile import (
+    check_quantile,
+    linear_quantile,
+    order_statistic_rank,
+)
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -93,10 +97,13 @@ class BinRisk(PairRisk):
         order = np.lexsort((nearness[self._upper], risk))
         risk, passed = risk[order], np.cumsum(pairs[order])
         if quantile == "linear":
-            place = coverage * (items.n_pairs - 1)
-            ranks = [np.floor(place) + 1, np.ceil(place) + 1]
-            ends = risk[np.searchsorted(passed, ranks)]
-            return self.select_risk(float(np.quantile(ends, place - np.floor(place))))
+            return self.select_risk(
+                linear_quantile(
+                    lambda rank: float(risk[np.searchsorted(passed, rank)]),
+                    coverage,
+                    items.n_pairs,
+                )
+            )
         rank = order_statistic_rank(coverage, items.n_pairs)
         last = np.searchsorted(passed, rank)
         threshold, limit = float(risk[last]), nearness[self._upper][order][last]

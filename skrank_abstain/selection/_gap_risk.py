@@ -19,7 +19,11 @@ from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import check_quantile, order_statistic_rank
+from skrank_abstain.selection._quantile import (
+    check_quantile,
+    linear_quantile,
+    order_statistic_rank,
+)
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -336,16 +340,12 @@ class GapRisk(PairRisk):
         return rank > items.n_pairs - n_equal
 
     def _linear_quantile(self, items: PairGaps, coverage: float) -> float:
-        """Interpolate between two order statistics, as numpy does by default."""
-        place = coverage * (items.n_pairs - 1)
-        ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
-        found = [
-            self._equal_risk
-            if self._is_of_equal_scores(rank, items)
-            else cuts_at_rank(self._curve, items, rank).risk
-            for rank in ranks
-        ]
-        return float(np.quantile(found, place - np.floor(place)))
+        def risk_at(rank: int) -> float:
+            if self._is_of_equal_scores(rank, items):
+                return self._equal_risk
+            return cuts_at_rank(self._curve, items, rank).risk
+
+        return linear_quantile(risk_at, coverage, items.n_pairs)
 
     def _prices(
         self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
@@ -86,5 +87,11 @@ def tie_model_candidates(
         raise TypeError(
             "tie_model must be a model of the score difference (a DifferenceModel),"
             f" got {tie_model!r}."
+        )
+    if not isinstance(tie_model, DifferenceModel | BinModel):
+        # Structure decides how pairs are counted; refused before anything is trained.
+        raise TypeError(
+            "tie_model must be a DifferenceModel or a BinModel, which say how its "
+            f"pairs can be counted, got {tie_model!r}."
         )
     return [clone(tie_model)]
