@@ -375,10 +375,11 @@ class ScoredItems:
 
         Notes
         -----
-        Within a query, in ascending scores, an item is over the first ``below`` items. The
-        highest of these is over more of them than any other: over its own first
-        ``below`` items. Orders to those follow from the order to this highest item;
-        orders to the others follow from nothing else, and are the entries.
+        Within a query, in the order of ascending scores, an item is over the first
+        ``below`` items. The highest of these is over more of them than any other: over
+        its own first ``below`` items. Orders to those follow from the order to this
+        highest item; orders to the others follow from nothing else, and are the
+        entries.
         """
         sizes = np.diff(self.offsets)
         start = np.repeat(self.offsets[:-1], sizes)
