@@ -119,7 +119,7 @@ class Ranking:
                 str(item["qid"]),
                 str(item["place"]),
                 str(item["item_id"]),
-                f"{item['score']:.4g}",
+                "" if item["score"] is None else f"{item['score']:.4g}",
                 f"{item['best']} to {item['worst']}" if item["open"] else "",
             ]
             for item in plain_dicts(columns)
