@@ -13,7 +13,7 @@ from skrank_abstain.estimators import (
     RiskControlledRanker,
     SelectiveRanker,
 )
-from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.pairs import PairDecisions, Ranking
 
 try:
     __version__ = version("skrank-abstain")
@@ -26,6 +26,7 @@ __all__ = [
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
+    "Ranking",
     "PairDecisions",
     "OneQueryWarning",
     "__version__",

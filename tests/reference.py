@@ -138,6 +138,31 @@ def open_for_top(n, above, k):
     return [item for item in range(n) if len({o.index(item) < k for o in orders}) == 2]
 
 
+def closure(n, above):
+    """What follows from orders (i, j), i above j, by transitivity: Warshall."""
+    reach = np.zeros((n, n), dtype=bool)
+    for i, j in above:
+        reach[i, j] = True
+    for k in range(n):
+        reach |= reach[:, [k]] & reach[[k], :]
+    return reach
+
+
+def rank_bounds(above, groups):
+    """Best and worst rank of each item of each group, through the closure."""
+    groups = np.asarray(groups)
+    reach = closure(groups.size, above)
+    size = (groups[:, None] == groups).sum(axis=1)
+    return np.stack([1 + reach.sum(axis=0), size - reach.sum(axis=1)], axis=1)
+
+
+def reduction(n, above):
+    """Orders that do not follow from others."""
+    reach = closure(n, above).astype(int)
+    edges = (reach > 0) & ~(reach @ reach > 0)
+    return set(map(tuple, np.argwhere(edges).tolist()))
+
+
 def ratio_by_query(part, whole, qid):
     """Mean over queries of sum(part) / sum(whole), where the latter is positive."""
     ratios = []

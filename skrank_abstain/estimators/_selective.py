@@ -9,13 +9,11 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
-    IntArray,
     check_fraction,
     check_loss,
     check_relevance,
@@ -23,6 +21,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
+from skrank_abstain.estimators._ranks import RanksOpen
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
@@ -69,7 +68,7 @@ class OperatingPoint(NamedTuple):
     totals: PairTotals
 
 
-class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
+class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
     Data flows one way: items are scored, scores become pair probabilities, these
@@ -304,71 +303,6 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
 
-    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
-        """Return the best and the worst rank that the accepted orders leave open.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; None or a scalar: all items are one query.
-
-        Returns
-        -------
-        intervals : ndarray of shape (n_items, 2), int64
-            Best and worst rank within the query, 1 = top. An item whose worst rank
-            is at most k is in the top k for certain, as far as the accepted pairs
-            are right.
-
-        Raises
-        ------
-        ValueError
-            If the accepted orders are no semiorder. They always are one for models of
-            the score difference, and for the zero-one loss at thresholds of at most
-            1/2 for `GradedRelevance` and `FeatureAwareRelevance`.
-
-        Notes
-        -----
-        The best rank is one plus the number of items accepted over this one, the
-        worst the size of the query minus the number of items that this one is
-        accepted over. A semiorder [1]_ is transitive; accepted ties say that
-        two items are indifferent and open or close no rank. Pairs on a randomised
-        boundary count as abstained. O(n log n), no pair is formed.
-
-        References
-        ----------
-        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
-           Econometrica 24.
-        """
-        values, queries = self._values(X, qid)
-        items = ScoredItems.build(values, queries)
-        return self._calibration.risk.rank_bounds(self._region, items)
-
-    def preference_graph(self, X: Any) -> csr_array:
-        """Return the accepted orders of one query that do not follow from others.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            The items of one query.
-
-        Returns
-        -------
-        graph : csr_array of shape (n_items, n_items), bool
-            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
-            over j and over no item that is accepted over j. Its transitive closure
-            are all accepted orders. ``networkx.from_scipy_sparse_array(graph,
-            create_using=networkx.DiGraph)`` draws it.
-
-        Notes
-        -----
-        O(n log n) plus the number of entries.
-        """
-        values, queries = self._values(X, None)
-        items = ScoredItems.build(values, queries)
-        bounds = self._calibration.risk.rank_bounds(self._region, items)
-        return items.preference_graph(bounds)
-
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and correct predictions at each risk, whatever the threshold.
 
@@ -477,11 +411,17 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[FloatArray, Queries]:
         """Return what the tie model compares, one value per item, and the queries."""
+        return self._scored(X, qid, needs_qid=needs_qid)[1:]
+
+    def _scored(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, FloatArray, Queries]:
+        """Return the items' scores, and what ``_values`` returns."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         # One number per item, whatever the tie model looks at: pairs can then be
         # counted from sorted numbers, in O(n log n), without being formed.
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
-        return values, items.queries
+        return scores, values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
         values, queries = self._values(X, qid, needs_qid=True)

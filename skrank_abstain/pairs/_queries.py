@@ -7,6 +7,7 @@ within a query all (i, j) with i before j in row order.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skrank_abstain._validation import (
+    FloatArray,
     IntArray,
     check_relevance,
     encode_qid,
@@ -224,6 +226,68 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
     other = queries.codes[left] != queries.codes[right]
     _refuse_pair(other, array, "two rows of the same query")
     return left, right
+
+
+def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
+    """Check what the caller calls the items.
+
+    Parameters
+    ----------
+    item_id : None or array-like of shape (n_items,)
+        Any hashable values, one per row.
+    queries : Queries
+
+    Returns
+    -------
+    ids : ndarray of shape (n_items,), or None
+        They keep their type; None where nothing was given.
+
+    Raises
+    ------
+    TypeError
+        If it is a set, a mapping or an iterator, or holds unhashable values.
+    ValueError
+        If its length is wrong, a value is missing, or twice in one query.
+    """
+    if item_id is None:
+        return None
+    if isinstance(item_id, str | bytes) or not isinstance(item_id, Iterable):
+        raise ValueError(f"item_id must have one value per row, got {item_id!r}.")
+    codes, values = encode_qid(item_id, queries.n_items, name="item_id")
+    key = codes * queries.n_queries + queries.codes
+    order = np.argsort(key, kind="stable")
+    again = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    if again.size:
+        row, other = order[again[0] : again[0] + 2].tolist()
+        name, query = values.item(codes[row]), queries.values.item(queries.codes[row])
+        raise ValueError(
+            f"item_id must be unique within a query, got {name!r} at rows {row} and "
+            f"{other} of query {query!r}."
+        )
+    return values[codes]
+
+
+def rows_by_place(values: FloatArray, queries: Queries) -> tuple[IntArray, IntArray]:
+    """Return the items of each query from the top down.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_items,), float64
+        Higher is better; equal ones keep the order of their rows.
+    queries : Queries
+
+    Returns
+    -------
+    rows : ndarray of shape (n_items,), int64
+        Queries in order of first appearance, the best item first.
+    place : ndarray of shape (n_items,), int64
+        Place of each of them in its query, from 1.
+    """
+    from skrank_abstain._kernels.sorting import sort_within_queries
+
+    _, rows = sort_within_queries(-values, queries.order, queries.offsets)
+    place = np.arange(1, rows.size + 1) - np.repeat(queries.offsets[:-1], queries.sizes)
+    return rows, place
 
 
 def _refuse_pair(bad: NDArray[np.bool_], array: NDArray[Any], rule: str) -> None:

@@ -361,7 +361,7 @@ class ScoredItems:
         return bounds
 
     def preference_graph(self, bounds: IntArray) -> csr_array:
-        """Return the transitive reduction of the orders of one query.
+        """Return the transitive reduction of the orders within the queries.
 
         Parameters
         ----------
@@ -375,16 +375,19 @@ class ScoredItems:
 
         Notes
         -----
-        In the order of ascending scores an item is over the first ``below`` items. The
-        highest of these is over more of them than any other: over its own first
-        ``below`` items. Orders to those follow from the order to this highest item;
-        orders to the others follow from nothing else, and are the entries.
+        Within a query, in the order of ascending scores, an item is over the first
+        ``below`` items. The highest of these is over more of them than any other: over
+        its own first ``below`` items. Orders to those follow from the order to this
+        highest item; orders to the others follow from nothing else, and are the
+        entries.
         """
-        below = self.scores.size - bounds[self.rows, 1]
-        through = np.where(below > 0, below[below - 1], 0)
+        sizes = np.diff(self.offsets)
+        start = np.repeat(self.offsets[:-1], sizes)
+        below = np.repeat(sizes, sizes) - bounds[self.rows, 1]
+        through = np.where(below > 0, below[start + below - 1], 0)
         counts = below - through
         first = np.cumsum(counts) - counts
-        lower = np.arange(counts.sum()) - np.repeat(first - through, counts)
+        lower = np.arange(counts.sum()) - np.repeat(first - through - start, counts)
         entries = (np.repeat(self.rows, counts), self.rows[lower])
         shape = (self.scores.size, self.scores.size)
         return csr_array((np.ones(lower.size, dtype=bool), entries), shape=shape)

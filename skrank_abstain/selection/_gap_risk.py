@@ -309,6 +309,9 @@ class GapRisk(PairRisk):
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)
 
+    def preference_graph(self, region: GapRegion, items: ScoredItems) -> csr_array:
+        return items.preference_graph(self.rank_bounds(region, items))
+
     def _region(self, risk: float, inner: float, outer: float) -> GapRegion:
         crossing = self._curve.crossing
         return GapRegion(risk, inner, outer, self._tolerance, crossing=crossing)

@@ -98,8 +98,16 @@ class PairTotals:
     def __repr__(self) -> str:
         return (
             f"PairTotals(n_queries={self.pairs.size}, pairs={self.pairs.sum():g}, "
-            f"accepted={self.accepted.sum():g}, correct={self.correct.sum():g}, ...)"
+            f"answered_order={self.answered_order.sum():g}, "
+            f"answered_tie={self.answered_tie.sum():g}, "
+            f"correct={self.correct.sum():g}, ...)"
         )
+
+    @property
+    def answered_order(self) -> FloatArray:
+        """Accepted pairs of which one item is predicted to be preferred, by query."""
+        order: FloatArray = self.accepted - self.answered_tie
+        return order
 
     @property
     def coverage(self) -> float:

@@ -354,12 +354,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         Returns
         -------
         intervals : ndarray of shape (n_samples, n_labels, 2), int64
-            Best and worst rank, 1 = top, that the accepted orders leave open.
-
-        Raises
-        ------
-        ValueError
-            If the accepted orders are no semiorder, see ``BALToR.rank_intervals``.
+            Best and worst rank, 1 = top, that the accepted orders, and what follows
+            from them, leave open.
         """
         items = self.to_items(X)
         intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
