@@ -35,6 +35,8 @@ class ModelWrapper(MetaEstimatorMixin):
     estimator: Any
     prefit: Any
     calibration_size: float
+    #: Whether a row of X describes an item, and equal rows are the same item.
+    _rows_are_items = True
 
     def _train_or_take(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,11 @@ _RESAMPLES = 1000
 
 
 def write_report(
-    ranker: Any, items: ScoredItems, *, ranker_line: str | None = None
+    ranker: Any,
+    items: ScoredItems,
+    *,
+    ranker_line: str | None = None,
+    repeats: Sequence[str] = (),
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -34,6 +38,8 @@ def write_report(
         With relevance.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
+    repeats : sequence of str, default=()
+        Lines about items that were used twice.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
@@ -47,6 +53,7 @@ def write_report(
         f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
+        *repeats,
         "",
         "## Model",
         "",
@@ -94,8 +101,9 @@ def write_report(
         "some 3/n of the queries to have one.",
         "- The figures carry over to new queries that come from the same source as "
         "these; after a change of population or of ranker, calibrate and report anew.",
-        "- The ranker and its threshold must not have seen these queries. "
-        "Nothing here can check that.",
+        "- The ranker and its threshold must not have seen these queries. What equal "
+        "features tell of it is said under Data; copies that were changed, or data "
+        "that trained a model elsewhere, cannot be found.",
     ]
     return "\n".join(lines) + "\n"
 

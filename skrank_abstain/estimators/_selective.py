@@ -21,6 +21,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
+from skrank_abstain.estimators._repeats import compare_with_fit
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
@@ -418,8 +419,14 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         report : str
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
         """
-        return write_report(self, self._labelled_items(X, y, qid))
+        items = self._labelled_items(X, y, qid)
+        return write_report(self, items, repeats=compare_with_fit(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

@@ -23,7 +23,10 @@ from skrank_abstain.estimators import (
     BALToR,
     ModelWrapper,
     check_columns,
+    compare_with_fit,
+    find_repeats,
     split_for_calibration,
+    warn_of_repeats,
     write_report,
 )
 from skrank_abstain.metrics import correctness_completeness_score
@@ -187,6 +190,9 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         self.n_labels_ = relevance.shape[1]
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
+        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        self._fit_rows = find_repeats(X, samples, rows)
+        warn_of_repeats(self._fit_rows, unit="sample")
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
         ranker = BALToR(
@@ -197,6 +203,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             coverage_guarantee=self.coverage_guarantee,
             random_state=int(seeds[1]),
         )
+        ranker._rows_are_items = False  # they are scores
         self._take(ranker.fit(items.X, items.y, items.qid))
         return self
 
@@ -421,13 +428,19 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         -------
         report : str
             Markdown. Its queries are the samples, its items their labels.
+
+        Warns
+        -----
+        UserWarning
+            If samples have the features of samples that ``fit`` got.
         """
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
         labelled = ranker._labelled_items(items.X, items.y, items.qid)
         origin = "used as it was given" if self.prefit_ else "trained here"
         line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
-        return write_report(ranker, labelled, ranker_line=line)
+        repeats = compare_with_fit(self, X, "sample")
+        return write_report(ranker, labelled, ranker_line=line, repeats=repeats)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
