@@ -26,6 +26,7 @@ from skrank_abstain._validation._numbers import (
     check_real,
 )
 from skrank_abstain._validation._qid import encode_qid
+from skrank_abstain._validation._shown import listed, shown
 
 __all__ = [
     "BoolArray",
@@ -47,4 +48,6 @@ __all__ = [
     "check_scores",
     "check_vector",
     "encode_qid",
+    "listed",
+    "shown",
 ]

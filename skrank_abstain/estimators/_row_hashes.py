@@ -84,8 +84,7 @@ def _columns_of(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield columns side by side, of one kind each, and the number of the first."""
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         for column in range(X.shape[1]):
-            one = X.iloc[:, column] if hasattr(X, "iloc") else X[:, column]
-            yield column, _numbers_or_bits(one)[:, None]
+            yield column, _numbers_or_bits(_column(X, column))[:, None]
         return
     array = np.asarray(X)
     if array.dtype.kind in "iufbmM":
@@ -95,17 +94,25 @@ def _columns_of(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
         yield column, _numbers_or_bits(array[:, column])[:, None]
 
 
+def _column(X: Any, column: int) -> Any:
+    if hasattr(X, "column_names"):
+        return X.column(column)  # pyarrow
+    return X.iloc[:, column] if hasattr(X, "iloc") else X[:, column]
+
+
 def _numbers_or_bits(column: Any) -> NDArray[Any]:
     """Return a column as numbers or dates, or each value's bits (uint64)."""
     categories = getattr(getattr(column, "dtype", None), "categories", None)
     if categories is not None and hasattr(column, "cat") and hasattr(column, "iloc"):
         of_category = _bits_of_objects(np.asarray(categories).tolist())
         bits = np.append(of_category, _MISSING)[np.asarray(column.cat.codes)]
-        return bits.view(_BITS)
+        of_code: NDArray[Any] = bits.view(_BITS)
+        return of_code
     values = np.asarray(column)
     if values.dtype.kind in "iufbmM":
         return values
-    return _bits_of_objects(values.tolist()).view(_BITS)
+    of_row: NDArray[Any] = _bits_of_objects(values.tolist()).view(_BITS)
+    return of_row
 
 
 def _bits_of_objects(values: list[Any]) -> HashArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_loss,
     check_relevance,
+    shown,
 )
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
@@ -149,7 +150,7 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         if not isinstance(self.rule, Rule):
             raise TypeError(
                 "rule must be a rule of skrank_abstain.selection, such as "
-                f"Coverage(0.8), got {self.rule!r}."
+                f"Coverage(0.8), got {shown(self.rule)}."
             )
         return self.rule
 
@@ -226,6 +227,15 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         self._region = rule.select(self._calibration)
         self.threshold_ = self._region.risk
         self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Refuse: classes are what pairs have, and ``pair_proba`` is for them."""
+        # An AttributeError, so that hasattr, which scikit-learn asks, says no.
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: an item has a score "
+            "(predict), and a pair of items has probabilities (pair_proba)."
+        )
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -216,7 +216,16 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
-            return clone(model).fit(_safe_indexing(X, rows), y[rows])
+            try:
+                return clone(model).fit(_safe_indexing(X, rows), y[rows])
+            except ValueError as error:
+                if not _takes_one_label(model):
+                    raise
+                raise ValueError(
+                    f"estimator must take several labels, got {describe(model)}, which "
+                    "takes one: wrap it in sklearn.multiclass.OneVsRestClassifier or "
+                    "sklearn.multioutput.MultiOutputClassifier."
+                ) from error
 
         return self._train_or_take(X.shape[0], split, train)
 
@@ -471,3 +480,12 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         tags.target_tags.single_output = False
         tags.target_tags.two_d_labels = True
         return tags
+
+
+def _takes_one_label(model: Any) -> bool:
+    """Whether an estimator says of itself that it is a classifier of one label."""
+    tags = get_tags(model)
+    several = tags.target_tags.multi_output or (
+        tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    )
+    return bool(is_classifier(model) and not several)
