@@ -17,10 +17,10 @@ def shown(value: Any) -> str:
     """
     shape = getattr(value, "shape", ())
     if isinstance(shape, tuple) and shape:
-        return f"a {type(value).__name__} of shape {shape}"
+        return f"{type(value).__name__} of shape {shape}"
     collection = isinstance(value, list | tuple | dict | set | frozenset)
     if collection and len(value) > _MOST:
-        return f"a {type(value).__name__} of {len(value)} values"
+        return f"{type(value).__name__} of {len(value)} values"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
 

@@ -122,8 +122,9 @@ def test_whatever_holds_the_rows(hold, sixty_patients):
 
 def test_the_query_column_does_not_tell_copies_apart(days):
     X, y, qid = copied(days, 5)
-    ranker = BALToR(Ridge().fit(days.data, days.target), qid_col="day")
     frame = pd.DataFrame(X).rename(columns=str).assign(day=qid)
+    model = Ridge().fit(frame[:780].drop(columns="day"), y[:780])
+    ranker = BALToR(model, qid_col="day")
     with pytest.warns(UserWarning, match=f"240 of 300 {COPIES}"):
         ranker.fit(frame, y)
     with pytest.warns(UserWarning, match=f"780 of 780 items {SEEN}"):
@@ -204,8 +205,9 @@ def test_one_query_needs_rows_that_differ():
 def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
     X = days.data.copy()
     plain = BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
-    left = np.sort(np.setdiff1d(np.arange(780), _training_rows(plain, days)))
-    X[left[:n_shared]] = X[_training_rows(plain, days)[::13][:n_shared]]
+    training = _training_rows(plain, days)
+    calibration = np.setdiff1d(np.arange(780), training)
+    X[calibration[:n_shared]] = X[training[::13][:n_shared]]
     ranker, messages = warned(
         lambda: BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
     )
@@ -214,10 +216,8 @@ def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
 
 
 def _training_rows(ranker, days):
-    calibrated = set(ranker._calibration.items.scores.tolist()) if False else None
-    del calibrated
-    seen = ranker.predict(days.data)
-    return np.flatnonzero(~np.isin(seen, ranker._calibration.items.scores))
+    scores = ranker.predict(days.data)
+    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.scores))
 
 
 # What was fitted on, in a report
