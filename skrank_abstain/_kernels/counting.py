@@ -18,7 +18,9 @@ def as_cuts(cuts: FloatArray | float) -> FloatArray:
     """Return ``cuts`` as a float64 array of shape (n_cuts,), or raise on NaN."""
     array = np.ascontiguousarray(np.atleast_1d(cuts), dtype=np.float64)
     if array.ndim != 1 or np.isnan(array).any():
-        raise ValueError(f"cuts must be a 1d array without NaN, got {cuts!r}.")
+        raise ValueError(
+            f"cuts must be a 1d array without NaN, got shape {array.shape}."
+        )
     return array
 
 

@@ -27,6 +27,7 @@ from skrank_abstain._validation._numbers import (
     check_real,
 )
 from skrank_abstain._validation._qid import encode_qid, is_scalar
+from skrank_abstain._validation._shown import listed, shown
 
 __all__ = [
     "BoolArray",
@@ -50,4 +51,6 @@ __all__ = [
     "check_vector",
     "encode_qid",
     "is_scalar",
+    "listed",
+    "shown",
 ]

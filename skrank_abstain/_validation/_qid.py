@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation._arrays import IntArray, check_length
+from skrank_abstain._validation._shown import shown
 
 
 def encode_qid(
@@ -124,7 +125,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             codes[row] = seen.setdefault(value, len(seen))
         except TypeError as error:
             raise TypeError(
-                f"{name} must hold hashable values, got {value!r} at row {row}."
+                f"{name} must hold hashable values, got {shown(value)} at row {row}."
             ) from error
     for value, code in seen.items():
         # A missing value is equal to nothing, or has no truth value (pandas.NA).

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +51,7 @@ def take_axes(
     # The array of axes that plt.subplots(1, 2) returns would fail later and less
     # plainly.
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be one matplotlib Axes or None, got {ax!r}.")
+        raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
     return ax, ax.figure
 
 

@@ -14,6 +14,8 @@ from skrank_abstain._validation import (
     IntArray,
     check_fraction,
     check_relevance,
+    listed,
+    shown,
 )
 from skrank_abstain.estimators import take_column
 from skrank_abstain.metrics import find_ranker
@@ -34,7 +36,7 @@ def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray
         check_fraction(value, name, include_one=True)
     numbers: FloatArray = values.astype(np.float64)
     if (np.diff(numbers) <= 0).any():
-        raise ValueError(f"{name} must ascend, got {numbers.tolist()}.")
+        raise ValueError(f"{name} must ascend, got {listed(numbers.tolist())}.")
     return numbers
 
 
@@ -132,7 +134,7 @@ def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
     if query not in values:
         raise ValueError(
             f"query must be one of the {len(values)} queries of qid, such as "
-            f"{values[0]!r}, got {query!r}."
+            f"{values[0]!r}, got {shown(query)}."
         )
     return np.flatnonzero(queries.codes == values.index(query))
 

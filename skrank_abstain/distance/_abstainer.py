@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain._validation import FloatArray, check_fraction, shown
 from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
 from skrank_abstain.distance.surrogates._pairs import (
     check_features,
@@ -221,7 +221,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             if self.gamma != "auto":
                 raise ValueError(
                     f"gamma must be 'auto' or a distance of at least 0, got "
-                    f"{self.gamma!r}."
+                    f"{shown(self.gamma)}."
                 )
         else:
             check_gamma(self.gamma)
@@ -233,7 +233,8 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             or hasattr(self.scale, "transform")
         ):
             raise ValueError(
-                f"scale must be 'unit_ball', None or a transformer, got {self.scale!r}."
+                f"scale must be 'unit_ball', None or a transformer, got "
+                f"{shown(self.scale)}."
             )
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:

@@ -9,6 +9,11 @@ from skrank_abstain.estimators._query_checks import (
     OneQueryWarning,
     refuse_fit_arguments,
 )
+from skrank_abstain.estimators._repeats import (
+    compare_with_fit,
+    find_repeats,
+    warn_of_repeats,
+)
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators._rows import Items, check_columns, take_column

@@ -12,7 +12,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 
-from skrank_abstain._validation import IntArray, check_fraction
+from skrank_abstain._validation import IntArray, check_fraction, shown
 from skrank_abstain.scorers import (
     describe,
     freeze,
@@ -36,6 +36,8 @@ class ModelWrapper(MetaEstimatorMixin):
     estimator: Any
     prefit: Any
     calibration_size: float
+    #: Whether a row of X describes an item, and equal rows are the same item.
+    _rows_are_items = True
 
     def _train_or_take(
         self,
@@ -82,7 +84,7 @@ class ModelWrapper(MetaEstimatorMixin):
             return bool(self.prefit)
         if self.prefit != "auto":
             raise ValueError(
-                f"prefit must be 'auto', True or False, got {self.prefit!r}."
+                f"prefit must be 'auto', True or False, got {shown(self.prefit)}."
             )
         return is_fitted(model)
 

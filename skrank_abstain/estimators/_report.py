@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ def write_report(
     *,
     title: str | None = None,
     ranker_line: str | None = None,
+    repeats: Sequence[str] = (),
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -40,6 +41,8 @@ def write_report(
         Class that the user wrote; None: that of ``ranker``.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
+    repeats : sequence of str, default=()
+        Lines about items that were used twice.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
@@ -58,6 +61,7 @@ def write_report(
         f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
+        *repeats,
         "",
         "## Model",
         "",
@@ -105,8 +109,9 @@ def write_report(
         "some 3/n of the queries to have one.",
         "- The figures carry over to new queries that come from the same source as "
         "these; after a change of population or of ranker, calibrate and report anew.",
-        "- The ranker and its threshold must not have seen these queries. "
-        "Nothing here can check that.",
+        "- The ranker and its threshold must not have seen these queries. What equal "
+        "features tell of it is said under Data; copies that were changed, or data "
+        "that trained a model elsewhere, cannot be found.",
     ]
     return "\n".join(lines) + "\n"
 

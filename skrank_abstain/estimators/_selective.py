@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,11 +17,13 @@ from skrank_abstain._validation import (
     check_fraction,
     check_loss,
     check_relevance,
+    shown,
 )
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
+from skrank_abstain.estimators._repeats import compare_with_fit
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
@@ -150,7 +152,7 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         if not isinstance(rule, Rule):
             raise TypeError(
                 "rule must be a rule of skrank_abstain.selection, such as "
-                f"Coverage(0.8), got {rule!r}."
+                f"Coverage(0.8), got {shown(rule)}."
             )
         if not is_dataclass(type(rule)):
             raise TypeError(
@@ -269,6 +271,15 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         if np.isnan(region.risk):
             raise ValueError(f"{name} must return a region with a threshold, got NaN.")
         return region
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Refuse: classes are what pairs have, and ``pair_proba`` is for them."""
+        # An AttributeError, so that hasattr, which scikit-learn asks, says no.
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: an item has a score "
+            "(predict), and a pair of items has probabilities (pair_proba)."
+        )
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -398,8 +409,14 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         report : str
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
         """
-        return write_report(self, self._labelled_items(X, y, qid))
+        items = self._labelled_items(X, y, qid)
+        return write_report(self, items, repeats=compare_with_fit(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

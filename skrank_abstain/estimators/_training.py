@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.estimators._query_checks import warn_of_one_query
+from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
 from skrank_abstain.estimators._rows import Items, check_groups, take_items
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -86,7 +87,7 @@ def train_and_score(
     Parameters
     ----------
     ranker : ModelWrapper
-        ``estimator_`` and ``prefit_`` are set.
+        ``estimator_`` and ``prefit_`` are set, and what was found twice.
     items : Items
     relevance : ndarray of shape (n_items,), float64
     groups : array-like of shape (n_items,), default=None
@@ -116,6 +117,9 @@ def train_and_score(
         )
 
     rows = ranker._train_or_take(relevance.size, split, train)
+    if ranker._rows_are_items:
+        ranker._fit_rows = find_repeats(items.X, items.queries, rows, relevance)
+        warn_of_repeats(ranker._fit_rows)
     left = items.take(rows)
     if left.queries.n_pairs == 0:
         raise ValueError(

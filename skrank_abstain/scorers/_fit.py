@@ -20,6 +20,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
     check_relevance,
+    shown,
 )
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster
@@ -227,9 +228,9 @@ def _fresh(estimator: Any) -> Any:
         trainable = hasattr(estimator, "fit")
     if not trainable:
         raise TypeError(
-            f"estimator must have fit to be trained, got {estimator!r}; pass an "
-            "unfitted estimator such as XGBRanker(), or use this one as it is with "
-            "prefit='auto'."
+            f"estimator must have fit to be trained, got {shown(estimator)}; "
+            "pass an unfitted estimator such as XGBRanker(), or use this one as it is "
+            "with prefit='auto'."
         )
     return clone(_clonable(resolve_model(estimator)))
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, shown
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
@@ -218,5 +218,5 @@ def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
         return GapRisk(model, loss, items.largest, 8 * _EPS * items.largest_score)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
-        f"can be counted, got {model!r}."
+        f"can be counted, got {shown(model)}."
     )

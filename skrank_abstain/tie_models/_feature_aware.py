@@ -16,11 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_positive_int,
-)
+from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models._graded import (
     GradedRelevance,
@@ -133,7 +129,9 @@ class FeatureAwareRelevance(GradedRelevance):
         if classifier is None:
             classifier = default_classifier()
         if not hasattr(classifier, "predict_proba"):
-            raise TypeError(f"classifier must have predict_proba, got {classifier!r}.")
+            raise TypeError(
+                f"classifier must have predict_proba, got {shown(classifier)}."
+            )
         design = self._design(scores, queries, X)
         ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
         grades = merge_grades(ranks, max_grades)

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from skrank_abstain._validation import shown
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded import GradedRelevance
@@ -75,18 +76,18 @@ def tie_model_candidates(
             listed = ", ".join(repr(name) for name in ["auto", *named])
             raise ValueError(
                 f"tie_model must be one of {listed} or a tie model instance, "
-                f"got {tie_model!r}."
+                f"got {shown(tie_model)}."
             )
         tie_model = named[tie_model]
     if not isinstance(tie_model, TieModel):
         raise TypeError(
             "tie_model must be a name or an instance of "
-            f"skrank_abstain.tie_models.TieModel, got {tie_model!r}."
+            f"skrank_abstain.tie_models.TieModel, got {shown(tie_model)}."
         )
     if of_differences and not isinstance(tie_model, DifferenceModel):
         raise TypeError(
             "tie_model must be a model of the score difference (a DifferenceModel),"
-            f" got {tie_model!r}."
+            f" got {shown(tie_model)}."
         )
     if not isinstance(tie_model, DifferenceModel | BinModel):
         # Structure decides how pairs are counted; refused before anything is trained.

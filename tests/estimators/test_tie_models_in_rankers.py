@@ -527,6 +527,7 @@ def test_auto_finds_a_step_that_no_formula_has():
     assert isinstance(ranker.tie_model_, DifferenceModel)
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_the_report_says_by_what_a_tie_model_was_chosen(data):
     X, y, qid = data
     ranker = BALToR(Ridge(), tie_model="auto", random_state=0).fit(X, y, qid=qid)

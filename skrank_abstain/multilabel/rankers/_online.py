@@ -17,7 +17,12 @@ from sklearn.utils import (
     get_tags,
 )
 
-from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
+from skrank_abstain._validation import (
+    FloatArray,
+    check_positive,
+    check_positive_int,
+    shown,
+)
 from skrank_abstain.multilabel.rankers._labels import (
     check_label_matrix,
     misordered_share,
@@ -209,7 +214,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
             raise ValueError(
                 "loss must be 'misordered_share' or a function (y_true, y_score) -> "
                 "losses of samples, as functools.partial(multilabel_sample_losses, "
-                f"loss='sum', p=3) of skrank_abstain.multilabel, got {self.loss!r}."
+                f"loss='sum', p=3) of skrank_abstain.multilabel, got "
+                f"{shown(self.loss)}."
             )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
@@ -218,7 +224,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
             raise ValueError(
                 "experts must be a list of (name, expert) tuples, got "
-                f"{self.experts!r}."
+                f"{shown(self.experts)}."
             )
         names = [name for name, _ in self.experts]
         if not names or len(set(names)) < len(names):

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain._validation import FloatArray, check_choice, shown
 from skrank_abstain.multilabel.losses._checks import check_top
 from skrank_abstain.multilabel.losses._rows import (
     precision_loss,
@@ -170,7 +170,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 "estimator must have predict_proba, since votes are probabilities, got "
-                f"{self.estimator!r}. Wrap it in "
+                f"{shown(self.estimator)}. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV."
             )
         X, relevance = self._check_fit(X, y)
@@ -285,7 +285,7 @@ def _fit_problem(
     if weight_name is None:
         raise TypeError(
             "estimator must take sample_weight in fit where labels share ranks or "
-            f"samples have weights, got {estimator!r}. Use thresholds='grade' or "
+            f"samples have weights, got {shown(estimator)}. Use thresholds='grade' or "
             "ties='index', or another estimator."
         )
     share = np.ones(target.size) if weight is None else weight
