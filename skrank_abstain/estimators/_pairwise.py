@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, _safe_indexing, check_random_state
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skrank_abstain._validation import (
     BoolArray,
@@ -44,10 +40,11 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     """Classifier of comparisons: which of two items is preferred.
 
     A row of X holds two items, ``[left | right]``; its label says which one is
-    preferred. A ranker scores both items, a tie model turns the two scores into class
-    probabilities and a conditional risk, and pairs of a risk above the ``coverage``
-    quantile of the calibration risks are abstained on. ``predict`` answers all the
-    same; ``abstain`` says for which rows a person should.
+    preferred, in words or numbers that are read by what they mean. A ranker scores both
+    items, a tie model turns the two scores into probabilities and a conditional risk,
+    and pairs of a risk above the ``coverage`` quantile of the calibration risks are
+    abstained on. ``predict`` answers all the same; ``abstain`` says for which rows a
+    person should.
 
     Parameters
     ----------
@@ -58,6 +55,9 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         decides whole rows. What is not fitted is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
+    labels : None or sequence of two or three values, default=None
+        What is written in y for (right, tie, left) preferred, or (right, left) without
+        ties. None: labels whose meaning is known, see Notes.
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
@@ -81,8 +81,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in sorted order, which reads as (right, left) or (right, tie,
-        left).
+        The labels in sorted order, as scikit-learn's scorers expect.
     estimator_ : object
         The fitted model.
     tie_model_ : DifferenceModel
@@ -118,8 +117,12 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     *Equal scores*, up to ``8 * eps * max|calibration score|``, carry no order: such a
     pair is predicted a tie, or, with two kinds of labels, left.
 
-    *Labels* are told apart by their order alone. Beware of words: ``"left"`` sorts
-    before ``"right"`` and would mean that right is preferred. Without ties among the
+    *Labels* are read by what they mean. As (right, tie, left) preferred these are
+    known: (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), and in any case right / tie / left,
+    model_b / tie / model_a, B / tie / A, second / tie / first and loss / tie / win (of
+    the left one), a tie being tie, draw, same or equal. Others, such as 0, 1, 2 or yes
+    and no, are refused until ``labels`` says what they mean. 0 and 1 are right and
+    left: say ``labels=(-1, 0, 1)`` where they are tie and left. Without ties among the
     labels the tie model is conditioned on there being none.
 
     *Frames.* All column names differ, as in ``a, b, a_right, b_right``. Items are
@@ -142,10 +145,10 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     >>> from skrank_abstain.datasets import make_ranking
     >>> items = make_ranking(400, n_items=2, n_grades=None, random_state=0)
     >>> X = items.data.reshape(400, -1)  # [left | right]
-    >>> y = np.where(items.target[::2] > items.target[1::2], "yes", "no")
+    >>> y = np.where(items.target[::2] > items.target[1::2], "left", "right")
     >>> model = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
     >>> model.fit(X[:300], y[:300]).predict(X[300:303])
-    array(['yes', 'no', 'yes'], dtype='<U3')
+    array(['left', 'right', 'left'], dtype='<U5')
     >>> sure = model.at_coverage(0.5)
     >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
     True
@@ -155,6 +158,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         self,
         estimator: Any,
         *,
+        labels: Any = None,
         tie_model: Any = "bradley_terry",
         loss: Any = "zero_one",
         coverage: float = 1.0,
@@ -163,6 +167,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
+        self.labels = labels
         self.tie_model = tie_model
         self.loss = loss
         self.coverage = coverage
@@ -178,8 +183,8 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
             One row per pair, ``[left | right]``.
         y : array-like of shape (n_pairs,)
-            Two or three kinds of labels, in sorted order (right, left) or (right,
-            tie, left) preferred.
+            Labels whose meaning is known, or that ``labels`` names, right and left
+            preferred among them.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
             Query of each pair: pairs of one query stay on one side of the split.
 
@@ -201,10 +206,11 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         X = take_pairs(self, X, reset=True)
-        self.classes_, label = read_labels(self, X, y)
+        self._classes, label = read_labels(self, X, y, self.labels)
+        self.classes_ = self._classes.kinds
         codes, values = encode_qid(qid, label.size)
         groups = codes if values.size > 1 else np.arange(label.size)
-        self._loss = loss if self.classes_.size == 3 else without_ties(loss)
+        self._loss = loss if self._classes.has_ties else without_ties(loss)
         rows = self._fit_model(X, label, qid)
         left, right = score_sides(
             self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
@@ -270,10 +276,13 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         -------
         difference : ndarray of shape (n_pairs,), float64
             Positive where left is preferred. One value per pair, also with three
-            kinds of labels.
+            kinds of labels. With two, scikit-learn's scorers take a positive value
+            for the second class: where that is right preferred (``"left"`` sorts
+            before ``"right"``) the sign is turned.
         """
         left, right = self._score(X)
-        return left - right
+        difference = left - right
+        return self._classes.sign * difference
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of each class.
@@ -285,11 +294,27 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         Returns
         -------
         proba : ndarray of shape (n_pairs, n_classes), float64
-            In the order of ``classes_``. Swapping left and right reverses a row.
+            In the order of ``classes_``, which is that of the alphabet for words:
+            ``pair_proba`` has the order right, tie, left.
+        """
+        proba = self.pair_proba(X)
+        return proba[:, self._classes.meaning + 1]
+
+    def pair_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the pair labels -1, 0, +1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            Right preferred, tie, left preferred, whatever the labels are called.
+            Swapping left and right reverses a row.
         """
         left, right = self._score(X)
-        proba = self.tie_model_.proba(left, right)
-        return proba if self.classes_.size == 3 else proba[:, [0, 2]]
+        return self.tie_model_.proba(left, right)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of least expected loss. It never abstains.
@@ -304,7 +329,8 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
             Values of ``classes_``. Where the two scores are equal: the tie, or left
             if there are two classes.
         """
-        return self._named(self._decide(X))
+        label = self._decide(X).label
+        return self._classes.named(self._classes.strict(label))
 
     def conditional_risk(self, X: Any) -> FloatArray:
         """Return the expected loss of the best prediction for each pair.
@@ -367,7 +393,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
             If no pair is accepted.
         """
         decided = self._decide(X)
-        truth = column_or_1d(y)
+        truth = self._classes.read(y, self.labels)
         check_consistent_length(decided.label, truth)
         weight = check_sample_weight(sample_weight, truth.size)
         mass = decided.accepted * (1.0 if weight is None else weight)
@@ -378,7 +404,8 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
                 UndefinedMetricWarning,
             )
             return float("nan")
-        return float(np.average(self._named(decided) == truth, weights=mass))
+        right = self._classes.strict(decided.label) == truth
+        return float(np.average(right, weights=mass))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -399,10 +426,3 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         return self._calibration.risk.decide(
             self._region, np.append(left, right), row, row + left.size, difference
         )
-
-    def _named(self, decided: Decided) -> NDArray[Any]:
-        """Return labels in the user's words; without ties, equal scores mean left."""
-        label = decided.label
-        code = (label >= 0).astype(int) if self.classes_.size == 2 else label + 1
-        named: NDArray[Any] = self.classes_[code]
-        return named
