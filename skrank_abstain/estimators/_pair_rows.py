@@ -7,7 +7,6 @@ that stands left. Either way, turning a pair swaps its two scores to the last bi
 
 from __future__ import annotations
 
-from itertools import takewhile
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.estimators._pair_columns import check_halves
 from skrank_abstain.estimators._rows import check_columns
 from skrank_abstain.pairs import group_queries, read_pair_labels
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -60,34 +60,8 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"right item's, got n_features={X.shape[1]}."
         )
     if names:
-        _check_halves([str(name) for name in names])
+        check_halves([str(name) for name in names])
     return X
-
-
-def _check_halves(names: list[str]) -> None:
-    """Refuse names that say that the halves hold their features in different orders.
-
-    Names speak of one feature where they differ by a suffix or a prefix that all
-    names of the right half share, as in ``age, bmi, age_r, bmi_r``.
-    """
-    left, right = names[: len(names) // 2], names[len(names) // 2 :]
-    suffix = _common_start([name[::-1] for name in right])[::-1]
-    prefix = _common_start(right)
-    bare = (
-        [name.removesuffix(suffix) for name in right],
-        [name.removeprefix(prefix) for name in right],
-    )
-    for stripped in bare:
-        if sorted(stripped) == sorted(left) and stripped != left:
-            raise ValueError(
-                "X must have the features of both halves in the same order, got "
-                f"{left} on the left and {right} on the right. Reorder the columns."
-            )
-
-
-def _common_start(names: list[str]) -> str:
-    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    return "".join(letters[0] for letters in same)
 
 
 class PairClasses(NamedTuple):

@@ -125,9 +125,14 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     left: say ``labels=(-1, 0, 1)`` where they are tie and left. Without ties among the
     labels the tie model is conditioned on there being none.
 
-    *Frames.* All column names differ, as in ``a, b, a_right, b_right``. Items are
-    handed on under the names of the left half, taken as they are: these are the names
-    that a fitted ranker must know. The names of the right half are dropped.
+    *Frames.* All column names differ, and those of the right half are those of the
+    left half in the same order, but for what marks the side at the front or at the end
+    of either: ``age, bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``.
+    Halves in turns, ``age, age_right, bmi, bmi_right``, are refused. Names that are
+    counted, ``0, 1, 2`` or ``x0, x1, x2``, say nothing: the columns go by their
+    positions, as those of an array do. Items are handed on under the names of the left
+    half, taken as they are: these are the names that a fitted ranker must know. The
+    names of the right half are dropped.
 
     *Splitting.* Pass ``qid`` where pairs share items or a pair is there in both
     orders: nothing else tells that they belong on one side of a split.

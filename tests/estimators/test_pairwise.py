@@ -13,6 +13,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay, calibration_curve
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
@@ -29,7 +30,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from skrank_abstain import PairwiseRankerClassifier
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.estimators._pair_rows import fit_on_pairs
+from skrank_abstain.estimators._pair_columns import check_halves
+from skrank_abstain.estimators._pair_rows import fit_on_pairs, take_pairs
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
 
@@ -315,11 +317,12 @@ def test_boosters(name, three):
     check_mirror(classifier, X)
 
 
+NAMES = [*"abcde", *(f"{name}_r" for name in "abcde")]
 CONTAINERS = {
     "csr": csr_array,
     "coordinates": coo_array,
-    "pandas": lambda X: pd.DataFrame(X, columns=list("abcdevwxyz")),
-    "polars": lambda X: pl.DataFrame(X, schema=list("abcdevwxyz")),
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
     "lists": lambda X: X.tolist(),
 }
 
@@ -1004,11 +1007,110 @@ def test_halves_in_different_orders_are_refused(names):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
 
 
-def test_halves_with_unrelated_names_are_taken_as_they_stand():
-    X = pd.DataFrame(
-        np.random.default_rng(0).normal(size=(80, 4)), columns=["a", "b", "x", "y"]
+INTERLEAVED = [
+    ["a_left", "a_right", "b_left", "b_right"],
+    ["left_a", "right_a", "left_b", "right_b"],
+    ["a", "a_r", "b", "b_r", "c", "c_r"],
+    ["age", "age_right", "age_sq", "age_sq_right"],
+    ["age_1", "age_2", "bmi_1", "bmi_2"],
+    ["age", "age_2", "age_sq", "age_sq_2"],
+    ["age A", "age B", "bmi A", "bmi B"],
+    ["age", "b_age", "bmi", "b_bmi", "sex", "b_sex"],
+    ["p1.age", "p2.age", "p1.bmi", "p2.bmi"],
+    ["home_age", "away_age", "home_bmi", "away_bmi"],
+]
+
+
+@pytest.mark.parametrize("names", INTERLEAVED, ids=str)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_halves_in_turns_are_refused_and_the_remedy_works(names, frame):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(200, len(names)))
+    X = frame(dict(zip(names, data.T, strict=True)))
+    label = np.where(data[:, 0] - data[:, 1] > rng.normal(0, 0.5, 200), 1, -1)
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    with pytest.raises(
+        ValueError, match=r"then all of the right one, got them in tu"
+    ) as e:
+        classifier.fit(X, label)
+    ordered = X[[*X.columns[::2], *X.columns[1::2]]]
+    assert f"X[[*X.columns[::2], *X.columns[1::2]]]: {list(ordered.columns)}." in str(
+        e.value
     )
-    noise = np.random.default_rng(1).normal(size=80)
-    label = np.where(X["a"] - X["x"] + noise > 0, 1, -1)
-    classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, label)
-    assert classifier.score(X, label) > 0.6
+    assert classifier.fit(ordered, label).score(ordered, label) > 0.8
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["age", "bmi", "age_r", "bmi_r"],
+        ["age", "bmi", "b_age", "b_bmi"],
+        ["left_age", "left_bmi", "right_age", "right_bmi"],
+        ["age (1)", "bmi (1)", "age (2)", "bmi (2)"],
+        ["left_age", "left_bmi", "age_right", "bmi_right"],
+        ["model_a.age", "model_a.bmi", "model_b.age", "model_b.bmi"],
+        ["age", "age_sq", "age_r", "age_sq_r"],
+        ["left_age", "left_age_sq", "right_age", "right_age_sq"],
+        ["age_min", "age_max", "age_min_right", "age_max_right"],
+        ["Lage", "Lbmi", "Rage", "Rbmi"],
+        ["winner_age", "winner_bmi", "loser_age", "loser_bmi"],
+        ["home_age", "home_bmi", "away_age", "away_bmi"],
+        ["u_age", "u_bmi", "u_sex", "z_age", "z_bmi", "z_sex"],
+        ["a_0", "a_1", "b_0", "b_1"],
+        ["mean age x", "sd age x", "mean age y", "sd age y"],
+        ["0", "1", "2", "3"],
+        ["x0", "x1", "x2", "x3"],
+        ["column_0", "column_1", "column_2", "column_3"],
+        ["x1", "x11", "x2", "x12"],
+        ["f7", "f3", "f12", "f101"],
+        ["Unnamed: 0", "Unnamed: 1", "Unnamed: 3", "Unnamed: 5"],
+        ["old", "new"],
+    ],
+    ids=str,
+)
+def test_names_of_halves_that_are_taken(names):
+    check_halves(names)
+
+
+def test_names_that_nobody_gave():
+    X = np.random.default_rng(0).normal(size=(200, 8))
+    nested = pd.MultiIndex.from_product([["left", "right"], list("abcd")])
+    for frame in (
+        pd.DataFrame(X),
+        pd.DataFrame(X).iloc[:, [0, 2, 4, 6]],
+        pd.DataFrame(X).add_prefix("x"),
+        pd.DataFrame(X, columns=nested),
+        pl.DataFrame(X),
+        PCA(4).set_output(transform="pandas").fit_transform(X),
+    ):
+        taken = take_pairs(PairwiseRankerClassifier(Ridge()), frame, reset=True)
+        assert taken.shape == frame.shape
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b", "x", "y"], ["age", "bmi", "age_r", "sex_r"], list("abcdef")]
+)
+def test_halves_with_unrelated_names_are_refused(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, len(names))))
+    y = np.tile([-1, 1], 100)
+    with pytest.raises(ValueError, match=r"of the left half again .*or pass an array"):
+        PairwiseRankerClassifier(Ridge()).fit(X.set_axis(names, axis=1), y)
+    take_pairs(PairwiseRankerClassifier(Ridge()), X.to_numpy(), reset=True)
+
+
+@pytest.mark.parametrize(
+    "names", [["u_min", "u_max", "z_min", "z_max"], ["u_a", "u_a_sq", "z_a", "z_a_sq"]]
+)
+def test_names_that_may_be_halves_or_in_turns_are_refused(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=names)
+    with pytest.raises(ValueError, match=r"or in turns\. Mark the sides, as in age_le"):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
+
+
+def test_many_names_are_cut_short_in_messages():
+    names = [f"{name}{side}" for name in "abcdefgh" for side in ("_left", "_right")]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 16)), columns=names)
+    with pytest.raises(
+        ValueError, match=r"'f_right'\] and so on.*'d_right'\] and so on"
+    ):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
