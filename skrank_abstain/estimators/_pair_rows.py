@@ -8,33 +8,25 @@ that stands left. Either way, turning a pair swaps its two scores to the last bi
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import vstack
 from scipy.special import logit
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import (
     _num_samples,
-    check_consistent_length,
-    column_or_1d,
 )
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators._pair_columns import check_halves
 from skrank_abstain.estimators._rows import check_columns
-from skrank_abstain.pairs import group_queries, read_pair_labels
+from skrank_abstain.estimators._splitting import hold_out
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
 
-#: What to do about labels of one kind, and of too many.
-_MEND = (
-    "Turn some pairs around: swap their halves and what their label says.",
-    "Leave the rows of the others out, or write one of the three instead.",
-)
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
 
@@ -62,101 +54,6 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
     if names:
         check_halves([str(name) for name in names])
     return X
-
-
-class PairClasses(NamedTuple):
-    """The kinds of labels of a classifier of pairs, and what they mean.
-
-    Attributes
-    ----------
-    kinds : ndarray of shape (n_classes,)
-        Two or three, sorted as scikit-learn's scorers expect.
-    meaning : ndarray of shape (n_classes,), int64
-        The pair label of each: -1, 0 or +1.
-    """
-
-    kinds: NDArray[Any]
-    meaning: IntArray
-
-    @property
-    def has_ties(self) -> bool:
-        """Whether one of the kinds is a tie."""
-        return self.kinds.size == 3
-
-    @property
-    def sign(self) -> int:
-        """-1 where scikit-learn takes right for the positive one of two classes."""
-        return 1 if self.has_ties else int(self.meaning[1])
-
-    def strict(self, label: IntArray) -> IntArray:
-        """Return what is said of each pair; without ties, equal scores mean left."""
-        return label if self.has_ties else np.where(label < 0, -1, 1)
-
-    def named(self, label: IntArray) -> NDArray[Any]:
-        """Return pair labels in the user's words."""
-        named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
-            label + 1 if self.has_ties else (label + 1) // 2
-        ]
-        return named
-
-    def read(self, y: Any, labels: Any) -> IntArray:
-        """Return what other labels mean to a classifier that was fitted on these.
-
-        A tie may be among them though none was in ``fit``, or another spelling.
-        """
-        truth = column_or_1d(y)
-        known = dict(zip(self.kinds.tolist(), self.meaning.tolist(), strict=True))
-        listed = truth.tolist()
-        new = [kind for kind in dict.fromkeys(listed) if kind not in known]
-        if new:
-            every = [*known, *new]
-            codes = read_pair_labels(np.array(every, dtype=object), labels)
-            read = dict(zip(every, codes.tolist(), strict=True))
-            if any(read[kind] != meaning for kind, meaning in known.items()):
-                raise ValueError(
-                    f"y must hold labels as in fit, {list(known)}, got {new[:10]} too, "
-                    "which would give them another meaning. Pass labels=(right, tie, "
-                    "left)."
-                )
-            known = read
-        return np.array([known[kind] for kind in listed], dtype=np.int64)
-
-
-def read_labels(
-    estimator: Any, X: Any, y: Any, labels: Any
-) -> tuple[PairClasses, IntArray]:
-    """Return the kinds of labels, and the labels as -1, 0, +1."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None"
-        )
-    given = column_or_1d(y, warn=True)
-    check_consistent_length(X, given)
-    assert_all_finite(given, input_name="y")
-    if given.dtype.kind != "f":
-        check_classification_targets(given)
-    kinds, code = np.unique(given, return_inverse=True)
-    if kinds.size not in (2, 3):
-        check_classification_targets(given)
-        raise ValueError(
-            "y must have two or three kinds of labels, for right preferred, tie and "
-            f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
-            f"{kinds[:10].tolist()}. " + _MEND[kinds.size > 1]
-        )
-    meaning = read_pair_labels(kinds, labels)
-    if np.unique(meaning).size < kinds.size:
-        raise ValueError(
-            "y must have one word for each answer, which predict gives back, got "
-            f"{kinds.tolist()}, of which two mean the same. Write one of them."
-        )
-    if not {-1, 1} <= set(meaning.tolist()):
-        strict = "left" if 1 in meaning else "right"
-        raise ValueError(
-            f"y must have pairs with right and with left preferred, got {strict} only "
-            f"and ties, {kinds.tolist()}. " + _MEND[0]
-        )
-    return PairClasses(kinds, meaning), meaning[code]
 
 
 def sides(X: Any) -> tuple[Any, Any]:
@@ -334,6 +231,40 @@ def split_pairs(
             "Pass more pairs, or a fitted ranker."
         )
     return train, calibration
+
+
+def divide_pairs(
+    groups: IntArray, tuning_size: float, random_state: Any
+) -> list[IntArray]:
+    """Divide calibration pairs into those that tune and those that do nothing but.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_pairs,), int64
+        Query of each pair.
+    tuning_size : float
+        Share of the queries that fit the tie model, in (0, 1).
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    tuning, rest : ndarray of int64
+        Rows, ascending. No query is in both.
+
+    Raises
+    ------
+    ValueError
+        If all pairs are of one query.
+    """
+    units, unit = np.unique(groups, return_inverse=True)
+    if units.size < 2:
+        raise ValueError(
+            "X must leave at least two queries of pairs to calibrate on, one to fit "
+            f"the tie model and one for the guarantee, got {units.size}."
+        )
+    n_rest = min(ceil((1 - tuning_size) * units.size - 1e-9), units.size - 1)
+    held_out = hold_out(units.size, n_rest, random_state)[unit.reshape(-1)]
+    return [np.flatnonzero(~held_out), np.flatnonzero(held_out)]
 
 
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:

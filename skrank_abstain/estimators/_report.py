@@ -22,7 +22,11 @@ _RESAMPLES = 1000
 
 
 def write_report(
-    ranker: Any, items: ScoredItems, *, ranker_line: str | None = None
+    ranker: Any,
+    items: ScoredItems,
+    *,
+    ranker_line: str | None = None,
+    data_line: str | None = None,
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -34,6 +38,8 @@ def write_report(
         With relevance.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
+    data_line : str, default=None
+        What it says of the data; None: how many items, queries and pairs there are.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
@@ -44,7 +50,8 @@ def write_report(
         "",
         "## Data",
         "",
-        f"- {items.rows.size} items, {totals.pairs.size} queries, "
+        data_line
+        or f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
         "",
