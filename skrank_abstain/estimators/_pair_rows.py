@@ -7,26 +7,23 @@ that stands left. Either way, turning a pair swaps its two scores to the last bi
 
 from __future__ import annotations
 
-from itertools import takewhile
 from math import ceil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import vstack
 from scipy.special import logit
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, assert_all_finite
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import (
     _num_samples,
-    check_consistent_length,
-    column_or_1d,
 )
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.estimators._pair_columns import check_halves
 from skrank_abstain.estimators._rows import check_columns
+from skrank_abstain.estimators._splitting import hold_out
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
 
@@ -55,63 +52,8 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
             f"right item's, got n_features={X.shape[1]}."
         )
     if names:
-        _check_halves([str(name) for name in names])
+        check_halves([str(name) for name in names])
     return X
-
-
-def _check_halves(names: list[str]) -> None:
-    """Refuse names that say that the halves hold their features in different orders.
-
-    Names speak of one feature where they differ by a suffix or a prefix that all
-    names of the right half share, as in ``age, bmi, age_r, bmi_r``.
-    """
-    left, right = names[: len(names) // 2], names[len(names) // 2 :]
-    suffix = _common_start([name[::-1] for name in right])[::-1]
-    prefix = _common_start(right)
-    bare = (
-        [name.removesuffix(suffix) for name in right],
-        [name.removeprefix(prefix) for name in right],
-    )
-    for stripped in bare:
-        if sorted(stripped) == sorted(left) and stripped != left:
-            raise ValueError(
-                "X must have the features of both halves in the same order, got "
-                f"{left} on the left and {right} on the right. Reorder the columns."
-            )
-
-
-def _common_start(names: list[str]) -> str:
-    same = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
-    return "".join(letters[0] for letters in same)
-
-
-def read_labels(estimator: Any, X: Any, y: Any) -> tuple[NDArray[Any], IntArray]:
-    """Return the sorted kinds of labels, and the labels as -1, 0, +1."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is "
-            "None"
-        )
-    labels = column_or_1d(y, warn=True)
-    check_consistent_length(X, labels)
-    assert_all_finite(labels, input_name="y")
-    check_classification_targets(labels)
-    classes, code = np.unique(labels, return_inverse=True)
-    if classes.size not in (2, 3):
-        raise ValueError(
-            "y must have two or three kinds of labels, in sorted order (right, left) "
-            f"or (right, tie, left), got {classes.size} "
-            f"class{'es' * (classes.size > 1)}: {classes[:10].tolist()}."
-        )
-    words = [str(kind).lower() for kind in classes.tolist()]
-    if {"left", "right"} <= set(words):
-        raise ValueError(
-            "y must have labels whose sorted order is (right, left) or (right, tie, "
-            f"left), got {classes.tolist()}, which would be read the wrong way round. "
-            "Use -1 for right, 0 for a tie and 1 for left."
-        )
-    canonical = np.array([-1, 1] if classes.size == 2 else [-1, 0, 1])
-    return classes, canonical[code]
 
 
 def sides(X: Any) -> tuple[Any, Any]:
@@ -291,6 +233,40 @@ def split_pairs(
     return train, calibration
 
 
+def divide_pairs(
+    groups: IntArray, tuning_size: float, random_state: Any
+) -> list[IntArray]:
+    """Divide calibration pairs into those that tune and those that do nothing but.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_pairs,), int64
+        Query of each pair.
+    tuning_size : float
+        Share of the queries that fit the tie model, in (0, 1).
+    random_state : int, RandomState instance or None
+
+    Returns
+    -------
+    tuning, rest : ndarray of int64
+        Rows, ascending. No query is in both.
+
+    Raises
+    ------
+    ValueError
+        If all pairs are of one query.
+    """
+    units, unit = np.unique(groups, return_inverse=True)
+    if units.size < 2:
+        raise ValueError(
+            "X must leave at least two queries of pairs to calibrate on, one to fit "
+            f"the tie model and one for the guarantee, got {units.size}."
+        )
+    n_rest = min(ceil((1 - tuning_size) * units.size - 1e-9), units.size - 1)
+    held_out = hold_out(units.size, n_rest, random_state)[unit.reshape(-1)]
+    return [np.flatnonzero(~held_out), np.flatnonzero(held_out)]
+
+
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
     """Return the labels if each can be in both parts."""
     counts = np.unique(label, return_counts=True)[1]
@@ -300,7 +276,11 @@ def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
 
 
 def without_ties(loss: FloatArray) -> FloatArray:
-    """Make a tie as bad a guess as the wrong order, so that it is never the best."""
+    """Make a tie as good a guess as either order at equal scores, never a better one.
+
+    Without a label for ties equal scores are answered with an order all the same, whose
+    expected loss is half that of the wrong one.
+    """
     strict = loss.copy()
-    strict[1, [0, 2]] = loss[0, 2]
+    strict[1, [0, 2]] = loss[0, 2] / 2
     return strict

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, Self, cast
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, _safe_indexing, check_random_state
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-)
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
     IntArray,
     check_loss,
-    check_sample_weight,
     encode_qid,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.estimators._pair_classes import read_labels
+from skrank_abstain.estimators._pair_row_decider import PairRowDecider
 from skrank_abstain.estimators._pair_rows import (
+    divide_pairs,
     fit_on_pairs,
-    read_labels,
     score_sides,
     split_pairs,
     take_pairs,
@@ -36,18 +30,26 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.selection import Coverage, Decided, calibrate
+from skrank_abstain.selection import (
+    CertifiedRisk,
+    Coverage,
+    Rule,
+    calibrate,
+)
 from skrank_abstain.tie_models import LabelledPairs, tie_model_candidates
 
 
-class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
+class PairwiseRankerClassifier(
+    PairRowDecider, ClassifierMixin, ModelWrapper, BaseEstimator
+):
     """Classifier of comparisons: which of two items is preferred.
 
     A row of X holds two items, ``[left | right]``; its label says which one is
-    preferred. A ranker scores both items, a tie model turns the two scores into class
-    probabilities and a conditional risk, and pairs of a risk above the ``coverage``
-    quantile of the calibration risks are abstained on. ``predict`` answers all the
-    same; ``abstain`` says for which rows a person should.
+    preferred, in words or numbers that are read by what they mean. A ranker scores both
+    items, a tie model turns the two scores into probabilities and a conditional risk,
+    and pairs of a risk above the ``coverage`` quantile of the calibration risks are
+    abstained on. ``predict`` answers all the same; ``abstain`` says for which rows a
+    person should.
 
     Parameters
     ----------
@@ -58,6 +60,9 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         decides whole rows. What is not fitted is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
+    labels : None or sequence of two or three values, default=None
+        What is written in y for (right, tie, left) preferred, or (right, left) without
+        ties. None: labels whose meaning is known, see Notes.
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
@@ -68,6 +73,10 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         labels only the corners count.
     coverage : float, default=1.0
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
+    rule : Rule, default=None
+        What sets the threshold in place of ``coverage``: `CertifiedRisk`,
+        `GuaranteedCoverage`, `Price` or `Coverage` of `skrank_abstain.selection`, or a
+        rule of your own. None: ``Coverage(coverage)``.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; True insists on it; False always refits a clone. Calibrating
@@ -81,8 +90,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in sorted order, which reads as (right, left) or (right, tie,
-        left).
+        The labels in sorted order, as scikit-learn's scorers expect.
     estimator_ : object
         The fitted model.
     tie_model_ : DifferenceModel
@@ -93,8 +101,9 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         Share of calibration pairs accepted.
     prefit_ : bool
         Whether the model was used as it was.
-    n_pairs_ : int
-        Number of pairs calibrated on.
+    n_queries_, n_pairs_ : int
+        Queries and pairs that set the threshold. Without ``qid`` each pair is a query
+        of its own.
     n_features_in_ : int
         Number of columns of X, both items together.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -118,13 +127,29 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     *Equal scores*, up to ``8 * eps * max|calibration score|``, carry no order: such a
     pair is predicted a tie, or, with two kinds of labels, left.
 
-    *Labels* are told apart by their order alone. Beware of words: ``"left"`` sorts
-    before ``"right"`` and would mean that right is preferred. Without ties among the
+    *Labels* are read by what they mean. As (right, tie, left) preferred these are
+    known: (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), and in any case right / tie / left,
+    model_b / tie / model_a, B / tie / A, second / tie / first and loss / tie / win (of
+    the left one), a tie being tie, draw, same or equal. Others, such as 0, 1, 2 or yes
+    and no, are refused until ``labels`` says what they mean. 0 and 1 are right and
+    left: say ``labels=(-1, 0, 1)`` where they are tie and left. Without ties among the
     labels the tie model is conditioned on there being none.
 
-    *Frames.* All column names differ, as in ``a, b, a_right, b_right``. Items are
-    handed on under the names of the left half, taken as they are: these are the names
-    that a fitted ranker must know. The names of the right half are dropped.
+    *Frames.* All column names differ, and those of the right half are those of the
+    left half in the same order, but for what marks the side at the front or at the end
+    of either: ``age, bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``.
+    Halves in turns, ``age, age_right, bmi, bmi_right``, are refused. Names that are
+    counted, ``0, 1, 2`` or ``x0, x1, x2``, say nothing: the columns go by their
+    positions, as those of an array do. Items are handed on under the names of the left
+    half, taken as they are: these are the names that a fitted ranker must know. The
+    names of the right half are dropped.
+
+    *Promises.* ``rule=CertifiedRisk(0.1)`` accepts as many pairs as a certified bound
+    on the share of wrong decisions allows, ``rule=GuaranteedCoverage(0.8)`` a share of
+    pairs that holds for new ones. Both set three calibration queries in ten aside for
+    the tie model. They count queries alike and take them for independent; without
+    ``qid`` that is said of the pairs, and wrong where pairs share items. Without ties
+    among the labels, pairs of equal scores count as errors in what is certified.
 
     *Splitting.* Pass ``qid`` where pairs share items or a pair is there in both
     orders: nothing else tells that they belong on one side of a split.
@@ -142,10 +167,10 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
     >>> from skrank_abstain.datasets import make_ranking
     >>> items = make_ranking(400, n_items=2, n_grades=None, random_state=0)
     >>> X = items.data.reshape(400, -1)  # [left | right]
-    >>> y = np.where(items.target[::2] > items.target[1::2], "yes", "no")
+    >>> y = np.where(items.target[::2] > items.target[1::2], "left", "right")
     >>> model = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
     >>> model.fit(X[:300], y[:300]).predict(X[300:303])
-    array(['yes', 'no', 'yes'], dtype='<U3')
+    array(['left', 'right', 'left'], dtype='<U5')
     >>> sure = model.at_coverage(0.5)
     >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
     True
@@ -155,17 +180,21 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         self,
         estimator: Any,
         *,
+        labels: Any = None,
         tie_model: Any = "bradley_terry",
         loss: Any = "zero_one",
         coverage: float = 1.0,
+        rule: Any = None,
         prefit: Any = "auto",
         calibration_size: float = 0.25,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
+        self.labels = labels
         self.tie_model = tie_model
         self.loss = loss
         self.coverage = coverage
+        self.rule = rule
         self.prefit = prefit
         self.calibration_size = calibration_size
         self.random_state = random_state
@@ -178,8 +207,8 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
             One row per pair, ``[left | right]``.
         y : array-like of shape (n_pairs,)
-            Two or three kinds of labels, in sorted order (right, left) or (right,
-            tie, left) preferred.
+            Labels whose meaning is known, or that ``labels`` names, right and left
+            preferred among them.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
             Query of each pair: pairs of one query stay on one side of the split.
 
@@ -190,36 +219,62 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         Raises
         ------
         TypeError
-            If the tie model is not a model of the score difference.
+            If the tie model is not a model of the score difference, or ``rule`` is no
+            rule.
         ValueError
             If a parameter or an input breaks its rule, or the model's scores are not
             finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
-        rule = Coverage(self.coverage)
+        rule = self._rule()
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         X = take_pairs(self, X, reset=True)
-        self.classes_, label = read_labels(self, X, y)
-        codes, values = encode_qid(qid, label.size)
-        groups = codes if values.size > 1 else np.arange(label.size)
-        self._loss = loss if self.classes_.size == 3 else without_ties(loss)
-        rows = self._fit_model(X, label, qid)
+        self._classes, label = read_labels(self, X, y, self.labels)
+        self.classes_ = self._classes.kinds
+        self._loss = loss if self._classes.has_ties else without_ties(loss)
+        rule.check(self._loss)
+        random = check_random_state(self.random_state)
+        split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
+        rows = self._fit_model(X, label, qid, split_seed)
         left, right = score_sides(
             self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
         )
-        self.n_pairs_ = rows.size
+        codes, values = encode_qid(qid, label.size)
+        groups = codes if values.size > 1 else np.arange(label.size)
         data = LabelledPairs(left, right, label[rows], groups[rows])
-        self.tie_model_, self._calibration = calibrate(candidates, self._loss, data)
+        tuning = None
+        if rule.tuning_size:
+            parts = divide_pairs(data.groups, rule.tuning_size, seed)
+            tuning, data = (data.take(part) for part in parts)
+        self.tie_model_, self._calibration = calibrate(
+            candidates, self._loss, data, tuning, seed=seed
+        )
+        self.n_queries_ = self._calibration.items.n_queries
+        self.n_pairs_ = self._calibration.items.n_pairs
         self._set_threshold(rule)
         return self
 
-    def _fit_model(self, X: Any, label: IntArray, qid: Any) -> IntArray:
+    def _rule(self) -> Rule:
+        if self.rule is None:
+            return Coverage(self.coverage)
+        if not isinstance(self.rule, Rule):
+            raise TypeError(
+                "rule must be None or a rule of skrank_abstain.selection, such as "
+                f"CertifiedRisk(0.1), got {self.rule!r}."
+            )
+        if self.coverage != 1:
+            raise ValueError(
+                f"coverage must be 1 where a rule is given, got {self.coverage!r} and "
+                f"rule={self.rule!r}: the rule alone sets the threshold."
+            )
+        return self.rule
+
+    def _fit_model(self, X: Any, label: IntArray, qid: Any, seed: int) -> IntArray:
         """Set ``estimator_``, and return the rows that are left to calibrate on."""
 
         def split(size: float) -> tuple[IntArray, IntArray]:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
             return split_pairs(label, qid, size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
@@ -233,7 +288,7 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         )
         return rows
 
-    def _set_threshold(self, rule: Coverage) -> None:
+    def _set_threshold(self, rule: Rule) -> None:
         """Set the threshold from what calibration stored; nothing is rescored."""
         risk, gaps = self._calibration.risk, self._calibration.items
         self._region = rule.select(self._calibration)
@@ -251,158 +306,53 @@ class PairwiseRankerClassifier(ClassifierMixin, ModelWrapper, BaseEstimator):
         Returns
         -------
         classifier : PairwiseRankerClassifier
-            Shares the fitted model and the calibration scores; nothing is rescored.
+            Shares the fitted model and the calibration scores; nothing is rescored. A
+            rule that has a coverage is asked for this one; any other is dropped, and
+            with it what it promised.
         """
+        if hasattr(self.rule, "coverage"):
+            return self._with(rule=replace(self.rule, coverage=coverage))
+        return self._with(rule=None, coverage=coverage)
+
+    def at_risk(self, max_risk: float) -> Self:
+        """Return a fitted copy with another bound on the selective risk.
+
+        Parameters
+        ----------
+        max_risk : float
+            Bound on the mean loss of accepted pairs.
+
+        Returns
+        -------
+        classifier : PairwiseRankerClassifier
+            Shares the fitted model and what was measured; nothing is rescored. The
+            promise holds for each bound by itself, not for the best of several.
+
+        Raises
+        ------
+        ValueError
+            If the classifier was not fitted with ``rule=CertifiedRisk(...)``: the pairs
+            that certify must not have fitted the tie model.
+        """
+        if not isinstance(self.rule, CertifiedRisk):
+            raise ValueError(
+                "rule must be CertifiedRisk(max_risk) in fit to move its bound, got "
+                f"{self.rule!r}."
+            )
+        return self._with(rule=replace(self.rule, max_risk=max_risk))
+
+    def _with(self, **params: Any) -> Self:
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
-        other.coverage = coverage
-        other._set_threshold(Coverage(coverage))
+        for name, value in params.items():
+            setattr(other, name, value)
+        rule = other._rule()
+        rule.check(other._loss)
+        other._set_threshold(rule)
         return other
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the score of the left item minus that of the right one.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-
-        Returns
-        -------
-        difference : ndarray of shape (n_pairs,), float64
-            Positive where left is preferred. One value per pair, also with three
-            kinds of labels.
-        """
-        left, right = self._score(X)
-        return left - right
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-
-        Returns
-        -------
-        proba : ndarray of shape (n_pairs, n_classes), float64
-            In the order of ``classes_``. Swapping left and right reverses a row.
-        """
-        left, right = self._score(X)
-        proba = self.tie_model_.proba(left, right)
-        return proba if self.classes_.size == 3 else proba[:, [0, 2]]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of least expected loss. It never abstains.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-
-        Returns
-        -------
-        label : ndarray of shape (n_pairs,)
-            Values of ``classes_``. Where the two scores are equal: the tie, or left
-            if there are two classes.
-        """
-        return self._named(self._decide(X))
-
-    def conditional_risk(self, X: Any) -> FloatArray:
-        """Return the expected loss of the best prediction for each pair.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-
-        Returns
-        -------
-        risk : ndarray of shape (n_pairs,), float64
-            Lower is better. For the zero-one loss one minus the largest probability.
-        """
-        return cast("FloatArray", self._decide(X).risk)
-
-    def abstain(self, X: Any) -> BoolArray:
-        """Return which pairs go to a person.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-
-        Returns
-        -------
-        abstained : ndarray of shape (n_pairs,), bool
-            One value per row of X.
-        """
-        return ~self._decide(X).accepted
-
-    def score(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> float:
-        """Return the selective accuracy: correct predictions among accepted pairs.
-
-        Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-        y : array-like of shape (n_pairs,)
-            True labels.
-        qid : object, default=None
-            Not used: a pair needs no query to be scored. It is here so that metadata
-            routing can hand the same arguments to ``fit`` and ``score``.
-        sample_weight : array-like of shape (n_pairs,), default=None
-            Pair weights.
-
-        Returns
-        -------
-        accuracy : float
-            NaN where no pair is accepted.
-
-        Warns
-        -----
-        sklearn.exceptions.UndefinedMetricWarning
-            If no pair is accepted.
-        """
-        decided = self._decide(X)
-        truth = column_or_1d(y)
-        check_consistent_length(decided.label, truth)
-        weight = check_sample_weight(sample_weight, truth.size)
-        mass = decided.accepted * (1.0 if weight is None else weight)
-        if not mass.any():
-            warn_user(
-                "The selective accuracy is undefined and set to NaN: no pair is "
-                "accepted.",
-                UndefinedMetricWarning,
-            )
-            return float("nan")
-        return float(np.average(self._named(decided) == truth, weights=mass))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # A third class has to be the tie between the two others.
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        check_is_fitted(self, "threshold_")
-        X = take_pairs(self, X, reset=False)
-        return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
-
-    def _decide(self, X: Any) -> Decided:
-        left, right = self._score(X)
-        with np.errstate(over="ignore"):
-            difference = left - right
-        row = np.arange(left.size)
-        return self._calibration.risk.decide(
-            self._region, np.append(left, right), row, row + left.size, difference
-        )
-
-    def _named(self, decided: Decided) -> NDArray[Any]:
-        """Return labels in the user's words; without ties, equal scores mean left."""
-        label = decided.label
-        code = (label >= 0).astype(int) if self.classes_.size == 2 else label + 1
-        named: NDArray[Any] = self.classes_[code]
-        return named

@@ -28,6 +28,7 @@ def write_report(
     title: str | None = None,
     ranker_line: str | None = None,
     repeats: Sequence[str] = (),
+    data_line: str | None = None,
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
 
@@ -43,6 +44,8 @@ def write_report(
         What the page says of the model that scores; None: read from ``ranker``.
     repeats : sequence of str, default=()
         Lines about items that were used twice.
+    data_line : str, default=None
+        What it says of the data; None: how many items, queries and pairs there are.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
@@ -58,7 +61,8 @@ def write_report(
         "",
         "## Data",
         "",
-        f"- {items.rows.size} items, {totals.pairs.size} queries, "
+        data_line
+        or f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
         *repeats,

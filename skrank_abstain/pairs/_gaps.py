@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, Protocol, Self
 
 import numpy as np
@@ -80,11 +81,17 @@ class GapArray:
         As in `GapOutcomes`.
     largest_score : float
         The largest absolute score, which sets the rounding of the gaps.
+    rows : ndarray of shape (n_pairs,), int64, or None
+        Where each pair stood.
+    codes : ndarray of shape (n_pairs,), int64, or None
+        Number of the query of each pair.
     """
 
     gaps: FloatArray
     outcomes: IntArray | None = None
     largest_score: float = 0.0
+    rows: IntArray | None = None
+    codes: IntArray | None = None
 
     @classmethod
     def of(cls, gaps: FloatArray) -> Self:
@@ -92,8 +99,17 @@ class GapArray:
         return cls(np.sort(gaps))
 
     @classmethod
-    def of_pairs(cls, left: FloatArray, right: FloatArray, label: IntArray) -> Self:
-        """Take the scores of the two items of each pair, and its label."""
+    def of_pairs(
+        cls,
+        left: FloatArray,
+        right: FloatArray,
+        label: IntArray,
+        queries: IntArray | None = None,
+    ) -> Self:
+        """Take the scores of the two items of each pair, its label and its query.
+
+        Without queries each pair is one of its own.
+        """
         # Differences of huge scores may overflow: infinity is still the largest gap.
         with np.errstate(over="ignore"):
             difference = left - right
@@ -101,13 +117,89 @@ class GapArray:
         outcome = outcomes_of(difference, label)
         order = np.argsort(gap, kind="stable")
         largest = max(np.abs(left).max(initial=0.0), np.abs(right).max(initial=0.0))
-        return cls(gap[order], outcome[order], float(largest))
+        # Numbers without a gap, in the order of those that were given.
+        codes = order if queries is None else _dense(queries)[order]
+        return cls(gap[order], outcome[order], float(largest), order, codes)
+
+    def take(self, start: int, stop: int) -> Self:
+        """Return the queries ``start`` to ``stop`` (exclusive)."""
+        by_query, offsets = self._by_query
+        chosen = np.sort(by_query[offsets[start] : offsets[stop]])
+        outcomes, rows, codes = self._labelled
+        return type(self)(
+            self.gaps[chosen],
+            outcomes[chosen],
+            self.largest_score,
+            rows[chosen],
+            codes[chosen] - start,
+        )
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.pair_counts.size)
+
+    @property
+    def pair_counts(self) -> IntArray:
+        """Pairs per query, shape (n_queries,)."""
+        return np.diff(self._by_query[1])
+
+    def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
+        """Count the pairs of each query with gap at least each cut, by outcome.
+
+        Parameters
+        ----------
+        cuts : array-like of shape (n_cuts,)
+            Ascending.
+        tolerance : float
+            Scores no further apart carry no order.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_queries, n_cuts, 4), int64
+            Concordant, tied, discordant, and untied pairs of equal scores.
+        """
+        return self._add_up(cuts, tolerance, None).astype(np.int64)
+
+    def weigh_outcomes(
+        self, cuts: ArrayLike, tolerance: float, weight: FloatArray
+    ) -> FloatArray:
+        """Like ``count_outcomes``; ``weight`` is of the pairs, where they stood."""
+        return self._add_up(cuts, tolerance, weight[self._labelled[1]])
+
+    def _add_up(
+        self, cuts: ArrayLike, tolerance: float, weight: FloatArray | None
+    ) -> FloatArray:
+        outcomes, _, codes = self._labelled
+        given = np.asarray(cuts, dtype=np.float64)
+        shape = self.n_queries, given.size, 4
+        column = np.where((self.gaps <= tolerance) & (outcomes != 0), 3, 1 - outcomes)
+        # Pairs of a gap below all cuts are beyond none of them.
+        last = np.searchsorted(given, self.gaps, side="right") - 1
+        some = last >= 0
+        entry = ((codes * given.size + last) * 4 + column)[some]
+        mass = None if weight is None else weight[some]
+        sums = np.bincount(entry, mass, shape[0] * shape[1] * 4)
+        beyond = np.cumsum(sums.reshape(shape)[:, ::-1], axis=1)[:, ::-1]
+        return beyond.astype(np.float64)
+
+    @cached_property
+    def _by_query(self) -> tuple[IntArray, IntArray]:
+        """Pairs sorted by query, and where each query begins."""
+        codes = self._labelled[2]
+        counts = np.bincount(codes)
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return np.argsort(codes, kind="stable"), offsets
+
+    @property
+    def _labelled(self) -> tuple[IntArray, IntArray, IntArray]:
+        if self.outcomes is None or self.rows is None or self.codes is None:
+            raise ValueError("outcomes need labels: build these gaps with them.")
+        return self.outcomes, self.rows, self.codes
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return the gaps, and one count of the outcome of each."""
-        if self.outcomes is None:
-            raise ValueError("outcomes need labels: build these gaps with them.")
-        return self.gaps, np.eye(3)[self.outcomes + 1]
+        return self.gaps, np.eye(3)[self._labelled[0] + 1]
 
     @property
     def n_pairs(self) -> int:
@@ -140,6 +232,11 @@ class GapArray:
         """Return ``size`` gaps drawn from (low, high], the same each time."""
         # Seeded at each call: a search must not depend on what was asked for before.
         return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
+
+
+def _dense(codes: IntArray) -> IntArray:
+    dense: IntArray = np.unique(codes, return_inverse=True)[1].reshape(-1)
+    return dense
 
 
 def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:

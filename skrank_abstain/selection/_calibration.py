@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray, shown
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
 from skrank_abstain.selection._pair_risk import PairRisk
@@ -70,7 +70,7 @@ class Calibration:
     items : ScoredItems or GapArray
         The pairs that set the threshold, as the model sees them.
     loss : ndarray of shape (3, 3)
-    tuning : ScoredItems or None
+    tuning : ScoredItems, GapArray or None
         Pairs that fitted the tie model and set no threshold; None where all did both.
     seed : int
         For all that is random about a rule.
@@ -102,7 +102,7 @@ class Calibration:
     risk: PairRisk
     items: Any
     loss: FloatArray
-    tuning: ScoredItems | None = None
+    tuning: ScoredItems | GapArray | None = None
     seed: int = 0
     groups: Groups | None = None
 
@@ -117,7 +117,7 @@ class Calibration:
     @cached_property
     def loss_tables(self) -> LossTables:
         """What each threshold accepts and costs, query by query; computed once."""
-        tuning: ScoredItems = self.items if self.tuning is None else self.tuning
+        tuning: Any = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: tests of thresholds that were
         # chosen by their own data promise nothing.
         profile = self.risk.profile(tuning)
@@ -145,7 +145,7 @@ def calibrate(
     candidates: Sequence[TieModel],
     loss: FloatArray,
     data: LabelledScores | LabelledPairs,
-    tuning: LabelledScores | None = None,
+    tuning: LabelledScores | LabelledPairs | None = None,
     *,
     seed: int = 0,
     groups: Groups | None = None,
@@ -161,7 +161,7 @@ def calibrate(
         Mirror-symmetric loss.
     data : LabelledScores or LabelledPairs
         The pairs that set the threshold, at least one.
-    tuning : LabelledScores, default=None
+    tuning : LabelledScores or LabelledPairs, default=None
         Other queries, for the tie model alone. None: ``data`` fits it too.
     seed : int, default=0
     groups : Groups, default=None

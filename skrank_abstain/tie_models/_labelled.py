@@ -98,7 +98,7 @@ class LabelledPairs:
 
     def folds(self) -> list[tuple[LabelledPairs, LabelledPairs]]:
         """Divide the groups into parts of about as many pairs."""
-        return [(self._take(a), self._take(b)) for a, b in _group_folds(self.groups)]
+        return [(self.take(a), self.take(b)) for a, b in _group_folds(self.groups)]
 
     def fit(self, model: DifferenceModel) -> GapArray:
         """Fit a model."""
@@ -107,9 +107,10 @@ class LabelledPairs:
 
     def transformed_by(self, model: DifferenceModel) -> GapArray:
         """Return the gaps with their outcomes."""
-        return GapArray.of_pairs(self.left, self.right, self.label)
+        return GapArray.of_pairs(self.left, self.right, self.label, self.groups)
 
-    def _take(self, rows: IntArray) -> LabelledPairs:
+    def take(self, rows: IntArray) -> LabelledPairs:
+        """Return some pairs."""
         return LabelledPairs(
             self.left[rows], self.right[rows], self.label[rows], self.groups[rows]
         )

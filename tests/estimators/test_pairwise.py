@@ -13,11 +13,12 @@ from scipy.sparse import coo_array, csr_array
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay, calibration_curve
+from sklearn.decomposition import PCA
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import accuracy_score, log_loss
+from sklearn.metrics import accuracy_score, get_scorer, log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -29,7 +30,8 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
 from skrank_abstain import PairwiseRankerClassifier
 from skrank_abstain.datasets import load_letor, make_ranking
-from skrank_abstain.estimators._pair_rows import fit_on_pairs
+from skrank_abstain.estimators._pair_columns import check_halves
+from skrank_abstain.estimators._pair_rows import fit_on_pairs, take_pairs
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
 
@@ -315,11 +317,12 @@ def test_boosters(name, three):
     check_mirror(classifier, X)
 
 
+NAMES = [*"abcde", *(f"{name}_r" for name in "abcde")]
 CONTAINERS = {
     "csr": csr_array,
     "coordinates": coo_array,
-    "pandas": lambda X: pd.DataFrame(X, columns=list("abcdevwxyz")),
-    "polars": lambda X: pl.DataFrame(X, schema=list("abcdevwxyz")),
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
     "lists": lambda X: X.tolist(),
 }
 
@@ -379,32 +382,164 @@ def test_missing_values_reach_the_model(three):
 # --- labels -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("labels", "kinds"),
-    [
-        (["a right", "b tie", "c left"], 3),
-        ([1.0, 2.0, 3.0], 3),
-        (np.array(["no", None, "yes"], dtype=object), 2),
-        ([False, None, True], 2),
-        ([0, None, 1], 2),
-    ],
-    ids=str,
-)
-def test_labels_are_read_in_sorted_order(labels, kinds, two, three):
-    X, y = three if kinds == 3 else two
+#: What is written for right, tie and left preferred; None: there are no ties.
+WRITTEN = {
+    "signs": (-1, 0, 1),
+    "signs as floats": (-1.0, 0.0, 1.0),
+    "points": (0, 0.5, 1),
+    "zero and one": (0, None, 1),
+    "booleans": (False, None, True),
+    "signs without ties": (-1, None, 1),
+    "arena": ("model_b", "tie", "model_a"),
+    "arena without ties": ("model_b", None, "model_a"),
+    "letters": ("B", "draw", "A"),
+    "sides": ("right", "same", "left"),
+    "sides in capitals": ("RIGHT", " Equal ", "Left"),
+    "sides without ties": ("right", None, "left"),
+    "places": ("second", "tie", "first"),
+    "games": ("loss", "draw", "win"),
+}
+
+
+@pytest.mark.parametrize("kind", [str, object])
+@pytest.mark.parametrize("name", WRITTEN)
+def test_labels_are_read_by_what_they_mean(name, kind, two, three):
+    labels = WRITTEN[name]
+    X, y = two if labels[1] is None else three
     named = np.array([labels[k + 1] for k in y])
+    if kind is object and named.dtype.kind == "U":
+        named = named.astype(object)
     plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
     classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, named)
-    np.testing.assert_array_equal(
-        classifier.classes_, [label for label in labels if label is not None]
-    )
+    assert classifier.classes_.tolist() == sorted(k for k in labels if k is not None)
     np.testing.assert_array_equal(
         classifier.predict(X), [labels[k + 1] for k in plain.predict(X)]
     )
-    assert classifier.predict_proba(X).shape == (y.size, kinds)
-    np.testing.assert_array_equal(classifier.predict_proba(X), plain.predict_proba(X))
+    assert classifier.predict(X).dtype == classifier.classes_.dtype == named.dtype
+    proba, columns = plain.pair_proba(X), [labels.index(k) for k in classifier.classes_]
+    assert proba.shape == (y.size, 3)
+    np.testing.assert_array_equal(classifier.pair_proba(X), proba)
+    np.testing.assert_array_equal(classifier.predict_proba(X), proba[:, columns])
     assert classifier.score(X, named) == plain.score(X, y)
-    assert classifier.predict(X).dtype == classifier.classes_.dtype
+    np.testing.assert_array_equal(classifier.abstain(X), plain.abstain(X))
+
+
+def test_labels_of_ones_own(three):
+    X, y = three
+    plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    for labels in [(0, 1, 2), [2, 0, 1], ("no", "?", "yes"), ("left", "tie", "right")]:
+        classifier = PairwiseRankerClassifier(Ridge(), labels=labels, random_state=0)
+        named = np.array([labels[k + 1] for k in y])
+        assert clone(classifier).get_params()["labels"] == labels
+        classifier.fit(X, named)
+        np.testing.assert_array_equal(
+            classifier.predict(X), [labels[k + 1] for k in plain.predict(X)]
+        )
+        np.testing.assert_array_equal(classifier.pair_proba(X), plain.pair_proba(X))
+        assert classifier.score(X, named) == plain.score(X, y)
+
+
+def test_scikit_learns_scorers_agree_whatever_the_labels_are(two):
+    X, y = two
+    plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    expected = {
+        name: get_scorer(name)(plain, X, y)
+        for name in ("roc_auc", "neg_log_loss", "accuracy", "balanced_accuracy")
+    }
+    assert expected["roc_auc"] > 0.8
+    for labels in (("right", None, "left"), ("model_b", None, "model_a"), (0, None, 1)):
+        named = np.array([labels[k + 1] for k in y])
+        classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, named)
+        for name, value in expected.items():
+            assert get_scorer(name)(classifier, X, named) == pytest.approx(value)
+        # What scikit-learn calls positive is the second class.
+        np.testing.assert_array_equal(
+            classifier.classes_[(classifier.decision_function(X) > 0).astype(int)],
+            classifier.predict(X),
+        )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [0, 1, 2],
+        [1, 2, 3],
+        ["yes", "no"],
+        ["0", "1"],
+        ["-1", "0", "1"],
+        ["left", "model_b"],
+        ["model_a", "tie (bothbad)", "model_b"],
+        [0.2, 0.8],
+        [-1.0, 0.5, 1.0],
+    ],
+    ids=str,
+)
+def test_labels_that_may_mean_anything_are_refused(labels):
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.resize(labels, 30)
+    with pytest.raises(ValueError, match=r"y must hold labels that are known") as error:
+        PairwiseRankerClassifier(Ridge()).fit(X, y)
+    message = str(error.value)
+    assert f"got {sorted(labels)}. Say what yours mean with labels=" in message
+    assert "labels=(right, tie, left)" in message
+    assert "right / tie / left, model_b / tie / model_a" in message
+    assert "(0, 0.5, 1)" in message
+
+
+@pytest.mark.parametrize(
+    ("labels", "match"),
+    [
+        (["left", "Left", "right"], r"one word for each answer.*'Left', 'left'"),
+        (["tie", "draw", "left"], r"one word for each answer"),
+        (["left", "tie"], r"with right and with left preferred, got left only.*Turn"),
+        (["loss", "draw"], r"with right and with left preferred, got right only"),
+        ([0, 0.5], r"with right and with left preferred, got right only"),
+        (["left", "left"], r"two or three kinds.*got 1 class: \['left'\]. Turn some"),
+        (
+            ["model_a", "model_b", "tie", "tie (bothbad)"],
+            r"two or three kinds.*got 4 classes: .*Leave the rows of the others out",
+        ),
+    ],
+)
+def test_labels_of_known_meaning_that_are_no_comparisons(labels, match):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.resize(labels, 60)
+    with pytest.raises(ValueError, match=match):
+        PairwiseRankerClassifier(Ridge()).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    ["left", (1,), (1, 2, 3, 4), (1, 1, 2), {1, 2}, [[1, 2]], 3, ()],
+    ids=str,
+)
+def test_labels_must_name_two_or_three(labels, two):
+    with pytest.raises(ValueError, match=r"labels must be \(right, tie, left\), or"):
+        PairwiseRankerClassifier(Ridge(), labels=labels).fit(*two)
+
+
+def test_labels_that_are_not_named(three):
+    match = r"y must hold nothing but the labels=\(-1, 1\), got \[0\] too"
+    with pytest.raises(ValueError, match=match):
+        PairwiseRankerClassifier(Ridge(), labels=(-1, 1)).fit(*three)
+
+
+def test_new_labels_in_score(two, three):
+    X, y = two
+    classifier = PairwiseRankerClassifier(Ridge(), random_state=0)
+    words = np.where(y > 0, "left", "right")
+    classifier.fit(X, words)
+    # A tie is never right where none is predicted; another spelling is.
+    assert classifier.score(X, np.full(y.size, "tie")) == 0
+    assert classifier.score(X, np.char.upper(words)) == classifier.score(X, words)
+    with pytest.raises(ValueError, match="y must hold labels that are known"):
+        classifier.score(X, y)
+    ones = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, (1 + y) // 2)
+    assert ones.score(X, np.full(y.size, 0.5)) == 0
+    with pytest.raises(ValueError, match=r"labels as in fit, \[0, 1\], got \[-1\] too"):
+        ones.score(X, y)
+    # 0 and 1 are read as in fit, where they are a tie and left.
+    signs = PairwiseRankerClassifier(Ridge(), random_state=0).fit(*three)
+    accuracy = np.mean(signs.predict(X) == abs(y))
+    assert signs.score(X, abs(y)) == pytest.approx(accuracy)
 
 
 def test_equal_scores_are_a_tie_or_else_left(two, three):
@@ -872,18 +1007,110 @@ def test_halves_in_different_orders_are_refused(names):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
 
 
-def test_halves_with_unrelated_names_are_taken_as_they_stand():
-    X = pd.DataFrame(
-        np.random.default_rng(0).normal(size=(80, 4)), columns=["a", "b", "x", "y"]
+INTERLEAVED = [
+    ["a_left", "a_right", "b_left", "b_right"],
+    ["left_a", "right_a", "left_b", "right_b"],
+    ["a", "a_r", "b", "b_r", "c", "c_r"],
+    ["age", "age_right", "age_sq", "age_sq_right"],
+    ["age_1", "age_2", "bmi_1", "bmi_2"],
+    ["age", "age_2", "age_sq", "age_sq_2"],
+    ["age A", "age B", "bmi A", "bmi B"],
+    ["age", "b_age", "bmi", "b_bmi", "sex", "b_sex"],
+    ["p1.age", "p2.age", "p1.bmi", "p2.bmi"],
+    ["home_age", "away_age", "home_bmi", "away_bmi"],
+]
+
+
+@pytest.mark.parametrize("names", INTERLEAVED, ids=str)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_halves_in_turns_are_refused_and_the_remedy_works(names, frame):
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(200, len(names)))
+    X = frame(dict(zip(names, data.T, strict=True)))
+    label = np.where(data[:, 0] - data[:, 1] > rng.normal(0, 0.5, 200), 1, -1)
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    with pytest.raises(
+        ValueError, match=r"then all of the right one, got them in tu"
+    ) as e:
+        classifier.fit(X, label)
+    ordered = X[[*X.columns[::2], *X.columns[1::2]]]
+    assert f"X[[*X.columns[::2], *X.columns[1::2]]]: {list(ordered.columns)}." in str(
+        e.value
     )
-    noise = np.random.default_rng(1).normal(size=80)
-    label = np.where(X["a"] - X["x"] + noise > 0, 1, -1)
-    classifier = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, label)
-    assert classifier.score(X, label) > 0.6
+    assert classifier.fit(ordered, label).score(ordered, label) > 0.8
 
 
-@pytest.mark.parametrize("labels", [["left", "right"], ["Left", "right", "tie"]])
-def test_labels_that_would_be_read_the_wrong_way_round(labels):
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    with pytest.raises(ValueError, match=r"wrong way round. Use -1 for right"):
-        PairwiseRankerClassifier(Ridge()).fit(X, np.tile(labels, 30 // len(labels)))
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["age", "bmi", "age_r", "bmi_r"],
+        ["age", "bmi", "b_age", "b_bmi"],
+        ["left_age", "left_bmi", "right_age", "right_bmi"],
+        ["age (1)", "bmi (1)", "age (2)", "bmi (2)"],
+        ["left_age", "left_bmi", "age_right", "bmi_right"],
+        ["model_a.age", "model_a.bmi", "model_b.age", "model_b.bmi"],
+        ["age", "age_sq", "age_r", "age_sq_r"],
+        ["left_age", "left_age_sq", "right_age", "right_age_sq"],
+        ["age_min", "age_max", "age_min_right", "age_max_right"],
+        ["Lage", "Lbmi", "Rage", "Rbmi"],
+        ["winner_age", "winner_bmi", "loser_age", "loser_bmi"],
+        ["home_age", "home_bmi", "away_age", "away_bmi"],
+        ["u_age", "u_bmi", "u_sex", "z_age", "z_bmi", "z_sex"],
+        ["a_0", "a_1", "b_0", "b_1"],
+        ["mean age x", "sd age x", "mean age y", "sd age y"],
+        ["0", "1", "2", "3"],
+        ["x0", "x1", "x2", "x3"],
+        ["column_0", "column_1", "column_2", "column_3"],
+        ["x1", "x11", "x2", "x12"],
+        ["f7", "f3", "f12", "f101"],
+        ["Unnamed: 0", "Unnamed: 1", "Unnamed: 3", "Unnamed: 5"],
+        ["old", "new"],
+    ],
+    ids=str,
+)
+def test_names_of_halves_that_are_taken(names):
+    check_halves(names)
+
+
+def test_names_that_nobody_gave():
+    X = np.random.default_rng(0).normal(size=(200, 8))
+    nested = pd.MultiIndex.from_product([["left", "right"], list("abcd")])
+    for frame in (
+        pd.DataFrame(X),
+        pd.DataFrame(X).iloc[:, [0, 2, 4, 6]],
+        pd.DataFrame(X).add_prefix("x"),
+        pd.DataFrame(X, columns=nested),
+        pl.DataFrame(X),
+        PCA(4).set_output(transform="pandas").fit_transform(X),
+    ):
+        taken = take_pairs(PairwiseRankerClassifier(Ridge()), frame, reset=True)
+        assert taken.shape == frame.shape
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b", "x", "y"], ["age", "bmi", "age_r", "sex_r"], list("abcdef")]
+)
+def test_halves_with_unrelated_names_are_refused(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(200, len(names))))
+    y = np.tile([-1, 1], 100)
+    with pytest.raises(ValueError, match=r"of the left half again .*or pass an array"):
+        PairwiseRankerClassifier(Ridge()).fit(X.set_axis(names, axis=1), y)
+    take_pairs(PairwiseRankerClassifier(Ridge()), X.to_numpy(), reset=True)
+
+
+@pytest.mark.parametrize(
+    "names", [["u_min", "u_max", "z_min", "z_max"], ["u_a", "u_a_sq", "z_a", "z_a_sq"]]
+)
+def test_names_that_may_be_halves_or_in_turns_are_refused(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 4)), columns=names)
+    with pytest.raises(ValueError, match=r"or in turns\. Mark the sides, as in age_le"):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
+
+
+def test_many_names_are_cut_short_in_messages():
+    names = [f"{name}{side}" for name in "abcdefgh" for side in ("_left", "_right")]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 16)), columns=names)
+    with pytest.raises(
+        ValueError, match=r"'f_right'\] and so on.*'d_right'\] and so on"
+    ):
+        PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))

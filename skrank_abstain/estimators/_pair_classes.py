@@ -1,0 +1,115 @@
+"""The labels of a classifier of pairs: what each says, and how it is written."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from skrank_abstain._validation import IntArray
+from skrank_abstain.pairs import read_pair_labels
+
+#: What to do about labels of one kind, and of too many.
+_MEND = (
+    "Turn some pairs around: swap their halves and what their label says.",
+    "Leave the rows of the others out, or write one of the three instead.",
+)
+
+
+class PairClasses(NamedTuple):
+    """The kinds of labels of a classifier of pairs, and what they mean.
+
+    Attributes
+    ----------
+    kinds : ndarray of shape (n_classes,)
+        Two or three, sorted as scikit-learn's scorers expect.
+    meaning : ndarray of shape (n_classes,), int64
+        The pair label of each: -1, 0 or +1.
+    """
+
+    kinds: NDArray[Any]
+    meaning: IntArray
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether one of the kinds is a tie."""
+        return self.kinds.size == 3
+
+    @property
+    def sign(self) -> int:
+        """-1 where scikit-learn takes right for the positive one of two classes."""
+        return 1 if self.has_ties else int(self.meaning[1])
+
+    def strict(self, label: IntArray) -> IntArray:
+        """Return what is said of each pair; without ties, equal scores mean left."""
+        return label if self.has_ties else np.where(label < 0, -1, 1)
+
+    def named(self, label: IntArray) -> NDArray[Any]:
+        """Return pair labels in the user's words."""
+        named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
+            label + 1 if self.has_ties else (label + 1) // 2
+        ]
+        return named
+
+    def read(self, y: Any, labels: Any) -> IntArray:
+        """Return what other labels mean to a classifier that was fitted on these.
+
+        A tie may be among them though none was in ``fit``, or another spelling.
+        """
+        truth = column_or_1d(y)
+        known = dict(zip(self.kinds.tolist(), self.meaning.tolist(), strict=True))
+        listed = truth.tolist()
+        new = [kind for kind in dict.fromkeys(listed) if kind not in known]
+        if new:
+            every = [*known, *new]
+            codes = read_pair_labels(np.array(every, dtype=object), labels)
+            read = dict(zip(every, codes.tolist(), strict=True))
+            if any(read[kind] != meaning for kind, meaning in known.items()):
+                raise ValueError(
+                    f"y must hold labels as in fit, {list(known)}, got {new[:10]} too, "
+                    "which would give them another meaning. Pass labels=(right, tie, "
+                    "left)."
+                )
+            known = read
+        return np.array([known[kind] for kind in listed], dtype=np.int64)
+
+
+def read_labels(
+    estimator: Any, X: Any, y: Any, labels: Any
+) -> tuple[PairClasses, IntArray]:
+    """Return the kinds of labels, and the labels as -1, 0, +1."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None"
+        )
+    given = column_or_1d(y, warn=True)
+    check_consistent_length(X, given)
+    assert_all_finite(given, input_name="y")
+    if given.dtype.kind != "f":
+        check_classification_targets(given)
+    kinds, code = np.unique(given, return_inverse=True)
+    if kinds.size not in (2, 3):
+        check_classification_targets(given)
+        raise ValueError(
+            "y must have two or three kinds of labels, for right preferred, tie and "
+            f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
+            f"{kinds[:10].tolist()}. " + _MEND[kinds.size > 1]
+        )
+    meaning = read_pair_labels(kinds, labels)
+    if np.unique(meaning).size < kinds.size:
+        raise ValueError(
+            "y must have one word for each answer, which predict gives back, got "
+            f"{kinds.tolist()}, of which two mean the same. Write one of them."
+        )
+    if not {-1, 1} <= set(meaning.tolist()):
+        strict = "left" if 1 in meaning else "right"
+        raise ValueError(
+            f"y must have pairs with right and with left preferred, got {strict} only "
+            f"and ties, {kinds.tolist()}. " + _MEND[0]
+        )
+    return PairClasses(kinds, meaning), meaning[code]

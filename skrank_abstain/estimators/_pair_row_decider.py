@@ -1,0 +1,259 @@
+"""Decisions about rows that hold two items, and what becomes of labelled ones."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    check_sample_weight,
+    encode_qid,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._pair_classes import PairClasses
+from skrank_abstain.estimators._pair_rows import score_sides, take_pairs
+from skrank_abstain.estimators._report import write_report
+from skrank_abstain.pairs import GapArray
+from skrank_abstain.selection import Calibration, Decided, PairTotals
+from skrank_abstain.tie_models import DifferenceModel
+
+
+class PairRowDecider:
+    """Mixin of a classifier of pairs: a decision for every row.
+
+    ``fit`` sets what is below; everything here follows from it.
+    """
+
+    labels: Any
+    estimator_: Any
+    tie_model_: DifferenceModel
+    _classes: PairClasses
+    _calibration: Calibration
+    _region: Any
+    _on_pairs: bool
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of the left item minus that of the right one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        difference : ndarray of shape (n_pairs,), float64
+            Positive where left is preferred. One value per pair, also with three
+            kinds of labels. With two, scikit-learn's scorers take a positive value
+            for the second class: where that is right preferred (``"left"`` sorts
+            before ``"right"``) the sign is turned.
+        """
+        left, right = self._score(X)
+        difference = left - right
+        return self._classes.sign * difference
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, n_classes), float64
+            In the order of ``classes_``, which is that of the alphabet for words:
+            ``pair_proba`` has the order right, tie, left.
+        """
+        proba = self.pair_proba(X)
+        return proba[:, self._classes.meaning + 1]
+
+    def pair_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the pair labels -1, 0, +1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            Right preferred, tie, left preferred, whatever the labels are called.
+            Swapping left and right reverses a row.
+        """
+        left, right = self._score(X)
+        return self.tie_model_.proba(left, right)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of least expected loss. It never abstains.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        label : ndarray of shape (n_pairs,)
+            Values of ``classes_``. Where the two scores are equal: the tie, or left
+            if there are two classes.
+        """
+        label = self._decide(X).label
+        return self._classes.named(self._classes.strict(label))
+
+    def conditional_risk(self, X: Any) -> FloatArray:
+        """Return the expected loss of the best prediction for each pair.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        risk : ndarray of shape (n_pairs,), float64
+            Lower is better. For the zero-one loss one minus the largest probability.
+        """
+        return cast("FloatArray", self._decide(X).risk)
+
+    def abstain(self, X: Any) -> BoolArray:
+        """Return which pairs go to a person.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            One value per row of X.
+        """
+        return ~self._decide(X).accepted
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+        y : array-like of shape (n_pairs,)
+            True labels.
+        qid : object, default=None
+            Not used: a pair needs no query to be scored. It is here so that metadata
+            routing can hand the same arguments to ``fit`` and ``score``.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Pair weights.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        accuracy = self.evaluate(X, y, sample_weight=sample_weight).accuracy
+        if np.isnan(accuracy):
+            warn_user(
+                "The selective accuracy is undefined and set to NaN: no pair is "
+                "accepted.",
+                UndefinedMetricWarning,
+            )
+        return accuracy
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> PairTotals:
+        """Add up, query by query, what happens to labelled pairs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+        y : array-like of shape (n_pairs,)
+            True labels.
+        qid : None, scalar or array-like of shape (n_pairs,), default=None
+            Query of each pair. None: each pair is a query of its own.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Pair weights.
+
+        Returns
+        -------
+        totals : PairTotals
+            Pairs, accepted pairs, correct ones and more, of shape (n_queries,) each;
+            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
+
+        Notes
+        -----
+        Pairs on a randomised boundary count with their probability of acceptance.
+        """
+        gaps = self._labelled_gaps(X, y, qid)
+        weight = check_sample_weight(sample_weight, gaps.n_pairs)
+        return self._calibration.risk.totals(self._region, gaps, weight)
+
+    def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``evaluate``.
+
+        Returns
+        -------
+        report : str
+            Markdown. Intervals are over queries; without ``qid`` they treat pairs as
+            independent, and are too short where pairs share items.
+        """
+        gaps = self._labelled_gaps(X, y, qid)
+        counted = f"- {gaps.n_pairs} pairs of {gaps.n_queries} queries"
+        if qid is None:
+            counted = (
+                f"- {gaps.n_pairs} pairs, each taken for a query of its own: no qid "
+                "was given, so that pairs with a common item count as independent"
+            )
+        return write_report(self, gaps, data_line=counted)
+
+    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
+        """Return the pairs as the risk counts them."""
+        left, right = self._score(X)
+        truth = self._classes.read(y, self.labels)
+        check_consistent_length(left, truth)
+        queries = None if qid is None else encode_qid(qid, truth.size)[0]
+        with np.errstate(over="ignore"):
+            difference = left - right
+        if not self._classes.has_ties:
+            # Equal scores mean left here: an order, if by the smallest of gaps.
+            equal = np.abs(difference) <= self._region.tolerance
+            difference[equal] = np.nextafter(self._region.tolerance, np.inf)
+        return GapArray.of_pairs(difference, np.zeros(truth.size), truth, queries)
+
+    def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "threshold_")
+        X = take_pairs(self, X, reset=False)
+        return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
+
+    def _decide(self, X: Any) -> Decided:
+        left, right = self._score(X)
+        with np.errstate(over="ignore"):
+            difference = left - right
+        row = np.arange(left.size)
+        return self._calibration.risk.decide(
+            self._region, np.append(left, right), row, row + left.size, difference
+        )

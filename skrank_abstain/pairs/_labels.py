@@ -1,0 +1,129 @@
+"""What a label of a pair says: the right item is preferred, neither is, the left is."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import IntArray
+
+_TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
+#: Words for right and for left preferred.
+_WORDS = (
+    ("right", "left"),
+    ("model_b", "model_a"),
+    ("b", "a"),
+    ("second", "first"),
+    ("loss", "win"),
+)
+#: What is understood without being told.
+_VOCABULARIES: tuple[dict[Any, int], ...] = (
+    {-1: -1, 0: 0, 1: 1},
+    {0: -1, 0.5: 0, 1: 1},
+    {0: -1, 1: 1},
+    {-1: -1, 1: 1},
+    *({right: -1, left: 1} | _TIES for right, left in _WORDS),
+)
+_KNOWN = (
+    "(-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1) or, in any case, right / tie / left, "
+    "model_b / tie / model_a, B / tie / A, second / tie / first, loss / tie / win (of "
+    "the left one), a tie being tie, draw, same or equal"
+)
+_SHOWN = 10
+
+
+def read_pair_labels(
+    values: ArrayLike, labels: Any = None, *, name: str = "y"
+) -> IntArray:
+    """Return labels as -1 (right preferred), 0 (tie) and +1 (left preferred).
+
+    Labels are read by what they mean, never in sorted order: what may mean two things
+    is refused.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_pairs,)
+    labels : None or sequence of two or three values, default=None
+        What is written for (right, left) or for (right, tie, left) preferred. None:
+        one of (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), or, in any case and with
+        blanks around, of right / tie / left, model_b / tie / model_a, B / tie / A,
+        second / tie / first, loss / tie / win (of the left one), where draw, same and
+        equal say the same as tie. Some of them are enough where they mean one thing
+        only; 0 and 1 without a third are (right, left).
+    name : str, default="y"
+        Of the values, for messages.
+
+    Returns
+    -------
+    label : ndarray of shape (n_pairs,), int64
+
+    Raises
+    ------
+    ValueError
+        If a value is not understood, or ``labels`` does not name two or three.
+
+    Notes
+    -----
+    True and False are 1 and 0. Text that looks like a number is text, and unknown.
+
+    Examples
+    --------
+    >>> from skrank_abstain.pairs import read_pair_labels
+    >>> read_pair_labels(["model_a", "tie", "model_b"])
+    array([ 1,  0, -1])
+    >>> read_pair_labels([0, 1, 2], labels=(2, 1, 0))
+    array([ 1,  0, -1])
+    """
+    listed = np.asarray(values).tolist()
+    kinds = list(dict.fromkeys(listed))
+    meaning = _meaning(kinds, name) if labels is None else _named(kinds, labels, name)
+    return np.array([meaning[value] for value in listed], dtype=np.int64)
+
+
+def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
+    keys = [kind.strip().lower() if isinstance(kind, str) else kind for kind in kinds]
+    found = set(keys)
+    fitting = [known for known in _VOCABULARIES if found <= known.keys()]
+    complete = [known for known in fitting if len(known) == len(found)]
+    readings = {tuple(known[key] for key in keys) for known in complete or fitting}
+    if len(readings) == 1:
+        return dict(zip(kinds, readings.pop(), strict=True))
+    unclear = "labels whose meaning is clear" if fitting else "labels that are known"
+    raise ValueError(
+        f"{name} must hold {unclear}, as (right, tie, left) preferred: {_KNOWN}; got "
+        f"{_shown(kinds)}. Say what yours mean with labels=(right, tie, left), or "
+        "labels=(right, left) without ties."
+    )
+
+
+def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
+    given = [] if isinstance(labels, str | set | dict) else np.shape(labels)
+    if len(given) != 1 or len(set(labels)) != len(labels) or len(labels) not in (2, 3):
+        raise ValueError(
+            "labels must be (right, tie, left), or (right, left) without ties, two or "
+            f"three different values, got {labels!r}."
+        )
+    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    meaning = dict(
+        zip(listed, (-1, 1) if len(listed) == 2 else (-1, 0, 1), strict=True)
+    )
+    unknown = [kind for kind in kinds if kind not in meaning]
+    if unknown:
+        raise ValueError(
+            f"{name} must hold nothing but the labels={tuple(listed)!r}, got "
+            f"{_shown(unknown)} too. Leave those rows out, or write one of the labels."
+        )
+    return meaning
+
+
+def _shown(kinds: list[Any]) -> str:
+    # In order, where they have one: rows may come in any.
+    comparable = all(isinstance(k, Real) for k in kinds) or all(
+        isinstance(k, str) for k in kinds
+    )
+    ordered = sorted(kinds) if comparable else kinds
+    more = f" and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
+    return f"{ordered[:_SHOWN]}{more}"

@@ -1,0 +1,306 @@
+"""Sums, reports and promises of the classifier of pairs."""
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from skrank_abstain import BALToR, PairwiseRankerClassifier
+from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
+from skrank_abstain.selection import (
+    CertifiedRisk,
+    Coverage,
+    GuaranteedCoverage,
+    Price,
+)
+from skrank_abstain.tie_models import BradleyTerry
+
+SCORER = FirstColumn().fit(None, None)
+TIE_MODEL = BradleyTerry(calibration="counts").fit_pairs(
+    [0] * 4, [0] * 4, [0, 1, 1, -1]
+)
+
+
+def comparisons(n_pairs, *, ties=True, seed=0, per_query=1):
+    """Return rows of two scores, labels from the model itself, and queries."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(0, 2, (n_pairs, 2))
+    proba = TIE_MODEL.proba(X[:, 0], X[:, 1])
+    if not ties:
+        proba[:, 1] = 0
+        proba /= proba.sum(axis=1, keepdims=True)
+    y = (rng.random(n_pairs)[:, None] > proba.cumsum(axis=1)).sum(axis=1) - 1
+    return X, y, np.arange(n_pairs) // per_query
+
+
+# --- sums -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_evaluate_is_what_the_decisions_say(ties):
+    X, y, _ = comparisons(500, ties=ties)
+    X[:40, 1] = X[:40, 0]  # equal scores
+    qid = np.random.default_rng(1).permutation(500) % 30
+    classifier = PairwiseRankerClassifier(SCORER, coverage=0.6).fit(X, y)
+    label, accepted = classifier.predict(X), ~classifier.abstain(X)
+    weight = np.random.default_rng(2).integers(0, 3, 500).astype(float)
+    for w in (None, weight):
+        totals = classifier.evaluate(X, y, qid, sample_weight=w)
+        mass = np.ones(500) if w is None else w
+        order = list(dict.fromkeys(qid.tolist()))  # queries as they appear
+
+        def by_query(value, mass=mass, order=order):
+            return [np.sum((mass * value)[qid == q]) for q in order]
+
+        right, tie = label == y, label == 0
+        for found, expected in [
+            (totals.pairs, np.ones(500)),
+            (totals.accepted, accepted),
+            (totals.correct, accepted & right),
+            (totals.correct_all, right),
+            (totals.tied, y == 0),
+            (totals.accepted_tied, accepted & (y == 0)),
+            (totals.answered_tie, accepted & tie),
+            (totals.ordered, accepted * (y != 0) * np.where(tie, 0.5, right)),
+        ]:
+            np.testing.assert_allclose(found, by_query(expected))
+        assert totals.accuracy == pytest.approx(classifier.score(X, y, sample_weight=w))
+    assert classifier.evaluate(X, y).pairs.shape == (500,)
+    assert classifier.evaluate(X, y, 7).pairs.shape == (1,)
+    assert ties == (totals.tied.sum() > 0)
+
+
+def test_pairs_given_one_by_one_count_as_queries_of_two():
+    rng = np.random.default_rng(0)
+    scores, y = rng.integers(0, 6, 400) / 2, rng.integers(0, 3, 400)
+    items = ScoredItems.build(
+        scores, group_queries(np.arange(400) // 2, 400), y.astype(float)
+    )
+    gaps = GapArray.of_pairs(
+        scores[::2], scores[1::2], np.sign(y[::2] - y[1::2]).astype(np.int64)
+    )
+    cuts = np.array([0.0, 0.3, 0.5, 1.2, 2.5])
+    for tolerance in (0.0, 0.6):
+        np.testing.assert_array_equal(
+            gaps.count_outcomes(cuts, tolerance), items.count_outcomes(cuts, tolerance)
+        )
+    item_weight = np.repeat(np.sqrt(np.arange(200) % 4), 2)
+    np.testing.assert_allclose(
+        gaps.weigh_outcomes(cuts, 0.0, item_weight[::2] ** 2),
+        items.weigh_outcomes(cuts, 0.0, item_weight),
+    )
+    some = gaps.take(20, 50)
+    assert some.n_queries == some.n_pairs == 30
+    np.testing.assert_array_equal(
+        some.count_outcomes(cuts, 0.0), items.take(20, 50).count_outcomes(cuts, 0.0)
+    )
+
+
+def test_gaps_without_labels_have_no_outcomes():
+    gaps = GapArray.of(np.array([2.0, 1.0]))
+    for call in (
+        gaps.counts_by_gap,
+        lambda: gaps.count_outcomes([0.0], 0.0),
+        lambda: gaps.n_queries,
+    ):
+        with pytest.raises(ValueError, match="outcomes need labels"):
+            call()
+
+
+def test_evaluate_agrees_with_the_ranker_of_items():
+    X, y, qid = comparisons(400)
+    rows, twice = X.reshape(-1, 1), np.repeat(qid, 2)
+    relevance = np.column_stack([1 + y, 1 - y]).ravel() / 2
+    ranker = BALToR(SCORER, tie_model="bradley_terry", coverage=0.5)
+    ranker.fit(rows, relevance, qid=twice)
+    classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
+    expected = ranker.evaluate(rows, relevance, qid=twice)
+    totals = classifier.evaluate(X, y)
+    for name in ("pairs", "correct_all", "tied", "accepted", "correct", "ordered"):
+        found, wanted = getattr(totals, name).sum(), getattr(expected, name).sum()
+        assert found == pytest.approx(wanted, abs=2)
+
+
+def test_many_equal_scores_without_ties_are_left_everywhere():
+    X, y, _ = comparisons(300, ties=False)
+    tree = DecisionTreeRegressor(max_leaf_nodes=3).fit(X[:, :1], X[:, 0])
+    classifier = PairwiseRankerClassifier(tree).fit(X, y)
+    assert 0.2 < np.mean(classifier.decision_function(X) == 0) < 0.7
+    totals = classifier.evaluate(X, y)
+    assert totals.accuracy == pytest.approx(np.mean(classifier.predict(X) == y))
+    assert totals.answered_tie.sum() == 0
+    assert f"decided pairs right | {totals.accuracy:.4f} |" in classifier.report(X, y)
+
+
+# --- report -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_report(ties):
+    X, y, qid = comparisons(600, ties=ties, per_query=10)
+    classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y, qid=qid)
+    report = classifier.report(X, y, qid)
+    totals = classifier.evaluate(X, y, qid)
+    assert report.startswith("# PairwiseRankerClassifier: report\n")
+    for line in (
+        "- 600 pairs of 60 queries\n",
+        f"- tied pairs: {np.mean(y == 0):.4f}\n",
+        "- ranker: FirstColumn, used as it was given\n",
+        "- calibrated on 600 pairs of 60 queries\n",
+        "(the 0.5 quantile of the calibration risks)\n",
+        f"| coverage: share of pairs decided | {totals.coverage:.4f} | ",
+        f"| selective accuracy: decided pairs right | {totals.accuracy:.4f} | ",
+        "| AURC: mean over all coverages of the ",
+    ):
+        assert line in report
+    alone = classifier.report(X, y)
+    assert "- 600 pairs, each taken for a query of its own: no qid was given" in alone
+    assert f"decided pairs right | {totals.accuracy:.4f} | " in alone
+
+
+# --- promises ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ties", [True, False])
+@pytest.mark.parametrize("per_query", [1, 5])
+def test_certified_risk(ties, per_query):
+    X, y, qid = comparisons(4000, ties=ties, per_query=per_query)
+    qid = None if per_query == 1 else qid
+    bound = 0.2 if ties else 0.1
+    rule = CertifiedRisk(bound, delta=0.1)
+    classifier = PairwiseRankerClassifier(SCORER, rule=rule, random_state=0)
+    classifier.fit(X, y, qid=qid)
+    n_tuning = 1200 // per_query
+    assert classifier.n_queries_ == 4000 // per_query - n_tuning
+    assert classifier.n_pairs_ == 2800
+    assert 0.2 < classifier.coverage_ < 1
+    new, truth, _ = comparisons(20000, ties=ties, seed=1)
+    # As close to the bound as the test allows.
+    assert bound - 0.05 < 1 - classifier.score(new, truth) < bound + 0.005
+    lenient = classifier.at_risk(bound + 0.05)
+    assert lenient.coverage_ > classifier.coverage_
+    assert lenient.rule == CertifiedRisk(bound + 0.05, delta=0.1)
+    refitted = clone(lenient).fit(X, y, qid=qid)
+    assert refitted.threshold_ == lenient.threshold_
+    report = classifier.report(X, y, qid)
+    assert "CERTIFIED. With a probability of at least 0.9" in report
+    assert f"on {4000 // per_query - n_tuning} certification queries" in report
+
+
+def test_certified_risk_holds_in_most_of_many_draws():
+    new, truth, _ = comparisons(40000, seed=99)
+    broken = 0
+    for seed in range(40):
+        X, y, _ = comparisons(600, seed=seed)
+        classifier = PairwiseRankerClassifier(
+            SCORER, rule=CertifiedRisk(0.25, delta=0.2), random_state=seed
+        ).fit(X, y)
+        broken += classifier.score(new, truth) < 0.75
+    assert broken <= 12  # of 40 at most 8 are expected; more than 12 in 4 of 100 cases
+
+
+def test_certification_does_not_meet_the_tuning_queries():
+    X, y, qid = comparisons(300, per_query=3)
+    classifier = PairwiseRankerClassifier(
+        SCORER, rule=CertifiedRisk(0.3), random_state=0
+    ).fit(X, y, qid=qid)
+    tuning, items = classifier._calibration.tuning, classifier._calibration.items
+    assert not set(tuning.gaps) & set(items.gaps)
+    gap = np.abs(X[:, 0] - X[:, 1])
+    of = [set(qid[np.isin(gap, part.gaps)]) for part in (tuning, items)]
+    assert not of[0] & of[1]
+    assert [len(part) for part in of] == [30, 70]
+
+
+def test_nothing_certified():
+    X, y, _ = comparisons(40)
+    classifier = PairwiseRankerClassifier(
+        SCORER, rule=CertifiedRisk(0.01), random_state=0
+    )
+    with pytest.warns(UserWarning, match="No threshold could be certified"):
+        classifier.fit(X, y)
+    assert classifier.abstain(X).all()
+    assert classifier.coverage_ == 0
+    assert "NOT CERTIFIED" in classifier.report(X, y)
+
+
+def test_guaranteed_coverage():
+    X, y, qid = comparisons(1000, per_query=4)
+    classifier = PairwiseRankerClassifier(
+        SCORER, rule=GuaranteedCoverage(0.7), random_state=0
+    ).fit(X, y, qid=qid)
+    assert classifier.n_queries_ == 175
+    new = comparisons(5000, seed=1)[0]
+    assert 0.66 < np.mean(~classifier.abstain(new)) < 0.8
+    half = classifier.at_coverage(0.5)
+    assert half.rule == GuaranteedCoverage(0.5)
+    assert half.coverage_ < classifier.coverage_
+
+
+def test_a_price_and_a_randomised_boundary():
+    X, y, _ = comparisons(400)
+    priced = PairwiseRankerClassifier(SCORER, rule=Price(0.3)).fit(X, y)
+    np.testing.assert_array_equal(priced.abstain(X), priced.conditional_risk(X) > 0.3)
+    dropped = priced.at_coverage(0.5)
+    assert dropped.rule is None
+    assert dropped.coverage == 0.5
+    X = np.round(X)  # many equal gaps
+    drawn = PairwiseRankerClassifier(
+        SCORER, rule=Coverage(0.5, boundary="randomize"), random_state=0
+    ).fit(X, y)
+    assert drawn.coverage_ == pytest.approx(0.5)
+    assert drawn.evaluate(X, y).coverage == pytest.approx(0.5)
+    assert np.mean(~drawn.abstain(X)) == pytest.approx(0.5, abs=0.1)
+
+
+def test_rules_split_a_trained_models_pairs_once_more():
+    X, y, qid = comparisons(400, per_query=4)
+    classifier = PairwiseRankerClassifier(
+        LogisticRegression(),
+        rule=CertifiedRisk(0.3),
+        calibration_size=0.5,
+        random_state=0,
+    )
+    assert classifier.fit(X, y, qid=qid).n_queries_ == 35
+    assert classifier.fit(X, y).n_queries_ == classifier.n_pairs_ == 140
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"rule": 0.1}, TypeError, r"rule must be None or a rule of .*got 0\.1"),
+        ({"rule": CertifiedRisk}, TypeError, r"rule must be None or a rule"),
+        (
+            {"rule": Price(0.1), "coverage": 0.5},
+            ValueError,
+            r"coverage must be 1 where a rule is given, got 0\.5 and rule=Price",
+        ),
+        (
+            {"rule": CertifiedRisk(2)},
+            ValueError,
+            r"max_risk must be between 0 and 1, the largest loss",
+        ),
+    ],
+)
+def test_bad_rules(options, error, match):
+    X, y, _ = comparisons(20)
+    with pytest.raises(error, match=match):
+        PairwiseRankerClassifier(SCORER, **options).fit(X, y)
+
+
+def test_too_few_queries_for_a_promise():
+    X, y, qid = comparisons(30, per_query=10)
+    classifier = PairwiseRankerClassifier(
+        Ridge(), rule=CertifiedRisk(0.3), random_state=0
+    )
+    with pytest.raises(ValueError, match=r"at least two queries of pairs .*got 1\."):
+        classifier.fit(X, y, qid=qid)
+
+
+def test_a_bound_cannot_be_moved_without_one():
+    X, y, _ = comparisons(100)
+    classifier = PairwiseRankerClassifier(SCORER).fit(X, y)
+    with pytest.raises(ValueError, match=r"rule must be CertifiedRisk\(max_risk\) in"):
+        classifier.at_risk(0.1)
