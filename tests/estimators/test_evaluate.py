@@ -121,6 +121,6 @@ def test_totals_say_what_they_hold(data):
     orders, ties = decisions.decided_order.sum(), decisions.decided_tie.sum()
     assert (totals.answered_order.sum(), totals.answered_tie.sum()) == (orders, ties)
     assert repr(totals) == (
-        f"PairTotals(n_queries=50, pairs={n_pairs:g}, accepted={n_pairs:g}, "
-        f"answered_order={orders:g}, answered_tie={ties:g}, correct={n_correct:g}, ...)"
+        f"PairTotals(n_queries=50, pairs={n_pairs:g}, answered_order={orders:g}, "
+        f"answered_tie={ties:g}, correct={n_correct:g}, ...)"
     )
