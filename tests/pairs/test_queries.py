@@ -228,3 +228,17 @@ def test_a_name_may_come_back_in_another_query_only():
 def test_names_of_items_that_name_nothing_are_refused(ids, exception, message):
     with pytest.raises(exception, match=message):
         check_item_id(ids, group_queries(None, 3))
+
+
+@pytest.mark.parametrize("n_queries", [1, 30])
+def test_many_rows_are_placed_as_few_are(n_queries):
+    rng = np.random.default_rng(0)
+    values, qid = rng.integers(-5, 5, 1500) / 2, rng.integers(0, n_queries, 1500)
+    values[::7] = -0.0
+    queries = group_queries(qid, 1500)
+    rows, place = rows_by_place(values, queries)
+    np.testing.assert_array_equal(rows, np.lexsort((-values, queries.codes)))
+    few = np.flatnonzero(qid == qid[0])[:900]
+    alone = rows_by_place(values[few], group_queries(None, few.size))
+    np.testing.assert_array_equal(few[alone[0]], rows[np.isin(rows, few)])
+    assert place[:2].tolist() == alone[1][:2].tolist() == [1, 2]
