@@ -110,13 +110,14 @@ def refuse_fit_arguments(estimator: Any, unknown: dict[str, Any]) -> NoReturn:
 
 
 def _look_like_sizes(queries: Queries) -> bool:
-    """Whether each value is an integer that divides the number of its rows.
+    """Whether rows come in runs of a multiple of their value, some values in several.
 
-    Queries that are numbered so by chance stand for hardly more groups than there are
-    values; sizes of groups stand for many times as many.
+    An identifier comes in one run, or in runs of any length.
     """
     values = np.asarray(queries.values)
     if values.dtype.kind not in "iu" or values.min() < 1:
         return False
-    groups, rest = np.divmod(queries.sizes, values)
-    return not rest.any() and bool(groups.sum() > 2 * values.size)
+    start = np.flatnonzero(np.diff(queries.codes, prepend=-1))
+    length = np.diff(start, append=queries.n_items)
+    of_run = values[queries.codes[start]]
+    return start.size > values.size and not (length % of_run).any()

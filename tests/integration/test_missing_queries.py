@@ -80,7 +80,9 @@ def test_group_sizes_one_per_row_are_told_from_queries():
     BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
 
 
-@pytest.mark.parametrize("qid", [[2, 2, 3, 3, 3], [2, 2, 2, 2, 3, 3, 3], list("aabbb")])
+@pytest.mark.parametrize(
+    "qid", [[2, 2, 3, 3, 3], [2, 2, 2, 2, 3, 3, 3], [3, 1, 2] * 4, list("aabbb")]
+)
 def test_queries_numbered_by_chance_like_sizes_are_no_sizes(qid):
     with warnings.catch_warnings():
         warnings.simplefilter("error", OneQueryWarning)
