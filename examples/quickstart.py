@@ -47,9 +47,23 @@ def main() -> list[tuple[float, float, float]]:
     ranker.fit(X[~later], y[~later], qid=day[~later])
 
     # %%
+    # One day in order. An item keeps its place for certain where the decided pairs, and
+    # what follows from them, leave one rank; else they leave a range of ranks.
+    today = day == 30
+    names = [f"patient {row}" for row in np.flatnonzero(today)]
+    print("Day 30, most urgent first")
+    for item in ranker.ranking(X[today], item_id=names).to_dicts():
+        left_open = f"could be {item['best']} to {item['worst']}" * item["open"]
+        print(f"{item['place']:>4}  {item['item_id']:<13}{left_open}".rstrip())
+    decisions = ranker.predict_pairs(X[today], item_id=names)
+    print("To know the first three for certain, ask a clinician:")
+    for pair in decisions.deferred(deciding_top=3):
+        print(f"      {pair.left_id} or {pair.right_id}?")
+
+    # %%
     # Selective accuracy: how often the decided pairs are right.
     table = []
-    print("Later clinic days, pairs of patients of one day")
+    print("\nLater clinic days, pairs of patients of one day")
     print(f"{'asked for':>10} {'decided':>9} {'right among decided':>21}")
     for coverage in COVERAGES:
         decisions = ranker.at_coverage(coverage).predict_pairs(X[later], qid=day[later])
@@ -69,8 +83,9 @@ def main() -> list[tuple[float, float, float]]:
 
     # %%
     # What goes to a person, most doubtful first.
-    decisions = ranker.predict_pairs(X[later], qid=day[later])
-    rows = np.flatnonzero(later)
+    decisions = ranker.predict_pairs(
+        X[later], qid=day[later], item_id=np.flatnonzero(later)
+    )
 
     def describe(row: int) -> str:
         age, bmi, glucose = X[row, 0], X[row, 2], X[row, 9]
@@ -81,20 +96,18 @@ def main() -> list[tuple[float, float, float]]:
         "Two of the most doubtful and the least doubtful:"
     )
 
-    def ask(pairs: PairDecisions, k: int) -> None:
-        second, tie, first = pairs.proba[k]
-        print(
-            f"  Day {pairs.qid[k]}: {describe(rows[pairs.left[k]])}\n"
-            f"    or {describe(rows[pairs.right[k]])}?\n"
-            f"    The first: {first:.1%}, the second: {second:.1%}, "
-            f"equally urgent: {tie:.1%}."
-        )
+    def ask(pairs: PairDecisions) -> None:
+        for pair in pairs:
+            print(
+                f"  Day {pair.qid}: {describe(pair.left_id)}\n"
+                f"    or {describe(pair.right_id)}?\n"
+                f"    The first: {pair.p_left:.1%}, the second: {pair.p_right:.1%}, "
+                f"equally urgent: {pair.p_tie:.1%}."
+            )
 
-    doubtful = decisions.deferred()
-    for k in (0, 1, len(doubtful) - 1):
-        ask(doubtful, k)
+    ask(decisions.deferred().take(np.array([0, 1, -1])))
     print("The surest of the pairs that the model decides:")
-    ask(decisions, int(np.argmin(decisions.risk)))
+    ask(decisions.take(np.array([np.argmin(decisions.risk)])))
 
     # %%
     # The price of an answer for every pair.

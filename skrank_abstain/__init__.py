@@ -8,11 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from skrank_abstain.estimators import (
     BALToR,
     CostAbstainer,
+    OneQueryWarning,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
 )
-from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.pairs import PairDecisions, Ranking
 
 try:
     __version__ = version("skrank-abstain")
@@ -25,6 +26,8 @@ __all__ = [
     "CostAbstainer",
     "PairwiseRankerClassifier",
     "RiskControlledRanker",
+    "Ranking",
     "PairDecisions",
+    "OneQueryWarning",
     "__version__",
 ]

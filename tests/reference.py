@@ -75,19 +75,21 @@ def expected_losses(proba, loss):
 
 
 def risk(kind, param, d, loss):
-    return min(expected_losses(probabilities(kind, param, d), loss))
+    return bayes_decision(probabilities(kind, param, d), loss, d == 0)[1]
 
 
 def bayes_decision(proba, loss, equal=False):
     """Label of least expected loss of one pair, and that loss.
 
     A tie is predicted only where it is strictly better, and of the two orders the more
-    probable one. Equal scores carry no order, and orders that are equally probable
-    leave it open: the label is a tie, the loss that of the best prediction.
+    probable one; where both are equally probable the label is open and called 0. Equal
+    scores carry no order: the label is a tie, and the loss that of this answer.
     """
     right, tie, left = expected_losses(proba, loss)
+    if equal:
+        return 0, tie
     order = int(proba[2] > proba[0]) - int(proba[2] < proba[0])
-    if equal or tie < min(right, left):
+    if tie < min(right, left):
         order = 0
     return order, min(right, tie, left)
 
@@ -134,6 +136,31 @@ def open_for_top(n, above, k):
     """Items that are in the top k of some linear extension and not of another."""
     orders = linear_extensions(n, above)
     return [item for item in range(n) if len({o.index(item) < k for o in orders}) == 2]
+
+
+def closure(n, above):
+    """What follows from orders (i, j), i above j, by transitivity: Warshall."""
+    reach = np.zeros((n, n), dtype=bool)
+    for i, j in above:
+        reach[i, j] = True
+    for k in range(n):
+        reach |= reach[:, [k]] & reach[[k], :]
+    return reach
+
+
+def rank_bounds(above, groups):
+    """Best and worst rank of each item of each group, through the closure."""
+    groups = np.asarray(groups)
+    reach = closure(groups.size, above)
+    size = (groups[:, None] == groups).sum(axis=1)
+    return np.stack([1 + reach.sum(axis=0), size - reach.sum(axis=1)], axis=1)
+
+
+def reduction(n, above):
+    """Orders that do not follow from others."""
+    reach = closure(n, above).astype(int)
+    edges = (reach > 0) & ~(reach @ reach > 0)
+    return set(map(tuple, np.argwhere(edges).tolist()))
 
 
 def ratio_by_query(part, whole, qid):

@@ -22,6 +22,8 @@ from skrank_abstain._validation import (
     check_scores,
     check_vector,
     encode_qid,
+    listed,
+    shown,
 )
 
 SYMMETRIC = [[0, 0.5, 2], [0.25, 0, 0.25], [2, 0.5, 0]]
@@ -288,7 +290,7 @@ REFUSED = [
     (
         lambda: encode_qid([np.array([1, 2]), np.array([1, 2])], 2),
         TypeError,
-        r"qid must hold hashable values, got array\(\[1, 2\]\) at row 0",
+        r"qid must hold hashable values, got ndarray of shape \(2,\) at row 0",
     ),
     (
         lambda: encode_qid([1], 2, unit="pair"),
@@ -522,3 +524,24 @@ def test_codes_agree_with_a_plain_loop(data, n):
             known.append(value)
     assert codes.tolist() == [known.index(value) for value in qid]
     assert list(values) == known
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1.5, "1.5"),
+        ("median", "'median'"),
+        (np.float64(2), "np.float64(2.0)"),
+        ([1, 2], "[1, 2]"),
+        (list(range(11)), "list of 11 values"),
+        (np.zeros((2, 3)), "ndarray of shape (2, 3)"),
+        ("x" * 200, "'" + "x" * 116 + "..."),
+    ],
+)
+def test_values_in_messages_are_short(value, text):
+    assert shown(value) == text
+
+
+def test_lists_of_names_in_messages_are_short():
+    assert listed(["a", 1]) == "['a', 1]"
+    assert listed(range(12)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...], 12 in all"

@@ -21,6 +21,9 @@ def jit(function: Kernel) -> Kernel:
     """
     if numba.config.DISABLE_JIT:
         return np.errstate(all="ignore")(function)
+    # nogil: chunks of queries run side by side in threads. error_model: a division by
+    # zero gives inf or NaN, as in numpy; raising as Python does costs a branch each
+    # time.
     options = {"nogil": True, "error_model": "numpy"}
     try:
         return cast(Kernel, numba.njit(cache=True, **options)(function))

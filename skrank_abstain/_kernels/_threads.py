@@ -24,6 +24,7 @@ def n_threads(requested: int | None = None) -> int:
         if requested < 1:
             raise ValueError(f"n_threads must be at least 1, got {requested}.")
         return int(requested)
+    # Under a batch system or taskset a process may use fewer CPUs than there are.
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     count = getattr(os, "process_cpu_count", os.cpu_count)()
@@ -46,6 +47,8 @@ def split_by_cost(cost: NDArray[Any]) -> list[tuple[int, int]]:
     total = np.cumsum(cost, dtype=np.float64)
     if total.size == 0:
         return []
+    # Whatever the number of threads: sums over the same ranges, added in order, are the
+    # same to the last bit.
     pieces = int(min(MAX_RANGES, total.size, 1 + total[-1] // MIN_COST))
     inner = np.searchsorted(total, total[-1] * np.arange(1, pieces) / pieces)
     bounds = np.unique(np.concatenate([[0], inner, [total.size]]))
@@ -64,5 +67,8 @@ def map_ranges(
     workers = min(n_threads(threads), len(ranges))
     if workers <= 1:
         return [task(start, stop) for start, stop in ranges]
+    # Instead of numba's prange, whose threads outlive the call: they kill servers that
+    # fork afterwards, and one of its threading layers aborts when called from two
+    # threads at once.
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(lambda bounds: task(*bounds), ranges))

@@ -54,6 +54,8 @@ def weigh_groups(
     """
     n_bins = group.shape[0]
     sizes = np.diff(offsets).astype(np.float64)
+    # Where `_weigh_range` changes from pairs to bins, their costs are taken as equal:
+    # at 4 * n_bins items.
     cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
 
     def weigh(q0: int, q1: int) -> FloatArray:
@@ -64,6 +66,8 @@ def weigh_groups(
     parts = map_ranges(weigh, cost, n_threads)
     if by_query:
         return np.concatenate([np.zeros((0, n_groups, 4)), *parts])
+    # Added in the order of the ranges, which depend on the queries alone: sums of
+    # floats are the same for any number of threads.
     total = np.zeros((1, n_groups, 4))
     for part in parts:
         total += part
@@ -87,6 +91,8 @@ def _weigh_range(
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
         totals = out[q - q0 if by_query else 0]
+        # By bins a query takes a step for each item and bin, by pairs one for each
+        # pair: with few items per bin pairs are cheaper.
         if hi - lo > 4 * n_bins:
             _weigh_by_bin(bins[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
         else:
@@ -128,6 +134,7 @@ def _weigh_by_bin(
 ) -> None:
     """Merge the grades of each two bins, in ascending order."""
     n_bins = group.shape[0]
+    # Bins ascend with the scores: each is one stretch of the items.
     start = np.searchsorted(bins, np.arange(n_bins + 1))
     grade, weight = grades.copy(), weights.copy()
     for own in range(n_bins):

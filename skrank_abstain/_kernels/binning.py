@@ -86,7 +86,8 @@ class Bins:
         counts = sum((part[0] for part in parts), np.zeros((n_bins, 3), dtype=np.int64))
         inside = sum((part[1] for part in parts), np.zeros((n_bins, 3), dtype=np.int64))
         patterns = (self.origin + np.arange(n_bins + 1)) << _SHIFT
-        # The last edges may be the patterns of infinity and of no number at all.
+        # The last edges may be the patterns of infinity and of NaN: taken as the
+        # largest float.
         finite = np.minimum(patterns, _LARGEST.view(np.int64)).view(np.float64)
         finite = finite / self.unit
         width = np.diff(finite)[:, None] * 2.0 ** (_FINE - _SHIFT)

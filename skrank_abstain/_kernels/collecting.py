@@ -73,6 +73,8 @@ def pairs_of_sample(offsets: IntArray, size: int) -> tuple[IntArray, IntArray]:
     if n_pairs <= size:
         number = np.arange(n_pairs)
     else:
+        # One pair from each of equal shares varies less than as many free draws.
+        # Seeded: the sample is the same whoever asks.
         draws = np.random.default_rng(0).random(size)
         number = ((np.arange(size) + draws) * (n_pairs / size)).astype(np.int64)
         number = np.minimum(number, n_pairs - 1)
@@ -97,6 +99,7 @@ def sample_between(
     upto = np.cumsum(count)
     if upto.size == 0 or upto[-1] == 0:
         return np.empty(0, dtype=np.float64)
+    # Pairs are drawn by their number and never listed: O(n) whatever their number.
     draws = np.random.default_rng(0).integers(0, upto[-1], size=size)
     items = np.searchsorted(upto, draws, side="right")
     partners = first[items] + (draws - (upto[items] - count[items]))
@@ -164,6 +167,8 @@ def _collect_range(
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
         far = lo  # items before this one are further than ``low`` from item i
+        # Eight items share the scan of the stretch where their pointers lie, and count
+        # by comparing, without branches.
         for start in range(lo, hi, 8):
             eight = scores[start : min(start + 8, hi)]
             last = eight[eight.shape[0] - 1]
@@ -184,6 +189,8 @@ def _collect_range(
                     if difference > high:
                         break
                     if n == out.shape[0]:
+                        # Twice as large each time, so that copying stays linear in the
+                        # result.
                         larger = np.empty(2 * n)
                         larger[:n] = out
                         out = larger

@@ -68,6 +68,7 @@ def add_by_correlation(
     with np.errstate(over="ignore"):
         lag = np.minimum(np.arange(tied.size) * (step * unit), np.finfo(np.float64).max)
     bins.add_weighted(lag, tied, 1)
+    # At lag zero there is no order: half of the pairs agree, half disagree.
     half = untied[0] / 2
     concordant = np.concatenate([[half], untied[1 : tied.size]])
     discordant = np.concatenate([[half], untied[: -tied.size : -1]])
@@ -127,6 +128,8 @@ def _correlate(
     cell = position.astype(np.int64)
     share = position - cell
     n_lags = int(cell.max()) + 2
+    # The transform is circular: with twice as many points negative lags do not fall on
+    # positive ones.
     length = fft.next_fast_len(2 * n_lags, real=True)
     untied = np.zeros(length // 2 + 1, dtype=np.complex128)
     tied = np.zeros(length // 2 + 1)
@@ -150,6 +153,7 @@ def _correlate(
     beside = float((share * (1 - share))[alone].sum())
     by_lag[0] = (by_lag[0] - (alone.sum() - 2 * beside)) / 2
     by_lag[1] -= beside
+    # Transforms leave rounding, some of it negative, at lags that no pair has.
     noise = 1e-13 * position.size
     untied_by_lag = fft.irfft(untied, length)
     untied_by_lag[untied_by_lag < noise] = 0.0

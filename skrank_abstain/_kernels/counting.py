@@ -18,7 +18,9 @@ def as_cuts(cuts: FloatArray | float) -> FloatArray:
     """Return ``cuts`` as a float64 array of shape (n_cuts,), or raise on NaN."""
     array = np.ascontiguousarray(np.atleast_1d(cuts), dtype=np.float64)
     if array.ndim != 1 or np.isnan(array).any():
-        raise ValueError(f"cuts must be a 1d array without NaN, got {cuts!r}.")
+        raise ValueError(
+            f"cuts must be a 1d array without NaN, got shape {array.shape}."
+        )
     return array
 
 
@@ -78,6 +80,8 @@ def _within_range(
         lo, hi = offsets[q], offsets[q + 1]
         for c in range(cuts.shape[0]):
             cut = cuts[c]
+            # No pair lies within, and the pointers below stop where an item meets
+            # itself, at a difference of 0: a negative cut would send them past the end.
             if cut < 0.0:
                 continue
             far = lo  # items before this one are further than the cut from item i
@@ -95,6 +99,7 @@ def _within_range(
                     score = scores[j]
                     for k in range(8):
                         beyond += np.int64(eight[k] - score > cut)
+                # 28 = 8 * 7 / 2 are the pairs of the eight among themselves.
                 count += 8 * (i - far) + 28 - beyond
                 far = near
                 i += 8

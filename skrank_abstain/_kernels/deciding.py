@@ -41,9 +41,6 @@ def settle_pairs(
         # than carrying a flag along.
         if not (abs(lower + tie + higher - 1) <= 1e-6 and min(lower, tie, higher) >= 0):
             fine = False
-        strict = swap * lower + order_for_tie * tie
-        tied = tie_for_order * (lower + higher)
-        risk[k] = min(strict, tied)
         accepted[k] = gap <= inner or gap >= outer
         if difference < 0:
             proba[k, 0] = higher
@@ -51,6 +48,11 @@ def settle_pairs(
             label[k] = -1
         else:
             label[k] = 1
+        # A tie overrules either order; at a gap of 0 the order set above is arbitrary.
+        # The risk is the expected loss of the answer that is given.
         if gap <= tie_up_to:
             label[k] = 0
+            risk[k] = tie_for_order * (lower + higher)
+        else:
+            risk[k] = swap * lower + order_for_tie * tie
     return fine

@@ -90,7 +90,7 @@ def lag_points(
     """Return ``lag_weights`` as gaps, outcomes and weights, each of shape (m,).
 
     The outcome is ``+1`` for an untied pair and a positive difference, ``-1`` for a
-    negative one, ``0`` for a tied pair. No points of a kind that no pair is of.
+    negative one, ``0`` for a tied pair. A kind without pairs gives no points.
     """
     found = lag_weights(scores, grades, offsets, step)
     n_lags = found.tied.size
@@ -145,6 +145,8 @@ def lag_weights(
     """
     largest = int(grades.max(initial=0)) + 1
     cost = _costs(scores, offsets, largest, step)[0]
+    # Each grade costs a pass over the grid: numbered within its query, a query pays
+    # only for the grades that it has.
     if largest > _FEW_GRADES:
         grades, _ = dense_grades_within(grades, offsets, n_threads)
     n_lags = int(_cells(scores, offsets, step).max(initial=1))
@@ -178,12 +180,13 @@ def _cells(scores: FloatArray, offsets: IntArray, step: float) -> FloatArray:
 def _costs(
     scores: FloatArray, offsets: IntArray, n_grades: int, step: float
 ) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Return the nanoseconds of each query on the grid, and if pairs cost more."""
+    """Return nanoseconds of each query on the grid, and whether its pairs cost more."""
     sizes = np.diff(offsets).astype(np.float64)
     cells = _cells(scores, offsets, step)
     groups = np.minimum(sizes, n_grades)
     rows = np.minimum(groups * cells, _ORDER * sizes)
     cost = 15.0 * sizes + 20.0 * groups + (rows + groups) * (3.0 + 0.15 * cells)
+    # Many grades are ranked anew within each query, which sorts it once more.
     if n_grades > _FEW_GRADES:
         cost *= 2.0
     # Large queries are not enumerated but transformed.
@@ -223,6 +226,7 @@ def _lags_range(
             continue
         first = scores[lo]
         width = int((scores[hi - 1] - first) / step) + _ORDER
+        # Lag 0 of this query then falls on lag 0 of the sum, at n_lags - 1.
         out = untied[n_lags - width :]
         n_grades = _sort_by_grade(scores[lo:hi], grades[lo:hi], ends, ordered)
         lower[: width + _PAD] = 0.0
@@ -239,6 +243,8 @@ def _lags_range(
             if end - start > 1:
                 _correlate_alone(same, low, high, tied)
             for k in range(low, high):
+                # Reversed: a correlation then multiplies stretches that run the same
+                # way.
                 lower[_LEFT + width - 1 - k] += same[k]
             start = end
     return tied[:n_lags], untied[: 2 * n_lags - 1], n_tied
@@ -268,6 +274,9 @@ def _add_items(
             low, high = min(low, cell), max(high, cell + _ORDER)
             for point in range(_ORDER):
                 same[cell + point] += shares[point, i]
+    # The density also holds the product of each item with itself, which is no pair and
+    # adds about f(0) to a sum. Among many pairs it does not matter that this is not
+    # exact; for few items the products themselves are subtracted.
     if m >= _RARE:
         tied[0] -= m
     elif m > 1:
@@ -350,8 +359,9 @@ def _correlate(
 def _correlate_alone(same: FloatArray, low: int, high: int, out: FloatArray) -> None:
     """Add the products of ``same`` with itself to ``out``, lags of both signs.
 
-    A product of two points stands once at their lag, for both signs, but those of
-    a point with itself stand at zero only once too: half of what two orders give.
+    Two different points add their product once, at the size of their lag: as if each
+    two items came in one order. The square of a point, at lag zero, holds both orders
+    of its items, and is halved in the end by ``lag_weights``.
     """
     for k in range(low, high, 4):
         a, b, c, d = same[k], same[k + 1], same[k + 2], same[k + 3]

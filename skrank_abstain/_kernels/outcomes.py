@@ -124,6 +124,8 @@ def _count_raw(
 
     def task(q0: int, q1: int) -> IntArray:
         out = found[q0:q1] if by_query else np.zeros_like(found)
+        # Queries of one range may be counted in different ways: each kernel takes its
+        # own and passes over the others.
         chosen = np.unique(method[q0:q1])
         data = scores, grades, offsets, q0, q1, cuts, by_query, method
         if _BY_GRADE in chosen:
@@ -194,6 +196,8 @@ def _count_by_grade(
             total = 0
             for i in range(lo, hi):
                 while far < i and scores[i] - scores[far] >= cut:
+                    # All grades, without a branch: a few vector instructions for up to
+                    # 32 grades.
                     for grade in range(n_grades[q] + 1):
                         below[grade] += np.int64(grades[far] < grade)
                     far += 1
@@ -270,12 +274,14 @@ def _count_enumerating(
     """Add to ``out`` (rows, n_cuts, 4) pair by pair; ``cuts`` ascend."""
     n_cuts = cuts.shape[0]
     last = table.shape[0] - 2
+    # No difference reaches NaN: beyond the last cut the search stops by itself.
     padded = np.full(n_cuts + 1, np.nan)
     padded[:n_cuts] = cuts
     # bins[3 * b + o]: pairs of outcome o with exactly b cuts at or below their |d|.
     bins = np.zeros(3 * n_cuts + 3, dtype=np.int64)
     differences = np.empty(_longest(offsets, q0, q1), dtype=np.float64)
     patterns = differences.view(np.int64)
+    # Unsigned: numba need not look whether an index counts from the end.
     cells = np.empty(differences.shape[0], dtype=np.uint64)
     outcomes = np.empty(differences.shape[0], dtype=np.uint64)
     for q in range(q0, q1):
@@ -294,6 +300,8 @@ def _count_enumerating(
             for j in range(earlier.shape[0]):
                 cell = cells[j]
                 b = table[cell]
+                # A cell seldom holds more than one cut: the first is compared without a
+                # branch, the loop is for the others.
                 b += np.uint64(padded[b] <= differences[j])
                 while b < table[cell + np.uint64(1)] and padded[b] <= differences[j]:
                     b += np.uint64(1)

@@ -44,6 +44,7 @@ def rank_bounds(
     -----
     Two pointers, O(n).
     """
+    # Not `delta <= 0`: NaN has to be refused, too.
     if not delta > 0:
         raise ValueError(
             f"delta must be positive (equal scores carry no order), got {delta}."

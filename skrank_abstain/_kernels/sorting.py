@@ -67,7 +67,7 @@ def sort_within_queries(
 def dense_grades_within(
     grades: IntArray, offsets: IntArray, n_threads: int | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return dense ranks of the grades within each query, and their numbers.
+    """Return dense ranks of the grades of each query, and how many it has.
 
     Parameters
     ----------
@@ -82,6 +82,7 @@ def dense_grades_within(
     n_grades : ndarray of shape (n_queries,), int64
     """
     every = np.arange(grades.shape[0], dtype=np.int64)
+    # As floats they are exact: grades are ranks, far below 2 ** 53.
     values, rows = sort_within_queries(
         grades.astype(np.float64), every, offsets, n_threads=n_threads
     )
@@ -105,7 +106,7 @@ def rank_integers(
         Of ``values[rows]``, from 0 over all values.
     """
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
-    if not high - low < _SMALL_RANGE:
+    if not 0 <= high - low < _SMALL_RANGE:  # negative for no value at all
         return None
     present = np.zeros(int(high - low) + 1, dtype=np.bool_)
     if not _mark(values, low, present):
@@ -122,7 +123,7 @@ def rank_integers(
 
 @jit
 def _mark(values: FloatArray, low: float, present: NDArray[np.bool_]) -> bool:
-    """Mark which integers from ``low`` are values; whether all are integers."""
+    """Mark which integers from ``low`` occur; return whether all values are such."""
     for value in values:
         place = int(value - low)
         if low + place != value:
@@ -160,6 +161,7 @@ def _sort_range(
     largest = 0
     for q in range(q0, q1):
         largest = max(largest, offsets[q + 1] - offsets[q])
+    # One scratch for all queries of the range, which may be many and small.
     spare_keys = np.empty(largest, dtype=np.float64)
     spare_rows = np.empty(largest, dtype=np.int64)
     for q in range(q0, q1):
@@ -180,6 +182,7 @@ def _merge_sort(
     run, equal = np.empty(_RUN), np.empty(_RUN, dtype=np.int64)
     for start in range(0, n, _RUN):
         m = min(_RUN, n - start)
+        # Scores are finite: infinite padding is smaller than none of them.
         run[m:] = np.inf
         for p in range(m):
             run[p] = keys[start + p]
@@ -191,6 +194,8 @@ def _merge_sort(
             # Always as many, without branches: the compiler vectorises it.
             for k in range(_RUN):
                 smaller += np.int64(run[k] < key)
+            # Equal keys have as many smaller ones, and stand in the order in which they
+            # come: the sort is stable.
             place = start + smaller + equal[smaller]
             equal[smaller] += 1
             keys[place] = key
@@ -224,6 +229,7 @@ def _merge(
 ) -> None:
     """Merge the runs [start, mid) and [mid, end) of ``keys`` (n,) into ``out_keys``."""
     i, j, k = start, mid, start
+    # Runs in order already are copied: ascending scores take O(n) in all.
     if mid < end and keys[mid - 1] > keys[mid]:
         while i < mid and j < end:
             # Written without branches: which run is next cannot be predicted.
@@ -248,7 +254,7 @@ def _merge(
 def _rank(
     values: FloatArray, rows: IntArray, offsets: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return dense ranks (n,) of ascending values (n,), and their numbers per query."""
+    """Return dense ranks (n,) of ascending values (n,), and how many a query has."""
     ranks = np.empty(rows.shape[0], dtype=np.int64)
     numbers = np.zeros(offsets.shape[0] - 1, dtype=np.int64)
     for q in range(offsets.shape[0] - 1):

@@ -53,8 +53,12 @@ def weigh_outcomes_by_query(
     not depend on the other queries, nor on the number of threads.
     """
     cuts = as_cuts(cuts)
+    # Within the tolerance scores carry no order: orders are summed from just above it,
+    # ties from the cut itself, and the difference is the fourth column.
     ordered = np.maximum(cuts, just_above(tol))
     both = np.concatenate([cuts, ordered])
+    # The tree has a node for each grade of the query: those of other queries would only
+    # make it deeper.
     local, n_grades = dense_grades_within(grades, offsets, n_threads)
     sizes = np.diff(offsets)
     parts = map_ranges(
@@ -105,6 +109,8 @@ def _weigh_range(
                     node = grades[far] + 1
                     while node <= size:
                         tree[node] += weight
+                        # A Fenwick tree: node k holds the sum over the (k & -k) grades
+                        # that end at k.
                         node += node & -node
                     far += 1
                 lower = 0.0
@@ -112,8 +118,11 @@ def _weigh_range(
                 while node > 0:
                     lower += tree[node]
                     node &= node - 1
+                # From an array of its own: two sums from the tree would cost twice and
+                # round.
                 equal = same[grades[i]]
                 out[q - q0, c, 0] += weights[i] * lower
                 out[q - q0, c, 1] += weights[i] * equal
+                # Weights are floats: rounding must not leave less than nothing.
                 out[q - q0, c, 2] += weights[i] * max(seen - lower - equal, 0.0)
     return out

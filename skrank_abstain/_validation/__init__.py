@@ -9,6 +9,7 @@ from skrank_abstain._validation._arrays import (
     FloatArray,
     IntArray,
     check_finite,
+    check_labels,
     check_not_negative,
     check_numbers,
     check_proba,
@@ -25,7 +26,8 @@ from skrank_abstain._validation._numbers import (
     check_positive_int,
     check_real,
 )
-from skrank_abstain._validation._qid import encode_qid
+from skrank_abstain._validation._qid import encode_qid, is_scalar
+from skrank_abstain._validation._shown import listed, shown
 
 __all__ = [
     "BoolArray",
@@ -35,6 +37,7 @@ __all__ = [
     "check_choice",
     "check_finite",
     "check_fraction",
+    "check_labels",
     "check_loss",
     "check_not_negative",
     "check_numbers",
@@ -47,4 +50,7 @@ __all__ = [
     "check_scores",
     "check_vector",
     "encode_qid",
+    "is_scalar",
+    "listed",
+    "shown",
 ]

@@ -187,6 +187,19 @@ def check_sample_weight(
     return check_not_negative(numbers, "sample_weight")
 
 
+def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> IntArray:
+    """Return labels in {-1, 0, +1} as int64."""
+    array = check_vector(labels, name, n_pairs, unit="pair")
+    # Compared before the conversion, which would turn 0.7 into the label 0.
+    unknown = ~np.isin(array, (-1, 0, 1))
+    if unknown.any():
+        raise ValueError(
+            f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
+        )
+    checked: IntArray = array.astype(np.int64)
+    return checked
+
+
 def check_proba(
     proba: ArrayLike, n_pairs: int | None = None, *, name: str = "proba"
 ) -> FloatArray:

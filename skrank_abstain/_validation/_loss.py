@@ -8,6 +8,7 @@ import numpy as np
 
 from skrank_abstain._validation._arrays import FloatArray, as_numbers
 from skrank_abstain._validation._numbers import check_choice
+from skrank_abstain._validation._shown import shown
 
 #: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
 ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
@@ -34,7 +35,7 @@ def check_loss(loss: Any) -> FloatArray:
         matrix = as_numbers(loss).copy()
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
-            f"loss must be 'zero_one' or a 3x3 matrix of numbers, got {loss!r}."
+            f"loss must be 'zero_one' or a 3x3 matrix of numbers, got {shown(loss)}."
         ) from error
     if matrix.shape != (3, 3):
         raise ValueError(

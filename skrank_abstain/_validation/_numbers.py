@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from skrank_abstain._validation._shown import shown
+
 
 def check_real(
     value: Any,
@@ -50,13 +52,13 @@ def check_real(
     interval = "" if unbounded else f"in {ends[0]}{low:g}, {high:g}{ends[1]}"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         rule = f"a real number {interval}".rstrip()
-        raise TypeError(f"{name} must be {rule}, got {value!r}.{remedy}")
+        raise TypeError(f"{name} must be {rule}, got {shown(value)}.{remedy}")
     number = float(value)
     # Written so that NaN, which compares false, is refused with the rest.
     above = number >= low if include_low else number > low
     below = number <= high if include_high else number < high
     if not (unbounded or (above and below)):
-        raise ValueError(f"{name} must be {interval}, got {value!r}.{remedy}")
+        raise ValueError(f"{name} must be {interval}, got {shown(value)}.{remedy}")
     return number
 
 
@@ -78,15 +80,15 @@ def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise a ValueError."""
     if not isinstance(value, str) or value not in choices:
         listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {listed}, got {shown(value)}.")
     return value
 
 
 def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     """Return ``value`` as an int of at least ``minimum``, or raise."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {value!r}.")
+        raise TypeError(f"{name} must be an integer, got {shown(value)}.")
     # A float is no integer even if it is whole: 1e3 is a typing habit, 2.5 a mistake.
     if value < minimum:
-        raise ValueError(f"{name} must be at least {minimum}, got {value!r}.")
+        raise ValueError(f"{name} must be at least {minimum}, got {shown(value)}.")
     return int(value)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation._arrays import IntArray, check_length
+from skrank_abstain._validation._shown import shown
 
 
 def encode_qid(
@@ -36,7 +37,7 @@ def encode_qid(
     values : ndarray of shape (n_queries,)
         The query identifiers, in order of first appearance.
     """
-    if _is_scalar(qid):
+    if is_scalar(qid):
         one = _as_exact_array([qid])
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
     raw = _qid_array(qid, name)
@@ -47,7 +48,8 @@ def encode_qid(
     return _encode_hashable(raw, name)
 
 
-def _is_scalar(qid: Any) -> bool:
+def is_scalar(qid: Any) -> bool:
+    """Return whether ``qid`` is one value for all rows; None is."""
     if isinstance(qid, str | bytes):
         return True
     try:
@@ -123,7 +125,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             codes[row] = seen.setdefault(value, len(seen))
         except TypeError as error:
             raise TypeError(
-                f"{name} must hold hashable values, got {value!r} at row {row}."
+                f"{name} must hold hashable values, got {shown(value)} at row {row}."
             ) from error
     for value, code in seen.items():
         # A missing value is equal to nothing, or has no truth value (pandas.NA).

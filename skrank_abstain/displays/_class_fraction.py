@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_numbers
+from skrank_abstain._validation import FloatArray, check_labels, check_numbers
 from skrank_abstain.displays._drawing import (
     outcome_styles,
     put_legend,
@@ -16,7 +16,6 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
-from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,6 +145,7 @@ class ClassFractionDisplay:
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         ranker, X = ranker_inside(cls, estimator, X, "operating_points")
         totals, pairs = totals_at(ranker, X, y, qid, target)
+        # Pooled over queries, as question Q3 of [1]_ counts accepted pairs.
         sums = np.array(
             [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
         )
@@ -228,6 +228,8 @@ class ClassFractionDisplay:
             ]
         )[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
+        # Where pairs have no order of their own, it is the order of the rows that makes
+        # a label -1 or +1.
         if merge_strict:
             counts = np.array([counts[0] + counts[2], counts[1]])
         display = cls(
@@ -271,6 +273,7 @@ class ClassFractionDisplay:
             ylabel="share of accepted pairs\nby true outcome",
         )
         self.ax_.set_xlim(0, 1.02)
+        # Room for the markers at 0 and 1, which would be cut in half.
         self.ax_.set_ylim(-0.02, 1.02)
         put_legend(self.ax_)
         return self

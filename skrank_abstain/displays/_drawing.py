@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,8 @@ _MOST_POINTS = 2000
 def require_pyplot(caller: str) -> Any:
     """Return ``matplotlib.pyplot``, or say which extra brings it."""
     try:
+        # Here, not above: the package works without it. Displays ask before they
+        # compute anything, so that its absence shows at once.
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
@@ -46,13 +48,17 @@ def take_axes(
         _, ax = plt.subplots(figsize=size, layout="constrained")
     from matplotlib.axes import Axes
 
+    # The array of axes that plt.subplots(1, 2) returns would fail later and less
+    # plainly.
     if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be one matplotlib Axes or None, got {ax!r}.")
+        raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
     return ax, ax.figure
 
 
 def next_style(ax: Axes) -> dict[str, Any]:
     """Return colour, line style and marker that no line of the axes has."""
+    # Read off the axes, so that displays need not know of each other, and lines that
+    # the user drew count too.
     used = colours_of(ax)
     free = [k for k, colour in enumerate(PALETTE) if colour not in used]
     k = free[0] if free else len(ax.lines) % len(PALETTE)
@@ -73,6 +79,7 @@ def outcome_styles(
     name : str or None
         The model, for the legend.
     """
+    # Each model has one curve in the first colour.
     model = colours_of(ax).count(PALETTE[0])
     return [
         {
@@ -160,5 +167,7 @@ def thin(coverage: FloatArray) -> IntArray:
     """Return the points of a curve to draw: evenly spread, the last one included."""
     if coverage.size <= _MOST_POINTS:
         return np.arange(coverage.size)
+    # Evenly along the axis: thresholds are dense where many pairs have nearly the same
+    # risk.
     grid = np.linspace(coverage[0], coverage[-1], _MOST_POINTS)
     return np.unique(np.searchsorted(coverage, grid).clip(max=coverage.size - 1))

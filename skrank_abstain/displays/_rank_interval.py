@@ -38,7 +38,7 @@ class RankIntervalDisplay:
     """Items of one query with the ranks that are left open for each, best first.
 
     A bar reaches from the best to the worst rank that an item can have, if the
-    accepted orders are right; a marker shows its rank by score. Make one with
+    accepted orders are right; a marker shows its place. Make one with
     `from_estimator` or `from_predictions`.
 
     Parameters
@@ -55,13 +55,16 @@ class RankIntervalDisplay:
         are drawn without.
     name : str, default=None
         Title.
+    places : ndarray of shape (n_items,), int64, default=None
+        Place of each item, 1 = top, where it does not go by the score alone: sets the
+        order and the markers instead of the scores.
 
     Attributes
     ----------
     bars_ : matplotlib LineCollection
         The intervals, in the order drawn.
     markers_ : list of matplotlib PathCollection
-        Ranks by score, one collection per grade.
+        Places, one collection per grade.
     order_ : ndarray of shape (n_items,), int64
         Rows in the order drawn, the top one first.
     line_ : matplotlib Line2D or None
@@ -89,12 +92,14 @@ class RankIntervalDisplay:
         relevance: FloatArray | None = None,
         item_names: Sequence[str] | None = None,
         name: str | None = None,
+        places: IntArray | None = None,
     ) -> None:
         self.intervals = intervals
         self.scores = scores
         self.relevance = relevance
         self.item_names = item_names
         self.name = name
+        self.places = places
 
     @classmethod
     def from_estimator(
@@ -115,7 +120,7 @@ class RankIntervalDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted selective ranker with ``rank_intervals``, or a Pipeline or fitted
+            A fitted selective ranker with ``ranking``, or a Pipeline or fitted
             search that ends in one.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             The items of one query, or of several with ``query``.
@@ -144,7 +149,7 @@ class RankIntervalDisplay:
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
             If the ranker was calibrated on several queries and gets no ``qid``, there
-            are several queries and ``query`` is missing or none of them, or an option
+            are several queries and ``query`` does not name one of them, or an option
             is out of range.
 
         Notes
@@ -153,12 +158,13 @@ class RankIntervalDisplay:
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
         ranker, X = ranker_inside(cls, estimator, X)
-        if not hasattr(ranker, "rank_intervals"):
+        if not hasattr(ranker, "ranking"):
             raise TypeError(
-                "estimator must have rank_intervals, got "
+                "estimator must have ranking, got "
                 f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
             )
         relevance = None if y is None else check_relevance(y, _num_samples(X))
+        # The query is found before the model runs: only its rows are scored.
         rows = rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
             X = _safe_indexing(X, rows)
@@ -166,11 +172,15 @@ class RankIntervalDisplay:
             if item_names is None:
                 # As the caller counts them, not from the first row of the query.
                 item_names = [f"row {row}" for row in rows]
+        # One query by now: a scalar, unless a column of X says so.
+        ranking = ranker.ranking(X, None if qid is None else 0)
+        by_row = np.argsort(ranking.item_id)
         return cls.from_predictions(
-            # One query by now: a scalar, unless a column of X says so.
-            ranker.rank_intervals(X, None if qid is None else 0),
-            ranker.predict(X),
+            np.stack([ranking.best, ranking.worst], axis=1)[by_row],
+            ranking.score[by_row],
             relevance,
+            # Of models that look at features too, places do not go by the score.
+            places=ranking.place[by_row],
             item_names=item_names,
             top_k=top_k,
             name=name,
@@ -184,6 +194,7 @@ class RankIntervalDisplay:
         scores: ArrayLike | None = None,
         relevance: ArrayLike | None = None,
         *,
+        places: ArrayLike | None = None,
         item_names: Sequence[str] | None = None,
         top_k: int | None = None,
         name: str | None = None,
@@ -199,6 +210,9 @@ class RankIntervalDisplay:
             Higher is better; sets the order and the markers.
         relevance : array-like of shape (n_items,), default=None
             Known relevance, higher is better.
+        places : array-like of shape (n_items,), int, default=None
+            Place of each item, 1 = top; sets the order and the markers instead of the
+            scores.
         item_names : list of str, default=None
             Names of the items; the numbers of their rows by default.
         top_k, name, ax
@@ -213,8 +227,8 @@ class RankIntervalDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If lengths differ, a rank is not among 1, ..., n_items, or ``top_k`` is
-            below 1.
+            If lengths differ, a rank is not among 1, ..., n_items, ``places`` are not
+            each of these once, or ``top_k`` is below 1.
         """
         require_pyplot(f"{cls.__name__}.from_predictions")
         ranks = _check_intervals(intervals)
@@ -236,6 +250,7 @@ class RankIntervalDisplay:
             ),
             item_names=item_names,
             name=name,
+            places=None if places is None else _check_places(places, n_items),
         )
         return display.plot(ax, top_k=top_k)
 
@@ -267,17 +282,21 @@ class RankIntervalDisplay:
         if top_k is not None:
             check_positive_int(top_k, "top_k")
         n_items = len(self.intervals)
+        # A fifth of an inch for each name, within what a page holds.
         size = (5.5, float(np.clip(0.2 * n_items + 1.6, 2.6, 12)))
         self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)
         self.order_ = self._order()
         best, worst = self.intervals[self.order_].T
         row = np.arange(1, n_items + 1)
+        # Longer than the ranks, so that a rank that is certain has a bar to see.
         self.bars_ = self.ax_.hlines(
             row, best - 0.3, worst + 0.3, color="#BBBBBB", linewidth=5, zorder=2
         )
-        self.markers_ = [] if self.scores is None else self._draw_markers(row)
+        unplaced = self.scores is None and self.places is None
+        self.markers_ = [] if unplaced else self._draw_markers(row)
         self.line_ = None
         if top_k is not None:
+            # Between two ranks: a bar that stays in the top k ends before it.
             self.line_ = self.ax_.axvline(
                 top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
             )
@@ -286,16 +305,22 @@ class RankIntervalDisplay:
         return self
 
     def _order(self) -> IntArray:
+        # Twice the middle rank, in integers: equal ones stay exactly equal.
+        if self.places is not None:
+            return np.argsort(self.places)
         key = self.intervals.sum(axis=1) if self.scores is None else -self.scores
         return np.argsort(key, kind="stable")
 
     def _draw_markers(self, row: IntArray) -> list[Any]:
-        """Draw each item at its rank by score, which is its row in the picture."""
+        """Draw each item at its place, which is its row in the picture."""
         if self.relevance is None:
+            label = "score" if self.places is None else "place"
             colour = PALETTE[0]
-            return [self.ax_.scatter(row, row, color=colour, zorder=3, label="score")]
+            return [self.ax_.scatter(row, row, color=colour, zorder=3, label=label)]
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
+        # Too many grades for shapes: a colour map that gets steadily lighter, in print
+        # without colours too.
         if grades.size > len(MARKERS):
             points = self.ax_.scatter(
                 row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
@@ -323,17 +348,31 @@ class RankIntervalDisplay:
         else:
             what = "item"
             self.ax_.set_yticks([])
-        order = "score" if self.scores is not None else "middle rank"
-        marked = "" if self.scores is None else "marker: by score; "
+        order, marked = "best middle rank", ""
+        if self.scores is not None:
+            order, marked = "best score", "marker: by score; "
+        if self.places is not None:
+            order, marked = "first place", "marker: place; "
         self.ax_.set(
             xlabel=f"rank, 1 = top\n({marked}bar: left open)",
-            ylabel=f"{what}, best {order} on top",
+            ylabel=f"{what}, {order} on top",
             xlim=(0.2, n_items + 0.8),
+            # Upside down: rank 1 on top, where lists begin.
             ylim=(n_items + 0.8, 0.2),
         )
         self.ax_.locator_params(axis="x", integer=True)
         if title is not None:
             self.ax_.set_title(title)
+
+
+def _check_places(places: ArrayLike, n_items: int) -> IntArray:
+    array = np.asarray(places)
+    if not np.array_equal(np.sort(array, axis=None), np.arange(1, n_items + 1)):
+        raise ValueError(
+            f"places must be 1, ..., {n_items}, each once, got "
+            f"{np.array2string(array, threshold=6)}."
+        )
+    return array.astype(np.int64)
 
 
 def _check_intervals(intervals: ArrayLike) -> IntArray:
@@ -342,6 +381,7 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
         raise ValueError(
             f"intervals must be of shape (n_items, 2), got shape {ranks.shape}."
         )
+    # Scores or probabilities, given in the wrong place, are floats.
     if ranks.dtype.kind not in "iu":
         raise ValueError(f"intervals must hold integers, got dtype {ranks.dtype}.")
     wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))

@@ -14,6 +14,8 @@ from skrank_abstain._validation import (
     IntArray,
     check_fraction,
     check_relevance,
+    listed,
+    shown,
 )
 from skrank_abstain.estimators import take_column
 from skrank_abstain.metrics import find_ranker
@@ -29,11 +31,12 @@ def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray
             f"{name} must be a 1d array of at least one value, got shape "
             f"{values.shape}."
         )
+    # As Python's numbers, for the message: 1.2, not np.float64(1.2).
     for value in values.tolist():
         check_fraction(value, name, include_one=True)
     numbers: FloatArray = values.astype(np.float64)
     if (np.diff(numbers) <= 0).any():
-        raise ValueError(f"{name} must ascend, got {numbers.tolist()}.")
+        raise ValueError(f"{name} must ascend, got {listed(numbers.tolist())}.")
     return numbers
 
 
@@ -72,6 +75,7 @@ def totals_at(
     """
     points = ranker.operating_points(X, y, qid, coverages=coverages.tolist())
     totals = [point.totals for point in points]
+    # The pairs are the same at each coverage; only what happens to them differs.
     if totals[0].pairs.sum() == 0:
         raise no_pairs()
     return totals, totals[0].pairs
@@ -88,6 +92,8 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     """Return the query of each row, from ``qid`` or from the ranker's column of X."""
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is not None:
+        # The column that names the queries is still in X: rankers take it out
+        # themselves.
         _, qid = take_column(X if hasattr(X, "shape") else np.asarray(X), column)
     return group_queries(qid, _num_samples(X))
 
@@ -128,7 +134,7 @@ def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
     if query not in values:
         raise ValueError(
             f"query must be one of the {len(values)} queries of qid, such as "
-            f"{values[0]!r}, got {query!r}."
+            f"{values[0]!r}, got {shown(query)}."
         )
     return np.flatnonzero(queries.codes == values.index(query))
 
@@ -177,6 +183,7 @@ def _draw_queries(
 ) -> NDArray[np.bool_]:
     """Mark queries drawn at random whose pairs are at most ``max_pairs`` in all."""
     order = check_random_state(random_state).permutation(n_pairs.size)
+    # Else the one query that is always drawn could be one without pairs.
     order = order[n_pairs[order] > 0]
     n_drawn = int(np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right"))
     drawn = np.zeros(n_pairs.size, dtype=bool)

@@ -11,6 +11,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_labels,
     check_numbers,
     check_positive_int,
     check_proba,
@@ -26,7 +27,6 @@ from skrank_abstain.displays._drawing import (
     take_axes,
 )
 from skrank_abstain.displays._reading import labelled_pairs, ranker_inside
-from skrank_abstain.metrics import check_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -248,9 +248,14 @@ class PairReliabilityDisplay:
             raise ValueError("y_true must hold at least one pair, got none.")
         predicted = check_proba(proba, truth.size)
         signed = check_numbers(difference, "difference", truth.size, unit="pair")
+        # Which item stands left is an accident of the row order. Seen from the
+        # higher-scored one, "the order is right" is one outcome with one curve.
         predicted = _turn(predicted, signed)
         observed = _turn(np.eye(3)[truth + 1], signed)
+        # By gap, not by probability: the three curves share their bins, and a bin has
+        # one number of pairs.
         code = _bins(np.abs(signed), bins)
+        # No bin is empty: bounds are gaps of pairs.
         n_pairs = np.bincount(code)
         interval = None
         if qid is not None:
@@ -330,6 +335,7 @@ def _turn(columns: FloatArray, difference: FloatArray) -> FloatArray:
 def _bins(gap: FloatArray, n_bins: int) -> IntArray:
     """Return the bin of each pair: of nearly equal size, equal gaps together."""
     shares = np.arange(1, n_bins + 1) / n_bins
+    # Bounds are gaps that occur, so that equal gaps are never divided.
     upper = np.unique(np.quantile(gap, shares, method="inverted_cdf"))
     return np.searchsorted(upper, gap)
 
@@ -347,6 +353,8 @@ def _intervals(
     n_queries, n_bins = int(queries.max()) + 1, int(code.max()) + 1
     if n_queries < 2:
         return None
+    # A cell for each query and bin: the query is the sample, since its pairs depend on
+    # each other.
     cell, shape = queries * n_bins + code, (n_queries, n_bins)
     size = n_queries * n_bins
     pairs = np.bincount(cell, minlength=size).reshape(shape)

@@ -160,7 +160,8 @@ class RiskCoverageDisplay:
             If there is no selective ranker inside, or a band is asked for and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, or a band is asked for and fewer than two have.
+            If no query has two items, or a band is asked for and fewer than two queries
+            have.
 
         Notes
         -----
@@ -177,6 +178,8 @@ class RiskCoverageDisplay:
         band = None
         if n_resamples is not None:
             options = BandOptions.check(n_resamples, confidence, random_state)
+            # The profile adds up all queries; to resample them, each one's share is
+            # needed.
             if not hasattr(ranker, "operating_points"):
                 raise TypeError(
                     "n_resamples must be None for a ranker without operating_points, "
@@ -195,6 +198,7 @@ class RiskCoverageDisplay:
         display = cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
+            # Over all risks: only the picture is thinned out.
             aurc=area_of_prefixes(count, errors),
             band=band,
             name=type(ranker).__name__ if name is None else name,
@@ -308,6 +312,7 @@ class RiskCoverageDisplay:
         check_choice(kind, "kind", tuple(_Y_LABELS))
         self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
         style = next_style(self.ax_)
+        # With up to 2,000 points, markers would hide the line.
         style.pop("marker")
         fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
         style["label"] = join_label(self.name if name is None else name, fact)
@@ -336,9 +341,13 @@ class RiskCoverageDisplay:
 
     def _draw_references(self, kind: str) -> list[Any]:
         ends = np.array([0.0, 1.0])
+        # Whatever is given up at random, the share of errors stays what it is on
+        # average.
         random = np.full(2, self.selective_risk[-1])
+        # Not from 0, where the share of errors is 0 / 0.
         coverage = np.linspace(0.005, 1.0, 200)
         right = 1 - self.selective_risk[-1]
+        # The oracle accepts all right pairs before the first wrong one.
         oracle = np.maximum(coverage - right, 0) / coverage
         return [
             draw_reference(

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, check_fraction
+from skrank_abstain._validation import FloatArray, check_fraction, shown
 from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
 from skrank_abstain.distance.surrogates._pairs import (
     check_features,
@@ -23,6 +23,7 @@ from skrank_abstain.distance.surrogates._pairs import (
 from skrank_abstain.estimators import (
     ModelWrapper,
     PairDecider,
+    refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )
@@ -220,7 +221,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             if self.gamma != "auto":
                 raise ValueError(
                     f"gamma must be 'auto' or a distance of at least 0, got "
-                    f"{self.gamma!r}."
+                    f"{shown(self.gamma)}."
                 )
         else:
             check_gamma(self.gamma)
@@ -232,10 +233,11 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             or hasattr(self.scale, "transform")
         ):
             raise ValueError(
-                f"scale must be 'unit_ball', None or a transformer, got {self.scale!r}."
+                f"scale must be 'unit_ball', None or a transformer, got "
+                f"{shown(self.scale)}."
             )
 
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then choose the distance.
 
         Parameters
@@ -247,6 +249,9 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
+        **unknown
+            None is taken: arguments that other libraries know, such as ``group`` and
+            ``sample_weight``, raise with what to do instead.
 
         Returns
         -------
@@ -259,12 +264,21 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
             items, or the model's scores are not finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+        TypeError
+            If an argument is unknown.
+
+        Warns
+        -----
+        OneQueryWarning
+            If all rows are one query and a scalar ``qid`` does not say that it is
+            meant.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         self._check_rule()
         items, relevance = take_labelled_items(self, X, y, qid)
         if not hasattr(self.scale, "transform"):
             _numbers(items.X, "X")  # before anything is trained
-        self._fitted_with_qid = items.has_qid
         self._learn(train_and_score(self, items, relevance).rest)
         self._set_threshold()
         if self.verbose:

@@ -14,6 +14,7 @@ from skrank_abstain._validation import (
     check_not_negative,
     check_positive,
     check_sample_weight,
+    shown,
 )
 from skrank_abstain.distance.surrogates._margins import (
     MarginLoss,
@@ -269,6 +270,7 @@ def non_negative(values: ArrayLike, name: str) -> FloatArray:
 def check_scorers(scorers: Any) -> LinearScorers | OneHiddenLayerScorers:
     if not isinstance(scorers, LinearScorers | OneHiddenLayerScorers):
         raise TypeError(
-            f"scorers must be LinearScorers or OneHiddenLayerScorers, got {scorers!r}."
+            f"scorers must be LinearScorers or OneHiddenLayerScorers, got "
+            f"{shown(scorers)}."
         )
     return scorers

@@ -5,6 +5,15 @@ from skrank_abstain.estimators._cost_abstainer import CostAbstainer
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
+from skrank_abstain.estimators._query_checks import (
+    OneQueryWarning,
+    refuse_fit_arguments,
+)
+from skrank_abstain.estimators._repeats import (
+    compare_with_fit,
+    find_repeats,
+    warn_of_repeats,
+)
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators._rows import Items, check_columns, take_column
@@ -19,4 +28,5 @@ __all__ = [
     "RiskControlledRanker",
     "PairwiseRankerClassifier",
     "OperatingPoint",
+    "OneQueryWarning",
 ]

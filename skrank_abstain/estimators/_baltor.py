@@ -140,6 +140,7 @@ class BALToR(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            # Not built here: set_params comes after __init__ and has to reach the rule.
             rule=None,
             tie_model=tie_model,
             loss=loss,
@@ -180,6 +181,8 @@ class BALToR(SelectiveRanker):
                 "coverage_guarantee must be None or 'hierarchical', got "
                 f"{self.coverage_guarantee!r}."
             )
+        # Frozen values compare by their fields: any other boundary or quantile than the
+        # default would have no effect here, and is refused.
         if plain != Coverage(self.coverage):
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with boundary='accept' and "

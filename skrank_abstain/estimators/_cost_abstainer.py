@@ -107,6 +107,7 @@ class CostAbstainer(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            # As in BALToR: a rule built here would not follow set_params.
             rule=None,
             tie_model=tie_model,
             loss=loss,
@@ -135,4 +136,6 @@ class CostAbstainer(SelectiveRanker):
         return self._with(cost=cost)
 
     def _rule(self) -> Rule:
+        # Chow's rule [1]_ knows its threshold beforehand: calibration pairs fit the tie
+        # model and say what coverage the price buys.
         return Price(self.cost)

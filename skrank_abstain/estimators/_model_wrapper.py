@@ -12,7 +12,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 
-from skrank_abstain._validation import IntArray, check_fraction
+from skrank_abstain._validation import IntArray, check_fraction, shown
 from skrank_abstain.scorers import (
     describe,
     freeze,
@@ -29,12 +29,15 @@ class ModelWrapper(MetaEstimatorMixin):
     on a part of the rows, and the rest is left to calibrate on.
     """
 
+    # Defaults of the class: under metadata routing nobody has to call set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
     estimator: Any
     prefit: Any
     calibration_size: float
+    #: Whether a row of X describes an item, and equal rows are the same item.
+    _rows_are_items = True
 
     def _train_or_take(
         self,
@@ -61,13 +64,16 @@ class ModelWrapper(MetaEstimatorMixin):
         self.prefit_ = self._is_prefit(model)
         if self.prefit_:
             self.estimator_ = model
+            # Nothing is trained here, so that every labelled row can calibrate.
             return np.arange(n_rows)
+        # Not before: with a fitted model calibration_size is never read.
         check_fraction(self.calibration_size, "calibration_size")
         training, calibration = split(self.calibration_size)
         self.estimator_ = train(model, training)
         return calibration
 
     def _is_prefit(self, model: Any) -> bool:
+        # Grids of a search are often arrays, whose truth values are numpy's.
         if isinstance(self.prefit, bool | np.bool_):
             if self.prefit and not is_fitted(model):
                 raise NotFittedError(
@@ -78,7 +84,7 @@ class ModelWrapper(MetaEstimatorMixin):
             return bool(self.prefit)
         if self.prefit != "auto":
             raise ValueError(
-                f"prefit must be 'auto', True or False, got {self.prefit!r}."
+                f"prefit must be 'auto', True or False, got {shown(self.prefit)}."
             )
         return is_fitted(model)
 
@@ -100,8 +106,15 @@ class ModelWrapper(MetaEstimatorMixin):
             If a parameter of a fitted model is set that would not be refitted.
         """
         inner = [name for name in params if name.startswith("estimator__")]
+        for name in params:
+            if name.startswith("rule__"):
+                raise ValueError(
+                    f"{name} must not be set: a rule is a value. Pass another one as "
+                    "rule=, or search over several, as {'rule': [Coverage(0.5), ...]}."
+                )
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
+        # Else a search over estimator__... would score one and the same fit many times.
         if inner and prefit is not False and is_fitted(model):
             raise ValueError(
                 f"{inner[0]} must not be set on a fitted estimator that is used as it "
@@ -119,6 +132,8 @@ class ModelWrapper(MetaEstimatorMixin):
             freeze(model) if keep else clone(model, safe=False),
             **{name: clone(value, safe=False) for name, value in params.items()},
         )
+        # Requests are no parameters; clone() copies them in this way, but not for
+        # classes that clone themselves.
         if hasattr(self, "_metadata_request"):
             cloned._metadata_request = copy.deepcopy(self._metadata_request)
         return cloned

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
+    IntArray,
     check_relevance,
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._query_checks import warn_of_large_batch
 from skrank_abstain.estimators._rows import Items, check_columns, take_items
-from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_pairs
+from skrank_abstain.pairs import (
+    PairDecisions,
+    Queries,
+    ScoredItems,
+    check_item_id,
+    check_output_size,
+    check_pairs,
+    rows_by_place,
+)
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     PairDecision,
@@ -27,6 +38,29 @@ from skrank_abstain.selection import (
     decide_pairs,
     decide_queries,
 )
+
+
+@dataclass(frozen=True)
+class _ItemNames:
+    """What decisions say about their items besides the rows."""
+
+    place: IntArray
+    item_id: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, values: FloatArray, queries: Queries, item_id: Any) -> Self:
+        rows, place = rows_by_place(values, queries)
+        by_row = np.empty_like(place)
+        by_row[rows] = place
+        return cls(by_row, check_item_id(item_id, queries))
+
+    def added_to(self, decisions: PairDecisions) -> PairDecisions:
+        if self.item_id is None:
+            return replace(decisions, place=self.place)
+        # Texts take their full width in each pair.
+        check_output_size(len(decisions), 2 * self.item_id.itemsize)
+        left_id, right_id = self.item_id[decisions.left], self.item_id[decisions.right]
+        return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
 
 
 class PairDecider:
@@ -40,6 +74,7 @@ class PairDecider:
     estimator_: Any
     _region: Any
     _fitted_with_qid: bool
+    _largest_query: int
 
     @abstractmethod
     def _decision(
@@ -61,6 +96,8 @@ class PairDecider:
             ``predict_pairs``.
         """
         check_is_fitted(self, "estimator_")
+        # Items are scored without their queries: GridSearchCV.predict cannot hand on a
+        # qid, even under metadata routing.
         if self.qid_col is None:
             return score_items(self.estimator_, check_columns(self, X, reset=False))
         return self._score_items(X, None)[1]
@@ -80,7 +117,12 @@ class PairDecider:
         return self.predict(X)
 
     def predict_pairs(
-        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        pairs: ArrayLike | None = None,
+        item_id: Any = None,
     ) -> PairDecisions:
         """Decide pairs of items of one query.
 
@@ -93,6 +135,9 @@ class PairDecider:
             Row positions of the pairs to decide. All within-query pairs by default:
             queries in order of first appearance, within a query all (i, j) with i
             before j in row order.
+        item_id : array-like of shape (n_items,), default=None
+            What you call the items: any hashable values, each once in a query. They
+            come back as ``left_id`` and ``right_id``.
 
         Returns
         -------
@@ -102,18 +147,21 @@ class PairDecider:
         Raises
         ------
         ValueError
-            If columns do not match ``fit``, or ``pairs`` names rows that are equal,
-            out of range, or of different queries.
+            If columns do not match ``fit``, ``pairs`` names rows that are equal,
+            out of range, or of different queries, or an ``item_id`` is twice in one.
 
         Notes
         -----
         O(n_pairs) beyond the wrapped model's own prediction.
         """
         decision, values, queries = self._decision(X, qid)
+        names = _ItemNames.of(values, queries, item_id)
         if pairs is None:
-            return decide_queries(decision, self._region, values, queries)
-        left, right = check_pairs(pairs, queries)
-        return decide_pairs(decision, self._region, values, queries, left, right)
+            made = decide_queries(decision, self._region, values, queries)
+        else:
+            left, right = check_pairs(pairs, queries)
+            made = decide_pairs(decision, self._region, values, queries, left, right)
+        return names.added_to(made)
 
     def abstain(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -132,12 +180,14 @@ class PairDecider:
         """
         return self.predict_pairs(X, qid, pairs=pairs).abstained
 
-    def iter_pairs(self, X: Any, qid: Any = None) -> Iterator[PairDecisions]:
+    def iter_pairs(
+        self, X: Any, qid: Any = None, *, item_id: Any = None
+    ) -> Iterator[PairDecisions]:
         """Yield the decisions of one query after the other.
 
         Parameters
         ----------
-        X, qid
+        X, qid, item_id
             As in ``predict_pairs``.
 
         Yields
@@ -148,8 +198,11 @@ class PairDecider:
         """
         # Items are scored now, so that bad input raises here, not at the first query.
         decision, values, queries = self._decision(X, qid)
+        names, region = _ItemNames.of(values, queries, item_id), self._region
         return (
-            decide_queries(decision, self._region, values, queries, query, query + 1)
+            names.added_to(
+                decide_queries(decision, region, values, queries, query, query + 1)
+            )
             for query in range(queries.n_queries)
         )
 
@@ -189,7 +242,11 @@ class PairDecider:
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
+        # sample_weight is in the signature also for scikit-learn: under routing a
+        # search over a Pipeline refuses a score method without it.
         accuracy = self.evaluate(X, y, qid, sample_weight).accuracy
+        # NaN instead of 1 for "no error": a search then ranks a ranker that decides
+        # nothing last.
         if np.isnan(accuracy):
             warn_user(
                 "The selective accuracy is undefined and set to NaN: no pair is "
@@ -239,10 +296,14 @@ class PairDecider:
     ) -> tuple[Items, FloatArray]:
         check_is_fitted(self, "estimator_")
         items = take_items(self, X, qid, self.qid_col, reset=False)
+        # For labelled rows only: without queries, items would be compared whose labels
+        # were never meant to be. Unlabelled rows may well be one new query.
         if needs_qid and self._fitted_with_qid and not items.has_qid:
             raise ValueError(
                 "qid= must be given to score, since fit got one: without it rows of "
                 "different queries would be compared. Pass qid=, request it through "
                 "metadata routing, or name a column of X with qid_col=."
             )
+        if not items.has_qid:
+            warn_of_large_batch(self, items.queries.n_items)
         return items, score_items(self.estimator_, items.X)

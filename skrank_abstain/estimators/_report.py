@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.selection import PairTotals, RuleText
 
 #: Levels of risk at which the curve is known query by query.
 _LEVELS = 200
@@ -25,7 +25,9 @@ def write_report(
     ranker: Any,
     items: ScoredItems,
     *,
+    title: str | None = None,
     ranker_line: str | None = None,
+    repeats: Sequence[str] = (),
     data_line: str | None = None,
 ) -> str:
     """Return a markdown page about a fitted ranker on labelled data.
@@ -36,17 +38,26 @@ def write_report(
         Fitted.
     items : ScoredItems
         With relevance.
+    title : str, default=None
+        Class that the user wrote; None: that of ``ranker``.
     ranker_line : str, default=None
         What the page says of the model that scores; None: read from ``ranker``.
+    repeats : sequence of str, default=()
+        Lines about items that were used twice.
     data_line : str, default=None
         What it says of the data; None: how many items, queries and pairs there are.
     """
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
     totals = calibration.risk.totals(ranker._region, items, None)
-    done, promised = ranker._rule().in_words(calibration, ranker.threshold_)
+    rule = ranker._rule()
+    text = rule.in_words(calibration, ranker.threshold_)
+    if not isinstance(text, RuleText):
+        name = f"{type(rule).__name__}.in_words"
+        raise TypeError(f"{name} must return a RuleText, got {text!r}.")
+    done, promised = text
     lines = [
-        f"# {type(ranker).__name__}: report",
+        f"# {title or type(ranker).__name__}: report",
         "",
         "## Data",
         "",
@@ -54,6 +65,7 @@ def write_report(
         or f"- {items.rows.size} items, {totals.pairs.size} queries, "
         f"{totals.pairs.sum():.0f} pairs of items of one query",
         f"- tied pairs: {_ratio(totals.tied, totals.pairs)}",
+        *repeats,
         "",
         "## Model",
         "",
@@ -101,8 +113,9 @@ def write_report(
         "some 3/n of the queries to have one.",
         "- The figures carry over to new queries that come from the same source as "
         "these; after a change of population or of ranker, calibrate and report anew.",
-        "- The ranker and its threshold must not have seen these queries. "
-        "Nothing here can check that.",
+        "- The ranker and its threshold must not have seen these queries. What equal "
+        "features tell of it is said under Data; copies that were changed, or data "
+        "that trained a model elsewhere, cannot be found.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -137,9 +150,11 @@ def _rows_of_pairs(totals: PairTotals) -> list[str]:
 
 def _rows_of_queries(ranker: Any, items: ScoredItems, totals: PairTotals) -> list[str]:
     """Return what guarantees are about: each query counts alike."""
+    # A query of one item has no pairs: its shares would be 0 / 0.
     some = totals.pairs > 0
     accepted, cost = totals.accepted, totals.accepted - totals.correct
     spent = "selective risk: share of decided pairs wrong"
+    # PairTotals counts errors; under another loss they differ in weight.
     if not _counts_errors(ranker):
         risk, threshold = ranker._calibration.risk, np.array([ranker.threshold_])
         accepted, cost = (
@@ -182,6 +197,8 @@ def _rows_of_areas(ranker: Any, items: ScoredItems) -> list[str]:
     profile = ranker._calibration.risk.profile(items)
     count = np.cumsum(profile.n_pairs)
     errors = np.cumsum(profile.n_pairs - profile.n_correct)
+    # Evenly spaced in coverage: many pairs have nearly the same risk, and levels evenly
+    # spaced in risk would not tell these apart.
     wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
     levels = profile.risk[np.unique(np.searchsorted(count, wanted))]
     tables = ranker._calibration.risk.at_thresholds(items, levels)
@@ -201,12 +218,15 @@ def _resample(
     def of_resamples(count: FloatArray, errors: FloatArray) -> list[float]:
         return [area(*both) for both in zip(count, errors, strict=True)]
 
+    # A fixed seed: a report made twice of the same data has to read the same.
     return cluster_bootstrap(
         of_resamples, *tables, n_resamples=_RESAMPLES, random_state=0
     )
 
 
 def _aurc(count: FloatArray, errors: FloatArray) -> float:
+    # In a resample a level may accept no more pairs than the level before: it adds no
+    # point to the curve.
     some = np.diff(count, prepend=0) > 0
     return area_of_prefixes(count[some], errors[some]) if some.any() else np.nan
 
@@ -214,12 +234,17 @@ def _aurc(count: FloatArray, errors: FloatArray) -> float:
 def _augrc(count: FloatArray, errors: FloatArray) -> float:
     if count[-1] == 0:
         return np.nan
+    # From (0, 0): with nothing accepted the generalised risk is 0, where the selective
+    # risk is undefined.
     area = trapezoid(np.append(0, errors), np.append(0, count))
     return float(area / count[-1] ** 2)
 
 
 def _excess(count: FloatArray, errors: FloatArray) -> float:
     ends = slice(-1, None)
+    # The best order accepts all right pairs before the first wrong one. Its area
+    # follows the same convention as that of the curve; the closed form r + (1 - r) ln(1
+    # - r), for an error rate r, holds only in the limit of many pairs.
     right = count[ends] - errors[ends]
     best = _aurc(np.append(right, count[ends]), np.append(0 * right, errors[ends]))
     return _aurc(count, errors) - best
@@ -266,6 +291,7 @@ def _row(
 ) -> str:
     value = part.sum() / whole.sum() if whole.sum() > 0 else np.nan
     low, high = ratio_interval(part, whole)
+    # The interval is symmetric about the value and may leave the possible range.
     return _line(name, value, max(low, 0.0), min(high, largest))
 
 

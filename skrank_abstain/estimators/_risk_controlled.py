@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._selective import SelectiveRanker
 from skrank_abstain.selection import CertifiedRisk, Rule
 
@@ -129,6 +130,8 @@ class RiskControlledRanker(SelectiveRanker):
     True
     """
 
+    # Not requested by default: splitters such as GroupKFold take groups too, and under
+    # routing the bound would have to hold in each of theirs.
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     def __init__(
@@ -150,6 +153,7 @@ class RiskControlledRanker(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
+            # As in BALToR: a rule built here would not follow set_params.
             rule=None,
             tie_model=tie_model,
             loss=loss,
@@ -165,7 +169,14 @@ class RiskControlledRanker(SelectiveRanker):
         self.method = method
         self.tuning_size = tuning_size
 
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        groups: Any = None,
+        **unknown: Any,
+    ) -> Self:
         """Train the ranker unless it is fitted, tune, and certify.
 
         Parameters
@@ -181,6 +192,8 @@ class RiskControlledRanker(SelectiveRanker):
             Kind of query of each item, such as a site; the bound is then certified in
             every group. Each group's queries are split by themselves, the parts that
             calibrate and that certify rounded up.
+        **unknown
+            None is taken.
 
         Returns
         -------
@@ -199,6 +212,8 @@ class RiskControlledRanker(SelectiveRanker):
         UserWarning
             If nothing could be certified.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid, groups)
 
     def at_risk(self, max_risk: float) -> Self:
@@ -229,6 +244,7 @@ class RiskControlledRanker(SelectiveRanker):
     def certified_(self) -> bool:
         """Whether some threshold was certified."""
         check_is_fitted(self, "threshold_")
+        # No risk is negative: a threshold of minus infinity accepts nothing.
         return bool(self.threshold_ > -np.inf)
 
     @property

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, validate_data
 
-from skrank_abstain._validation import IntArray, encode_qid
+from skrank_abstain._validation import IntArray, encode_qid, listed, shown
 from skrank_abstain.pairs import Queries, group_queries
 
 #: Beyond this, floats skip integers and two identifiers could become one.
@@ -41,6 +41,7 @@ class Items:
 
     def take(self, rows: IntArray) -> Items:
         """Return some rows, in ascending order."""
+        # Rows are distinct: n_items of them are all rows, and X need not be copied.
         if rows.size == self.queries.n_items:
             return self
         queries = group_queries(self.queries.codes[rows], rows.size)
@@ -69,6 +70,8 @@ def take_items(
     """
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
+    # Here and below the messages begin in scikit-learn's words, which its estimator
+    # checks look for.
     if n_items == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
@@ -87,6 +90,11 @@ def take_items(
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     if not hasattr(X, "shape"):
+        if hasattr(X, "collect"):
+            raise TypeError(
+                f"X must hold its rows, got a {type(X).__name__}, which is a query for "
+                "them: pass X.collect()."
+            )
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
         sparse: Any = X
@@ -105,33 +113,47 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
     if not reset:
         X = _in_order_of_fit(X, getattr(estimator, "feature_names_in_", None))
+    # Names and counts only: missing values and categories are for the wrapped model to
+    # accept or refuse.
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
-    columns = getattr(X, "columns", None)
-    if columns is None or names is None or list(columns) == list(names):
+    columns = _names_of_columns(X)
+    if columns is None or names is None or columns == list(names):
         return X
     if sorted(map(str, columns)) != sorted(map(str, names)):
         return X  # validate_data says which names are missing or unexpected
-    return X[list(names)]
+    # Whatever the model: scikit-learn's refuse columns in another order, LightGBM
+    # scores them wrong without a word.
+    return _some_columns(X, list(names))
+
+
+def _names_of_columns(X: Any) -> list[Any] | None:
+    # The columns of a pyarrow Table are the data.
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else list(names)
+
+
+def _some_columns(X: Any, names: list[Any]) -> Any:
+    return X.select(names) if hasattr(X, "column_names") else X[names]
 
 
 def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
     """Take the query column out of X."""
-    columns = getattr(X, "columns", None)
+    columns = _names_of_columns(X)
     if isinstance(qid_col, str):
         if columns is None:
             raise ValueError(
                 f"qid_col must be an integer position when X has no column names, "
                 f"got {qid_col!r} and X of type {type(X).__name__}."
             )
-        if qid_col not in list(columns):
+        if qid_col not in columns:
             raise ValueError(
                 f"qid_col must name a column of X, got {qid_col!r}; X has "
-                f"{list(columns)}."
+                f"{listed(columns)}."
             )
-        position = list(columns).index(qid_col)
+        position = columns.index(qid_col)
     else:
         position = _check_position(qid_col, X.shape[1])
     rest = np.delete(np.arange(X.shape[1]), position)
@@ -140,16 +162,21 @@ def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
             f"X must have a column besides qid_col={qid_col!r}, got 1 column."
         )
     if columns is None:
+        # A list of one position: with a single integer sparse matrices return a matrix,
+        # sparse arrays a vector.
         column = X[:, [position]]
         column = np.asarray(column.toarray() if hasattr(column, "toarray") else column)
         return X[:, rest], _check_exact(column[:, 0], qid_col)
-    name, names = list(columns)[position], [list(columns)[i] for i in rest]
-    return X[names], _check_exact(np.asarray(X[name]), qid_col)
+    name, names = columns[position], [columns[i] for i in rest]
+    return _some_columns(X, names), _check_exact(np.asarray(X[name]), qid_col)
 
 
 def _check_position(qid_col: Any, n_columns: int) -> int:
+    # True is an integer to Python, and would name the second column.
     if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
-        raise TypeError(f"qid_col must be a column name or position, got {qid_col!r}.")
+        raise TypeError(
+            f"qid_col must be a column name or position, got {shown(qid_col)}."
+        )
     if not -n_columns <= qid_col < n_columns:
         raise ValueError(
             f"qid_col must be a position below {n_columns}, the number of columns of "

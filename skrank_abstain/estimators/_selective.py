@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import Any, NamedTuple, Self, cast
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
-    IntArray,
     check_fraction,
     check_loss,
     check_relevance,
+    shown,
 )
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
+from skrank_abstain.estimators._query_checks import refuse_fit_arguments
+from skrank_abstain.estimators._ranks import RanksOpen
+from skrank_abstain.estimators._repeats import compare_with_fit
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
@@ -67,7 +70,7 @@ class OperatingPoint(NamedTuple):
     totals: PairTotals
 
 
-class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
+class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
     Data flows one way: items are scored, scores become pair probabilities, these
@@ -145,14 +148,20 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
-        if not isinstance(self.rule, Rule):
+        rule: Any = self.rule
+        if not isinstance(rule, Rule):
             raise TypeError(
                 "rule must be a rule of skrank_abstain.selection, such as "
-                f"Coverage(0.8), got {self.rule!r}."
+                f"Coverage(0.8), got {shown(rule)}."
             )
-        return self.rule
+        if not is_dataclass(type(rule)):
+            raise TypeError(
+                "rule must be a value: put @dataclass(frozen=True) before the class "
+                f"{type(rule).__name__}."
+            )
+        return rule
 
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
 
         Parameters
@@ -164,6 +173,9 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
+        **unknown
+            None is taken: arguments that other libraries know, such as ``group`` and
+            ``sample_weight``, raise with what to do instead.
 
         Returns
         -------
@@ -176,7 +188,17 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
             items, or the model's scores are not finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+        TypeError
+            If an argument is unknown.
+
+        Warns
+        -----
+        OneQueryWarning
+            If all rows are one query and a scalar ``qid`` does not say that it is
+            meant.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
@@ -184,12 +206,15 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         self._loss = check_loss(self.loss)
         rule = self._rule()
         rule.check(self._loss)
+        size = f"{type(rule).__name__}.tuning_size"
+        check_fraction(rule.tuning_size, size, include_zero=True)
         candidates = tie_model_candidates(self.tie_model)
         items, relevance = take_labelled_items(self, X, y, qid)
-        self._fitted_with_qid = items.has_qid
         data = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
+        # All that a rule can ask for is kept: another threshold needs neither the
+        # features nor another run of the model.
         self.tie_model_, self._calibration = calibrate(
             candidates,
             self._loss,
@@ -212,7 +237,11 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""
         check_is_fitted(self, "threshold_")
+        # Shallow: nothing changes the model or the calibration pairs after fit, so that
+        # copies can share them.
         other = copy.copy(self)
+        # Parameters first: the rule is built from them, so that get_params of the copy
+        # says what its threshold is.
         for name, value in params.items():
             setattr(other, name, value)
         rule = other._rule()
@@ -222,9 +251,35 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
 
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
-        self._region = rule.select(self._calibration)
+        self._region = self._select(rule)
+        # For people to read. Decisions ask the region: where many pairs have the
+        # threshold's risk, one number does not say which of them are accepted.
         self.threshold_ = self._region.risk
+        # Expected, not drawn: pairs on a randomised boundary count with their
+        # probability.
         self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def _select(self, rule: Rule) -> Any:
+        """Return the region that a rule selects, if it is one."""
+        region = rule.select(self._calibration)
+        name = f"{type(rule).__name__}.select"
+        if not hasattr(region, "risk"):
+            raise TypeError(
+                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+            )
+        if np.isnan(region.risk):
+            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
+        return region
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Refuse: classes are what pairs have, and ``pair_proba`` is for them."""
+        # An AttributeError, so that hasattr, which scikit-learn asks, says no.
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: an item has a score "
+            "(predict), and a pair of items has probabilities (pair_proba)."
+        )
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -258,71 +313,6 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
             Lower is better. For the zero-one loss one minus the largest probability.
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
-
-    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
-        """Return the best and the worst rank that the accepted orders leave open.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; None or a scalar: all items are one query.
-
-        Returns
-        -------
-        intervals : ndarray of shape (n_items, 2), int64
-            Best and worst rank within the query, 1 = top. An item whose worst rank
-            is at most k is in the top k for certain, as far as the accepted pairs
-            are right.
-
-        Raises
-        ------
-        ValueError
-            If the accepted orders are no semiorder. They always are one for models of
-            the score difference, and for the zero-one loss at thresholds of at most
-            1/2 for `GradedRelevance` and `FeatureAwareRelevance`.
-
-        Notes
-        -----
-        The best rank is one plus the number of items accepted over this one, the
-        worst the size of the query minus the number of items that this one is
-        accepted over. A semiorder [1]_ is transitive; accepted ties say that
-        two items are indifferent and open or close no rank. Pairs on a randomised
-        boundary count as abstained. O(n log n), no pair is formed.
-
-        References
-        ----------
-        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
-           Econometrica 24.
-        """
-        values, queries = self._values(X, qid)
-        items = ScoredItems.build(values, queries)
-        return self._calibration.risk.rank_bounds(self._region, items)
-
-    def preference_graph(self, X: Any) -> csr_array:
-        """Return the accepted orders of one query without those that follow.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            The items of one query.
-
-        Returns
-        -------
-        graph : csr_array of shape (n_items, n_items), bool
-            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
-            over j and over no item that is accepted over j. Its transitive closure
-            are all accepted orders. ``networkx.from_scipy_sparse_array(graph,
-            create_using=networkx.DiGraph)`` draws it.
-
-        Notes
-        -----
-        O(n log n) plus the number of entries.
-        """
-        values, queries = self._values(X, None)
-        items = ScoredItems.build(values, queries)
-        bounds = self._calibration.risk.rank_bounds(self._region, items)
-        return items.preference_graph(bounds)
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and correct predictions at each risk, whatever the threshold.
@@ -390,14 +380,15 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         """
         items = self._labelled_items(X, y, qid)
         risk = self._calibration.risk
+        # The model has run by now, and only once: coverages differ in the region alone.
         own: Any = self._rule()
+        # A randomised boundary, or a guarantee, is part of what was asked for.
+        moves = "coverage" in [field.name for field in fields(own)]
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
-            # A randomised boundary, or a guarantee, is part of what was asked for.
-            moves = hasattr(own, "coverage")
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
-            region = rule.select(self._calibration)
+            region = self._select(rule)
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
@@ -418,8 +409,14 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         report : str
             Markdown. Intervals are over queries, since the pairs of one query are
             dependent.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
         """
-        return write_report(self, self._labelled_items(X, y, qid))
+        items = self._labelled_items(X, y, qid)
+        return write_report(self, items, repeats=compare_with_fit(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -431,9 +428,17 @@ class SelectiveRanker(PairDecider, ModelWrapper, BaseEstimator):
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[FloatArray, Queries]:
         """Return what the tie model compares, one value per item, and the queries."""
+        return self._scored(X, qid, needs_qid=needs_qid)[1:]
+
+    def _scored(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, FloatArray, Queries]:
+        """Return the items' scores, and what ``_values`` returns."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
-        values = self.tie_model_.transform(scores, items.queries, items.X)
-        return values, items.queries
+        # One number per item, whatever the tie model looks at: pairs can then be
+        # counted from sorted numbers, in O(n log n), without being formed.
+        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
+        return scores, values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
         values, queries = self._values(X, qid, needs_qid=True)

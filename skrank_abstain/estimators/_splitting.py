@@ -40,11 +40,15 @@ def split_for_calibration(
     ValueError
         If either part has fewer than two items.
     """
+    # Whole queries, since pairs of one query depend on each other. Of a single one the
+    # items are divided: there is nothing else to divide.
     units = queries.n_queries if queries.n_queries > 1 else queries.n_items
     unit_of_row = queries.codes if queries.n_queries > 1 else np.arange(units)
     held_out = np.zeros(units, dtype=bool)
     several = False
     if groups is not None:
+        # Any row tells the group of its query: check_groups has refused queries in two
+        # groups.
         group = groups[queries.order[queries.offsets[:-1]]]
         several = np.unique(group[queries.sizes > 1]).size > 1
     if several:
@@ -70,7 +74,7 @@ def split_for_calibration(
 def divide_queries(
     queries: Queries, groups: IntArray, tuning_size: float, random_state: Any
 ) -> list[IntArray]:
-    """Divide calibration queries into those that tune and those that do nothing but.
+    """Divide calibration queries into some that tune and the rest, for the threshold.
 
     Parameters
     ----------
@@ -92,6 +96,7 @@ def divide_queries(
     ValueError
         If fewer than two queries have pairs, or each is the only one of its group.
     """
+    # A query of one item has no pairs: it would make a part look larger than it is.
     usable = np.flatnonzero(queries.sizes > 1)
     if usable.size < 2:
         raise ValueError(
@@ -102,6 +107,9 @@ def divide_queries(
     if np.unique(group).size > 1:
         held_out = hold_out_of_each(group, 1 - tuning_size, random_state)
     else:
+        # One query at least is left to tune. A tie model fitted on the queries that
+        # certify would make the tests invalid: they need a risk that is fixed
+        # beforehand.
         n_rest = min(int(_rounded_up(1 - tuning_size, usable.size)), usable.size - 1)
         held_out = hold_out(usable.size, n_rest, random_state)
     if held_out.all():
@@ -142,6 +150,7 @@ def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolA
     held_out : ndarray of shape (n_units,), bool
     """
     random = check_random_state(random_state)
+    # One permutation, sorted into the strata, puts each stratum in random order.
     order = np.lexsort((random.permutation(strata.size), strata))
     _, first, counts = np.unique(strata[order], return_index=True, return_counts=True)
     place = np.arange(strata.size) - np.repeat(first, counts)
@@ -153,4 +162,5 @@ def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolA
 
 def _rounded_up(share: float, counts: Any) -> Any:
     """Return a share of some units; of ten units 0.7 are seven, not eight."""
+    # 0.07 * 100 is 7.000000000000001 as a float, and must not ask for eight.
     return np.ceil(share * counts * (1 - 1e-12))

@@ -16,6 +16,8 @@ from skrank_abstain._validation import (
     check_relevance,
     encode_qid,
 )
+from skrank_abstain.estimators._query_checks import warn_of_one_query
+from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
 from skrank_abstain.estimators._rows import Items, check_groups, take_items
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -66,6 +68,9 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
+    warn_of_one_query(ranker, X, qid, items)
+    # One query needs no qid to be scored; of several each row must be told.
+    ranker._fitted_with_qid = items.queries.n_queries > 1
     return items, check_relevance(y, items.queries.n_items)
 
 
@@ -82,7 +87,7 @@ def train_and_score(
     Parameters
     ----------
     ranker : ModelWrapper
-        ``estimator_`` and ``prefit_`` are set.
+        ``estimator_`` and ``prefit_`` are set, and what was found twice.
     items : Items
     relevance : ndarray of shape (n_items,), float64
     groups : array-like of shape (n_items,), default=None
@@ -104,12 +109,17 @@ def train_and_score(
         return split_for_calibration(items.queries, size, split_seed, codes)
 
     def train(model: Any, rows: IntArray) -> Any:
+        # Bins only serve the training of boosters. Pairs are labelled by the raw
+        # relevance; by bins, items of one bin would count as tied.
         part, bins = items.take(rows), ranker.relevance_bins
         return fit_ranker(
             model, part.X, relevance[rows], part.queries, relevance_bins=bins
         )
 
     rows = ranker._train_or_take(relevance.size, split, train)
+    if ranker._rows_are_items:
+        ranker._fit_rows = find_repeats(items.X, items.queries, rows, relevance)
+        warn_of_repeats(ranker._fit_rows)
     left = items.take(rows)
     if left.queries.n_pairs == 0:
         raise ValueError(
@@ -117,11 +127,16 @@ def train_and_score(
             f"{left.queries.n_queries} queries with "
             f"n_samples={left.queries.n_items} items."
         )
+    ranker._largest_query = int(left.queries.sizes.max())
     parts = [np.arange(rows.size)]
+    # A rule that promises something about new queries wants queries that did not fit
+    # the tie model; the plug-in rules use all of them for both.
     if tuning_size:
         parts = divide_queries(left.queries, codes[rows], tuning_size, seed)
     taken = [left.take(part) for part in parts]
     rest = taken[-1].queries
+    # The group of each query is that of its first row; `rows` and `parts` lead from
+    # there back to the rows of X.
     group = codes[rows[parts[-1][rest.order[rest.offsets[:-1]]]]]
     # Everything is cut to size before the model runs: it runs once.
     scores = score_items(ranker.estimator_, left.X)

@@ -6,7 +6,7 @@ from skrank_abstain.metrics._auc_intervals import (
     auc_confidence_interval,
     auc_test_set_bound,
 )
-from skrank_abstain.metrics._checks import check_labels, undefined
+from skrank_abstain.metrics._checks import undefined
 from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._validation import check_labels
 from skrank_abstain.metrics._checks import (
     check_accepted,
-    check_labels,
     mean_ratio,
     query_codes,
 )

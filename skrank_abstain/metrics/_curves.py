@@ -24,9 +24,14 @@ from numpy.typing import ArrayLike
 from scipy.integrate import trapezoid
 from scipy.special import digamma
 
-from skrank_abstain._validation import FloatArray, IntArray, check_loss, check_numbers
-from skrank_abstain.metrics._checks import (
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
     check_labels,
+    check_loss,
+    check_numbers,
+)
+from skrank_abstain.metrics._checks import (
     pair_weight,
     query_codes,
 )

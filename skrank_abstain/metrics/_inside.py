@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from skrank_abstain._validation import shown
+
 
 def find_ranker(
     estimator: Any, X: Any, needs: str = "risk_profile", *, remedy: str = ""
@@ -43,6 +45,6 @@ def find_ranker(
         return find_ranker(estimator.best_estimator_, X, needs, remedy=remedy)
     message = (
         f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
-        f"or fitted search that ends in one, got {estimator!r}."
+        f"or fitted search that ends in one, got {shown(estimator)}."
     )
     raise TypeError(f"{message} {remedy}".rstrip())

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, IntArray, check_proba
+from skrank_abstain._validation import FloatArray, IntArray, check_labels, check_proba
 from skrank_abstain.metrics._checks import (
-    check_labels,
     mean_ratio,
     pair_weight,
     query_codes,

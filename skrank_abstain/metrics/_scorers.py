@@ -83,6 +83,9 @@ class RankerScorer(ABC):
         ranker, X = find_ranker(estimator, X, self.needs)
         return self.score_ranker(ranker, X, y, qid)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @abstractmethod
     def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         """Return the score of the ranker inside the estimator."""

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import check_real
+from skrank_abstain._validation import check_labels, check_real
 from skrank_abstain.metrics._checks import (
     check_accepted,
-    check_labels,
     mean_ratio,
     pair_weight,
     query_codes,

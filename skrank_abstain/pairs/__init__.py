@@ -1,4 +1,4 @@
-"""Pairs of items of one query: enumeration, labels, and decisions about them."""
+"""Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
 from skrank_abstain.pairs._decisions import PairDecisions
 from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
@@ -6,14 +6,18 @@ from skrank_abstain.pairs._labels import read_pair_labels
 from skrank_abstain.pairs._memory import check_output_size
 from skrank_abstain.pairs._queries import (
     Queries,
+    check_item_id,
     check_pairs,
     enumerate_pairs,
     group_queries,
     pair_labels,
+    rows_by_place,
 )
+from skrank_abstain.pairs._ranking import Ranking
 from skrank_abstain.pairs._scored_items import ScoredItems
 
 __all__ = [
+    "Ranking",
     "PairDecisions",
     "Queries",
     "ScoredItems",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,34 @@ from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
-    check_choice,
     check_positive_int,
 )
+from skrank_abstain.pairs._tables import plain_dicts, python_rows, to_frame
 
 
-@dataclass(frozen=True, eq=False)
+class DecidedPair(NamedTuple):
+    """One pair of ``PairDecisions``, as Python values; None for what is not known."""
+
+    qid: Any
+    left: int
+    right: int
+    left_id: Any
+    right_id: Any
+    label: int
+    accepted: bool
+    risk: float | None
+    p_right: float | None
+    p_tie: float | None
+    p_left: float | None
+    distance: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class PairDecisions:
-    """Decisions about pairs, one value per pair in every array.
+    """Decisions about pairs: one value per pair in every array but ``place``.
+
+    Iterating over it yields pair by pair, a named tuple with the columns of
+    ``to_frame``.
 
     Attributes
     ----------
@@ -42,6 +63,12 @@ class PairDecisions:
         knows none.
     distance : ndarray of shape (n_pairs,), float64, or None
         Distance of the two items in feature space, for a rule that goes by it.
+    left_id, right_id : ndarray of shape (n_pairs,), or None
+        What the caller calls the two items, where ``item_id=`` was given.
+    place : ndarray of shape (n_items,), int64, or None
+        Place of *each row of X* in its query, as in ``Ranking``: by what the tie model
+        compares, 1 for the highest, equal ones in row order. ``place[left]`` and
+        ``place[right]`` are those of the pairs.
 
     Examples
     --------
@@ -57,6 +84,8 @@ class PairDecisions:
     6
     >>> bool((decisions.abstained == ~decisions.accepted).all())
     True
+    >>> [(pair.left, pair.right) for pair in decisions if pair.left == 0]
+    [(0, 1), (0, 2), (0, 3)]
     """
 
     left: IntArray
@@ -67,14 +96,23 @@ class PairDecisions:
     risk: FloatArray | None = None
     proba: FloatArray | None = None
     distance: FloatArray | None = None
+    left_id: NDArray[Any] | None = None
+    right_id: NDArray[Any] | None = None
+    place: IntArray | None = None
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
 
+    def __iter__(self) -> Iterator[DecidedPair]:
+        columns = self._columns()
+        every = map(columns.get, DecidedPair._fields)
+        yield from map(DecidedPair._make, python_rows(every, len(self)))
+
     def __repr__(self) -> str:
         return (
-            f"PairDecisions(n_pairs={len(self)}, accepted={int(self.accepted.sum())}, "
-            f"coverage={self.coverage:.3f})"
+            f"PairDecisions(n_pairs={len(self)}, "
+            f"decided_order={int(self.decided_order.sum())}, "
+            f"decided_tie={int(self.decided_tie.sum())}, coverage={self.coverage:.3f})"
         )
 
     @property
@@ -83,29 +121,40 @@ class PairDecisions:
         return ~self.accepted
 
     @property
+    def decided_order(self) -> BoolArray:
+        """Accepted pairs of which one item is preferred, shape (n_pairs,), bool."""
+        order: BoolArray = self.accepted & (self.label != 0)
+        return order
+
+    @property
+    def decided_tie(self) -> BoolArray:
+        """Accepted pairs that are called a tie, shape (n_pairs,), bool."""
+        tie: BoolArray = self.accepted & (self.label == 0)
+        return tie
+
+    @property
     def coverage(self) -> float:
         """Share of pairs accepted; NaN for no pairs."""
         return float(self.accepted.mean()) if len(self) else float("nan")
 
     def take(self, index: NDArray[Any]) -> PairDecisions:
         """Return the pairs at ``index`` (integers or a boolean mask)."""
-
-        def known(column: FloatArray | None) -> FloatArray | None:
-            return None if column is None else column[index]
-
-        return PairDecisions(
-            left=self.left[index],
-            right=self.right[index],
-            qid=self.qid[index],
-            label=self.label[index],
-            accepted=self.accepted[index],
-            risk=known(self.risk),
-            proba=known(self.proba),
-            distance=known(self.distance),
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(
+            self,
+            **{
+                name: column[index]
+                for name, column in columns.items()
+                if column is not None and name != "place"
+            },
         )
 
     def deferred(
-        self, limit: int | None = None, *, top_k: int | None = None
+        self,
+        limit: int | None = None,
+        *,
+        within_top: int | None = None,
+        deciding_top: int | None = None,
     ) -> PairDecisions:
         """Return the abstained pairs, riskiest first, or those of nearest items.
 
@@ -113,11 +162,14 @@ class PairDecisions:
         ----------
         limit : int, default=None
             At most so many pairs.
-        top_k : int, default=None
-            Keep the pairs that can still change who is in the top ``k`` of their
-            query: those with an item that the accepted strict pairs neither put
-            into the top ``k`` nor keep out of it; none in a query of at most ``k``
-            items. All pairs of each query must be present, as ``predict_pairs``
+        within_top : int, default=None
+            Keep the pairs of two items that are both in the first ``within_top`` places
+            of their query: pairs about which a reader of these places may wonder.
+        deciding_top : int, default=None
+            Keep the pairs that can still change *who* is in the top ``deciding_top`` of
+            their query: those with an item that the accepted orders, and what follows
+            from them, neither put there nor keep out; none in a query of at most so
+            many items. All pairs of each query must be present, as ``predict_pairs``
             returns them without ``pairs=``.
 
         Returns
@@ -129,11 +181,31 @@ class PairDecisions:
         Raises
         ------
         ValueError
-            If ``top_k`` is given and pairs of a query are missing.
+            If ``deciding_top`` is given and pairs of a query are missing, or
+            ``within_top`` and the places of the items are not known.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank_abstain import PairDecisions
+        >>> left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
+        >>> decisions = PairDecisions(  # item 0 is over item 2, the rest is open
+        ...     left, right, np.zeros(3), label=np.ones(3, dtype=int),
+        ...     accepted=np.array([False, True, False]), risk=np.array([0.4, 0.1, 0.3]),
+        ...     place=np.array([1, 2, 3]),
+        ... )
+        >>> [pair[1:3] for pair in decisions.deferred(within_top=2)]
+        [(0, 1)]
+        >>> [pair[1:3] for pair in decisions.deferred(deciding_top=2)]
+        [(0, 1), (1, 2)]
         """
         keep = self.abstained
-        if top_k is not None:
-            keep = keep & self._open_for_top(check_positive_int(top_k, "top_k"))
+        if within_top is not None:
+            k = check_positive_int(within_top, "within_top")
+            keep = keep & self._within_top(k)
+        if deciding_top is not None:
+            k = check_positive_int(deciding_top, "deciding_top")
+            keep = keep & self._open_for_top(k)
         index = np.flatnonzero(keep)
         if self.risk is not None:
             index = index[np.argsort(-self.risk[index], kind="stable")]
@@ -143,6 +215,16 @@ class PairDecisions:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)
 
+    def _within_top(self, k: int) -> BoolArray:
+        """Mark pairs of two items that are both among the first k places."""
+        if self.place is None:
+            raise ValueError(
+                "within_top needs place=, the place of each row of X in its query; "
+                "predict_pairs and iter_pairs give it."
+            )
+        first: BoolArray = self.place <= k
+        return first[self.left] & first[self.right]
+
     def _open_for_top(self, k: int) -> BoolArray:
         """Mark pairs with an item whose membership of the top k is undecided."""
         if not len(self):
@@ -151,19 +233,21 @@ class PairDecisions:
             np.concatenate([self.left, self.right]), return_inverse=True
         )
         left, right = inverse[: len(self)], inverse[len(self) :]
-        size = _query_sizes(left, right, rows.size)
-        if (size - 1).sum() != 2 * len(self):
+        query = _query_of_items(left, right, rows.size)
+        sizes = np.bincount(query)
+        if (sizes * (sizes - 1)).sum() != 2 * len(self):
             raise ValueError(
-                "top_k needs all pairs of every query: call predict_pairs without "
-                "pairs= and do not drop pairs before deferred(top_k=...)."
+                "deciding_top needs all pairs of every query: call predict_pairs "
+                "without pairs= and do not drop pairs before "
+                "deferred(deciding_top=...)."
             )
-        strict = self.accepted & (self.label != 0)
-        winner = np.where(self.label > 0, left, right)[strict]
-        loser = np.where(self.label > 0, right, left)[strict]
-        best = 1 + np.bincount(loser, minlength=rows.size)
-        worst = size - np.bincount(winner, minlength=rows.size)
+        strict, ahead = self.decided_order, self.label > 0
+        winner = np.where(ahead, left, right)[strict]
+        loser = np.where(ahead, right, left)[strict]
+        best, worst = _rank_bounds(winner, loser, query).T
         undecided = (best <= k) & (worst > k)
-        return undecided[left] | undecided[right]
+        deciding: BoolArray = undecided[left] | undecided[right]
+        return deciding
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return a data frame, one row per pair.
@@ -177,47 +261,69 @@ class PairDecisions:
         -------
         frame : DataFrame
             Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, and of
-            ``risk``, ``p_right``, ``p_tie``, ``p_left``, ``distance`` those that
-            there are.
+            ``left_id``, ``right_id`` (after ``right``), ``risk``, ``p_right``,
+            ``p_tie``, ``p_left``, ``distance`` those that there are.
 
         Raises
         ------
         ImportError
             If the library is not installed.
         """
-        check_choice(backend, "backend", ("pandas", "polars"))
-        columns: dict[str, NDArray[Any]] = {
+        return to_frame(self._columns(), backend)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dict for each pair, ready for ``json.dumps``.
+
+        Returns
+        -------
+        pairs : list of dict
+            The columns of ``to_frame`` as Python values. A number that is not finite
+            is None; an identifier that JSON has no kind for is its text.
+        """
+        return plain_dicts(self._columns())
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        """Return what is known, by the names and in the order of ``DecidedPair``."""
+        p_right, p_tie, p_left = (None,) * 3 if self.proba is None else self.proba.T
+        columns = {
             "qid": self.qid,
             "left": self.left,
             "right": self.right,
+            "left_id": self.left_id,
+            "right_id": self.right_id,
             "label": self.label,
             "accepted": self.accepted,
+            "risk": self.risk,
+            "p_right": p_right,
+            "p_tie": p_tie,
+            "p_left": p_left,
+            "distance": self.distance,
         }
-        if self.risk is not None:
-            columns["risk"] = self.risk
-        if self.proba is not None:
-            names = ("p_right", "p_tie", "p_left")
-            columns |= dict(zip(names, self.proba.T, strict=True))
-        if self.distance is not None:
-            columns["distance"] = self.distance
-        try:
-            if backend == "pandas":
-                import pandas as pd
-
-                return pd.DataFrame(columns)
-            import polars as pl
-
-            return pl.DataFrame(columns)
-        except ImportError as error:
-            raise ImportError(
-                f"to_frame(backend={backend!r}) requires {backend}; "
-                f"install skrank-abstain[{backend}]."
-            ) from error
+        return {name: made for name, made in columns.items() if made is not None}
 
 
-def _query_sizes(left: IntArray, right: IntArray, n_items: int) -> IntArray:
-    """Size of the set of items that each item is connected with."""
+def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
+    """Return the number of the set of connected items that each item is in."""
     links = coo_array((np.ones(left.size), (left, right)), (n_items, n_items))
-    _, component = connected_components(links, directed=False)
-    sizes: IntArray = np.bincount(component)[component]
-    return sizes
+    component: IntArray = connected_components(links, directed=False)[1]
+    return component
+
+
+def _rank_bounds(winner: IntArray, loser: IntArray, query: IntArray) -> IntArray:
+    """Return best and worst rank of each item, by orders and what follows from them."""
+    from skrank_abstain._kernels.closing import ranks_of_orders
+
+    items = np.argsort(query, kind="stable")
+    offsets = np.append(0, np.cumsum(np.bincount(query)))
+    position = np.empty_like(items)
+    position[items] = np.arange(items.size) - offsets[query[items]]
+    order = np.argsort(query[winner], kind="stable")
+    counts = np.bincount(query[winner], minlength=offsets.size - 1)
+    bounds = np.empty((items.size, 2), dtype=np.int64)
+    bounds[items] = ranks_of_orders(
+        position[winner[order]],
+        position[loser[order]],
+        np.append(0, np.cumsum(counts)),
+        offsets,
+    )
+    return bounds

@@ -24,8 +24,8 @@ class GapOutcomes(NamedTuple):
         +1 the higher-scored item is preferred (or the scores are equal and one of
         the two is), 0 tie, -1 the lower-scored item is preferred.
     weight : ndarray of shape (n,), float64
-        How many pairs the entry stands for. On a grid some are negative; sums of
-        smooth functions of the difference are right all the same.
+        How many pairs the entry stands for. On a grid some are negative, but
+        sums of smooth functions of the difference are still right.
     step : float, default=0.0
         Step of the grid that the gaps lie on; 0 for gaps of pairs.
     finer : callable, default=None
@@ -110,6 +110,7 @@ class GapArray:
 
         Without queries each pair is one of its own.
         """
+        # Differences of huge scores may overflow: infinity is still the largest gap.
         with np.errstate(over="ignore"):
             difference = left - right
         gap = np.abs(difference)
@@ -217,6 +218,8 @@ class GapArray:
 
     def sketch(self) -> FloatArray:
         """Return evenly spaced order statistics."""
+        # Of 65,536 stretches of order statistics the middle of each: the ends of a
+        # stretch would stand for it with a bias.
         step = max(1, self.n_pairs >> 16)
         return self.gaps[step // 2 :: step]
 
@@ -227,6 +230,7 @@ class GapArray:
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` gaps drawn from (low, high], the same each time."""
+        # Seeded at each call: a search must not depend on what was asked for before.
         return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
 
 
@@ -249,6 +253,7 @@ def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
     outcome : ndarray of shape (n_pairs,), int64
         An untied pair of equal scores counts as +1.
     """
+    # The sign of a zero difference would make a tie of a pair whose relevance differs.
     outcome: IntArray = np.where(
         difference == 0, abs(label), np.sign(difference) * label
     ).astype(np.int64)

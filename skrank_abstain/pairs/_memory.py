@@ -48,11 +48,13 @@ def available_memory() -> int | None:
 def _system_memory() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
+            # Not MemFree: the system gives up its caches when memory is asked for.
             if line.startswith("MemAvailable:"):
                 return int(line.split()[1]) * 1024
     except (OSError, ValueError, IndexError):
         pass
     try:
+        # Elsewhere all the memory of the machine: a loose guard is better than none.
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
@@ -65,8 +67,11 @@ def _cgroup_memory(root: Path) -> list[int | None]:
     except OSError:
         lines = []
     found: list[int | None] = []
+    # The root in any case: inside a container its limit stands there, whatever path the
+    # host has for the group.
     for line in ["::/", *lines]:
         controllers, group = line.split(":", 2)[1:]
+        # Version 2 names no controllers: there is one tree for all of them.
         if controllers not in ("", "memory"):
             continue
         version_1 = controllers == "memory"

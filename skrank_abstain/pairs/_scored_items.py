@@ -67,6 +67,8 @@ class ScoredItems:
         ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
         if y is None:
             return cls(ascending, rows, queries.offsets)
+        # Relevance is nearly always a few small integers: a table ranks these in O(n),
+        # where np.unique sorts all items.
         grades = rank_integers(y, rows)
         if grades is None:
             grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
@@ -143,6 +145,8 @@ class ScoredItems:
         counts : ndarray of shape (n_gaps, 3), float64
             Lower-scored item preferred, tied, higher-scored item preferred.
         """
+        # Exact where it is affordable: metrics of the same pairs, computed one by one,
+        # should give the same numbers.
         few = self.n_pairs <= _FEW_PAIRS
         found = self._every_outcome() if few else self.outcomes
         # Non-negative floats have the order of their bit patterns.
@@ -167,6 +171,9 @@ class ScoredItems:
         positions = np.arange(self.rows.size)
         low, high, difference = fill_pairs(self.scores, positions, self.offsets)
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
+        outcome[difference == 0] = abs(
+            outcome[difference == 0]
+        )  # as `GapOutcomes` says
         return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
     @cached_property
@@ -179,6 +186,7 @@ class ScoredItems:
 
         high, low = pairs_of_sample(self.offsets, _SKETCH)
         with np.errstate(over="ignore"):
+            # Never negative: within a query scores ascend with the position.
             gap = self.scores[high] - self.scores[low]
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         # Equal scores carry no order.
@@ -210,6 +218,8 @@ class ScoredItems:
         from skrank_abstain._kernels.lags import cheaper_on_grid, lag_points
 
         grades = self.known_grades
+        # Query by query the cheaper way: points on the grid and of single pairs are
+        # weights of the same sums, and can be put together.
         cheap = cheaper_on_grid(
             self.scores, self.offsets, int(grades.max(initial=0)) + 1, step
         )
@@ -351,7 +361,7 @@ class ScoredItems:
         return bounds
 
     def preference_graph(self, bounds: IntArray) -> csr_array:
-        """Return the transitive reduction of the orders of one query.
+        """Return the transitive reduction of the orders within the queries.
 
         Parameters
         ----------
@@ -365,15 +375,19 @@ class ScoredItems:
 
         Notes
         -----
-        The items below an item are the first ``below`` ones of the ascending scores.
-        The highest of them is over all that any of them is over, so that the orders
-        that do not follow lead to the items from its own ``below`` on.
+        Within a query, in the order of ascending scores, an item is over the first
+        ``below`` items. The highest of these is over more of them than any other: over
+        its own first ``below`` items. Orders to those follow from the order to this
+        highest item; orders to the others follow from nothing else, and are the
+        entries.
         """
-        below = self.scores.size - bounds[self.rows, 1]
-        through = np.where(below > 0, below[below - 1], 0)
+        sizes = np.diff(self.offsets)
+        start = np.repeat(self.offsets[:-1], sizes)
+        below = np.repeat(sizes, sizes) - bounds[self.rows, 1]
+        through = np.where(below > 0, below[start + below - 1], 0)
         counts = below - through
         first = np.cumsum(counts) - counts
-        lower = np.arange(counts.sum()) - np.repeat(first - through, counts)
+        lower = np.arange(counts.sum()) - np.repeat(first - through - start, counts)
         entries = (np.repeat(self.rows, counts), self.rows[lower])
         shape = (self.scores.size, self.scores.size)
         return csr_array((np.ones(lower.size, dtype=bool), entries), shape=shape)

@@ -78,6 +78,11 @@ class Booster(ABC):
     formats: ClassVar[str] = ""
     foreign: ClassVar[tuple[tuple[bytes, str], ...]] = ()
 
+    def __init__(self) -> None:
+        for attribute in ("name", "title", "ranker"):
+            if not hasattr(self, attribute):
+                raise TypeError(f"{type(self).__name__} must state its {attribute}.")
+
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         """Return the arguments of ``fit`` that tell the queries.
@@ -105,6 +110,8 @@ class Booster(ABC):
 
     def owns(self, kind: type) -> bool:
         """Return whether the library defines this class (not: a subclass of it)."""
+        # By name: a library that was never imported made none of the models, and
+        # importing one takes up to seconds.
         return kind.__module__.partition(".")[0] == self.name
 
     def is_raw(self, model: Any) -> bool:
@@ -113,6 +120,7 @@ class Booster(ABC):
 
     def is_ranker(self, model: Any) -> bool:
         """Return whether training a model takes :meth:`query_arguments`."""
+        # By name along the bases: subclasses that users write are rankers, too.
         return self.ranker in {base.__name__ for base in type(model).__mro__}
 
     def is_fitted(self, model: Any) -> bool:
@@ -132,7 +140,7 @@ class Booster(ABC):
         return str(name)
 
     def made_up(self, features: Features) -> bool:
-        """Return whether the library made the names up for want of any."""
+        """Return whether the names are the library's own, given to unnamed columns."""
         names = features.names
         return names is not None and names == [
             self.default_name.format(position) for position in range(len(names))

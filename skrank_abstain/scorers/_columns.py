@@ -1,7 +1,7 @@
 """Columns of X by name, as the model knows them.
 
-Libraries differ in what they compare: names never, those of polars frames not, or a
-surplus of columns not. Each of these is a wrong score without a word.
+Libraries differ in what they leave unchecked: all names, the names of polars frames, or
+columns too many. Each of these gaps gives wrong scores without a word.
 """
 
 from __future__ import annotations
@@ -45,9 +45,12 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
         expected = [booster.spell(name) for name in features.names]
         if given == expected:
             return X
+        # Repeated names say nothing about an order.
         if len(set(given)) == len(given) and set(given) == set(expected):
             place = {name: position for position, name in enumerate(given)}
             return _safe_indexing(X, [place[name] for name in expected], axis=1)
+        # Names that the library made up for an array are none to look for in a frame:
+        # the columns of X are only counted.
         if not booster.made_up(features):
             raise ValueError(_name_mismatch(given, expected, booster))
     n_given = _num_features(X)

@@ -27,10 +27,12 @@ def response(model: Any, X: Any) -> Any:
     """Score with the methods that the conventions name."""
     if hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X))
+        # A column for each class is no order of items.
         if decision.ndim == 1 or decision.shape[1] == 1:
             return decision
     if hasattr(model, "predict_proba"):
         classes = np.asarray(getattr(model, "classes_", ()))
+        # Not the most probable class: it would give all items of a grade one score.
         if classes.ndim == 1 and classes.size:
             return _expected_class(model, X, classes)
     return model.predict(X)

@@ -32,6 +32,7 @@ class FrozenModel:
     def __init__(self, model: Any) -> None:
         self.model = model
 
+    # Cloning a booster would copy the model for each candidate and fold of a search.
     def __sklearn_clone__(self) -> FrozenModel:
         return self
 
@@ -74,6 +75,8 @@ def booster_of(model: Any) -> Booster | None:
     """
     for kind in type(unwrap(model)).__mro__:
         for booster in BOOSTERS:
+            if not isinstance(booster, Booster):
+                raise TypeError(f"BOOSTERS must hold Booster instances, got {booster}.")
             if booster.owns(kind):
                 return booster
     return None

@@ -20,6 +20,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
     check_relevance,
+    shown,
 )
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster
@@ -102,17 +103,26 @@ def fit_ranker(
             "and qid of the same items."
         )
     prefix, final = _last_step(model)
+    # A booster that ends a pipeline is given what the transformers make of X.
     if not prefix:
         X = readable(X, booster_of(final))
     booster = ranking_booster(final)
     if booster is None:
         return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
+    # XGBoost and CatBoost refuse queries whose rows are scattered; LightGBM, which is
+    # given sizes alone, cannot notice.
     order = queries.order
     if (order[1:] < order[:-1]).any():
         X, grades = _take_rows(X, order), grades[order]
     in_order = replace(queries, codes=queries.codes[order], order=np.sort(order))
-    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
+    arguments = booster.query_arguments(final, in_order)
+    if not isinstance(arguments, dict):
+        raise TypeError(
+            f"{type(booster).__name__}.query_arguments must return a dict of arguments "
+            f"of fit, got {arguments!r}."
+        )
+    return _fit(model, X, grades, prefix, arguments)
 
 
 def _check_bins(value: Any) -> int:
@@ -173,6 +183,7 @@ def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
     rank = rank.reshape(-1)
     if bins is not None:
         below = np.cumsum(counts) - counts
+        # By the share of values below: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
         rank = np.unique(cut, return_inverse=True)[1].reshape(-1)[rank]
     elif values.size > MAX_GRADES:
@@ -217,9 +228,9 @@ def _fresh(estimator: Any) -> Any:
         trainable = hasattr(estimator, "fit")
     if not trainable:
         raise TypeError(
-            f"estimator must have fit to be trained, got {estimator!r}; pass an "
-            "unfitted estimator such as XGBRanker(), or use this one as it is with "
-            "prefit='auto'."
+            f"estimator must have fit to be trained, got {shown(estimator)}; "
+            "pass an unfitted estimator such as XGBRanker(), or use this one as it is "
+            "with prefit='auto'."
         )
     return clone(_clonable(resolve_model(estimator)))
 

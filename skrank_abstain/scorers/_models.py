@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from skrank_abstain._validation import shown
 from skrank_abstain.scorers._conventions import looks_fitted
 from skrank_abstain.scorers._dispatch import FrozenModel, booster_of, is_path, unwrap
 from skrank_abstain.scorers._files import load_model
@@ -49,7 +50,7 @@ def resolve_model(model: Any) -> Any:
     if not any(hasattr(unwrap(model), method) for method in _METHODS):
         raise TypeError(
             "estimator must have one of decision_function, predict_proba and predict, "
-            f"got {model!r}, which has none; pass a model or the path of its file."
+            f"got {shown(model)}, which has none; pass a model or the path of its file."
         )
     return model
 
@@ -111,4 +112,5 @@ def freeze(model: Any) -> Any:
     )
     booster = booster_of(model)
     raw = booster is not None and booster.is_raw(model)
+    # FrozenEstimator refuses raw boosters, which are no estimators.
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)

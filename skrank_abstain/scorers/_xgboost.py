@@ -38,6 +38,8 @@ class _XGBoost(Booster):
                 "feature_types": model.feature_types,
             }
         matrix = self.module().DMatrix(X, enable_categorical=True, **labels)
+        # A raw booster would use all its trees, those after the best iteration
+        # included; XGBRanker does not.
         return model.predict(
             matrix, output_margin=True, iteration_range=_best_iterations(model)
         )

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._quantile import (
+    check_quantile,
+    linear_quantile,
+    order_statistic_rank,
+)
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -58,13 +64,17 @@ class BinRisk(PairRisk):
         self._upper = np.triu_indices(n_bins)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
         losses = losses.reshape(n_bins, n_bins, 3)
+        # Tables are mirrored but for rounding; what is decided is so to the last bit.
+        lower = np.tri(n_bins, dtype=bool)[:, :, None]
+        losses = np.where(lower, losses, np.swapaxes(losses, 0, 1)[:, :, ::-1])
         number = np.arange(n_bins)
-        # The higher bin is never the less probable winner. Items of one bin carry
-        # no order: their label is a tie, their risk that of the best prediction.
+        # An order always favours the higher bin, which wins at least as probably as
+        # the lower one. Items of one bin carry no order: their label is a tie, their
+        # risk the expected loss of that answer.
         order = np.sign(number[:, None] - number[None, :])
         strict = np.take_along_axis(losses, order[:, :, None] + 1, axis=2)[:, :, 0]
         strict = _monotone(strict)
-        strict[number, number] = losses[number, number].min(axis=1)
+        strict[number, number] = np.inf
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
@@ -81,6 +91,8 @@ class BinRisk(PairRisk):
         boundary: str = "accept",
         seed: int = 0,
     ) -> BinRegion:
+        check_quantile(coverage, quantile, boundary)
+        # Not the quantile: new pairs may be riskier than all calibration pairs.
         if coverage == 1:
             return self.select_risk(self.highest)
         risk = self._risk[self._upper]
@@ -90,10 +102,13 @@ class BinRisk(PairRisk):
         order = np.lexsort((nearness[self._upper], risk))
         risk, passed = risk[order], np.cumsum(pairs[order])
         if quantile == "linear":
-            place = coverage * (items.n_pairs - 1)
-            ranks = [np.floor(place) + 1, np.ceil(place) + 1]
-            ends = risk[np.searchsorted(passed, ranks)]
-            return self.select_risk(float(np.quantile(ends, place - np.floor(place))))
+            return self.select_risk(
+                linear_quantile(
+                    lambda rank: float(risk[np.searchsorted(passed, rank)]),
+                    coverage,
+                    items.n_pairs,
+                )
+            )
         rank = order_statistic_rank(coverage, items.n_pairs)
         last = np.searchsorted(passed, rank)
         threshold, limit = float(risk[last]), nearness[self._upper][order][last]
@@ -105,6 +120,8 @@ class BinRisk(PairRisk):
         if boundary == "randomize":
             n_below = float(pairs[weight[self._upper]].sum())
             n_at = float(pairs[at[self._upper]].sum())
+            # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2
+            # (arXiv:2505.23437), in numbers of pairs.
             share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
         return BinRegion(threshold, np.where(at, share, weight), seed)
 
@@ -159,6 +176,8 @@ class BinRisk(PairRisk):
     def totals(
         self, region: BinRegion, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
+        # Pairs of equal probability of acceptance and equal label are one group: two to
+        # six groups, however many bins there are.
         levels, level = np.unique(region.weight, return_inverse=True)
         group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
         n_groups = 2 * levels.size
@@ -197,34 +216,70 @@ class BinRisk(PairRisk):
         return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], correct[seen])
 
     def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
-        n_bins = self._risk.shape[0]
-        # Of each higher bin, how many bins from the bottom it is accepted over.
-        over = np.tril((region.weight == 1) & (self._label == 1))
+        over = self._over(region)
         below = over.sum(axis=1)
-        semiorder = np.array_equal(over, np.arange(n_bins)[None, :] < below[:, None])
-        if not semiorder or (np.diff(below) < 0).any():
-            raise ValueError(
-                "rank_intervals needs accepted orders that form a semiorder, and at "
-                f"this threshold ({region.risk:.3g}) they do not: far apart items may "
-                "be called a tie where closer ones are ordered. Lower the threshold, "
-                "or read predict_pairs."
-            )
-        above = np.searchsorted(below, np.arange(n_bins), side="right")
         bins = self._model.bins(items.scores)
+        bounds = np.empty((bins.size, 2), dtype=np.int64)
+        if not _is_semiorder(over, below):
+            # Items far apart may be called a tie where closer ones are ordered: what
+            # is over an item through others is found query by query.
+            from skrank_abstain._kernels.closing import ranks_of_bins
+
+            bounds[items.rows] = ranks_of_bins(bins, items.offsets, over)
+            return bounds
+        n_bins = below.size
+        above = np.searchsorted(below, np.arange(n_bins), side="right")
         query = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
         key = query * (n_bins + 1) + bins  # ascending
         start, stop = items.offsets[query], items.offsets[query + 1]
         place = query * (n_bins + 1)
         n_below = np.searchsorted(key, place + below[bins]) - start
         n_above = stop - np.searchsorted(key, place + above[bins])
-        bounds = np.empty((bins.size, 2), dtype=np.int64)
         bounds[items.rows, 0] = 1 + n_above
         bounds[items.rows, 1] = stop - start - n_below
         return bounds
 
+    def preference_graph(self, region: BinRegion, items: ScoredItems) -> csr_array:
+        from skrank_abstain._kernels.closing import reduced_orders
+
+        over = self._over(region)
+        if _is_semiorder(over, over.sum(axis=1)):
+            return items.preference_graph(self.rank_bounds(region, items))
+        bins = self._model.bins(items.scores)
+        new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
+        new[items.offsets[:-1]] = True
+        first = np.flatnonzero(new)  # of the items of one query and one bin: a group
+        starts = np.searchsorted(first, items.offsets)
+        higher, lower = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for start, stop in pairwise(starts):
+            found = reduced_orders(bins[first[start:stop]], over)
+            higher.append(found[0] + start)
+            lower.append(found[1] + start)
+        entries = np.concatenate(higher), np.concatenate(lower)
+        ones = np.ones(entries[0].size, dtype=bool)
+        groups = csr_array((ones, entries), shape=(first.size, first.size))
+        # All items of a group have the orders of the group.
+        group = np.cumsum(new) - 1
+        shape = (bins.size, first.size)
+        member = csr_array((np.ones(bins.size, bool), (items.rows, group)), shape=shape)
+        graph: csr_array = member @ groups @ member.T
+        return graph
+
+    def _over(self, region: BinRegion) -> BoolArray:
+        """Return which bin is accepted over which lower one, (n_bins, n_bins)."""
+        over: BoolArray = np.tril((region.weight == 1) & (self._label == 1))
+        return over
+
+
+def _is_semiorder(over: BoolArray, below: IntArray) -> bool:
+    """Whether each bin is over the ``below`` lowest ones, higher bins over no fewer."""
+    # So are all semiorders along the values.
+    lowest = np.arange(below.size)[None, :] < below[:, None]
+    return np.array_equal(over, lowest) and bool((np.diff(below) >= 0).all())
+
 
 def _monotone(risk: FloatArray) -> FloatArray:
-    """Undo rounding by which bins further apart have the riskier order.
+    """Undo rounding that makes the order of bins further apart the riskier one.
 
     Parameters
     ----------

@@ -74,9 +74,12 @@ def unordered_uniform(seed: int, left: FloatArray, right: FloatArray) -> FloatAr
     # Adding zero turns -0.0 into 0.0, which has other bits.
     low = (np.minimum(left, right) + 0.0).view(np.uint64)
     high = (np.maximum(left, right) + 0.0).view(np.uint64)
+    # One draw for both orientations: a symmetric loss makes the optimal rule decide (x,
+    # x') and (x', x) alike, and two draws would not.
     state = _mix(np.full(low.shape, seed, dtype=np.uint64))
     state = _mix(state ^ low)
     state = _mix(state ^ high)
+    # 53 bits, which a float64 in [0, 1) holds exactly.
     return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

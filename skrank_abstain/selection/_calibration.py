@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, shown
 from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
@@ -118,9 +118,13 @@ class Calibration:
     def loss_tables(self) -> LossTables:
         """What each threshold accepts and costs, query by query; computed once."""
         tuning: Any = self.items if self.tuning is None else self.tuning
+        # The thresholds, too, come from the tuning pairs: tests of thresholds that were
+        # chosen by their own data promise nothing.
         profile = self.risk.profile(tuning)
         wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
         at = np.searchsorted(profile.coverage, wanted)
+        # The last one accepts every pair: where the bound holds without abstention,
+        # that can be certified.
         thresholds = np.unique(np.append(profile.risk[at], self.risk.highest))
         return LossTables(
             thresholds,
@@ -132,7 +136,8 @@ class Calibration:
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         accepted, cost = self.risk.at_thresholds(items, thresholds)
-        pairs = items.pair_counts[:, None]
+        pairs = np.maximum(items.pair_counts, 1)[:, None]  # none of none is 0
+        # Over the largest loss they lie in [0, 1], as the bounds for means assume.
         return accepted / pairs, cost / (self.loss.max() * pairs)
 
 
@@ -177,6 +182,8 @@ def calibrate(
     that are learned from labels and features are out of fold all the same.
     """
     fitted_on: Any = data if tuning is None else tuning
+    # Chosen on the pairs that fit it: what gives a pair its risk has to be fixed before
+    # the pairs that certify are looked at.
     model = candidates[0]
     if len(candidates) > 1:
         model = choose_tie_model(candidates, fitted_on)
@@ -211,5 +218,5 @@ def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
         return GapRisk(model, loss, items.largest, 8 * _EPS * items.largest_score)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
-        f"can be counted, got {model!r}."
+        f"can be counted, got {shown(model)}."
     )

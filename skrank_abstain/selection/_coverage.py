@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from skrank_abstain._validation import check_choice, check_fraction
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._quantile import check_quantile
 from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
 
@@ -48,16 +48,11 @@ class Coverage(Rule):
     quantile: str = "inverted_cdf"
 
     def __post_init__(self) -> None:
-        check_fraction(self.coverage, "coverage", include_one=True)
-        check_choice(self.boundary, "boundary", ("accept", "randomize"))
-        check_choice(self.quantile, "quantile", ("inverted_cdf", "linear"))
-        if self.boundary == "randomize" and self.quantile == "linear":
-            raise ValueError(
-                "boundary='randomize' must go with quantile='inverted_cdf', got "
-                "quantile='linear': an interpolated threshold has no pairs on it."
-            )
+        check_quantile(self.coverage, self.quantile, self.boundary)
 
     def select(self, calibration: Calibration) -> Any:
+        # Algorithm 1 of [1]_. Its text leaves open which quantile is meant and what
+        # happens to pairs exactly on it: both are parameters here.
         return calibration.risk.select_coverage(
             calibration.items,
             self.coverage,

@@ -116,6 +116,7 @@ def decide_pairs(
 ) -> PairDecisions:
     """Decide the given pairs of rows; parameters as in ``decide_queries``."""
     qid = queries.values[queries.codes[left]]
+    # An infinite difference of huge scores still has the right sign.
     with np.errstate(over="ignore"):
         difference = values[left] - values[right]
     made = decision.decide(region, values, left, right, difference)

@@ -25,8 +25,8 @@ from skrank_abstain.tie_models import DifferenceModel, expected_losses
 _REACH = 2.0**60
 #: Gaps that a search tries at a time.
 _TRIED = 64
-#: Pairs that are collected once the bracket is narrow enough, and so few of these
-#: that they are merged.
+#: The search collects the pairs between its two sets once these are so few, and goes
+#: on among them until they are few enough to be sorted and merged.
 COLLECT = 1 << 21
 _MERGE = 1 << 14
 _SAMPLE = 1 << 16
@@ -64,6 +64,8 @@ class RiskCurve:
         self._loss = loss
         self._unit = largest if largest > 0 else 1.0
         self.crossing = self._first(self._order_wins, 0.0)
+        # The risk rises up to the crossing and falls beyond, so that its maximum is
+        # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
         self.highest = float(self(np.array([peak]))[0])
 
@@ -71,6 +73,10 @@ class RiskCurve:
         """Return the conditional risk at each gap, shape (n,)."""
         losses = self._losses(gap)
         return np.minimum(losses[:, 1], losses[:, 2])
+
+    def of_tie(self, gap: float) -> float:
+        """Return the expected loss of calling a pair a tie."""
+        return float(self._losses(np.array([gap]))[0, 1])
 
     def outer_cut(self, risk: float) -> float:
         """Return the smallest gap where an order has at most this risk.
@@ -91,6 +97,7 @@ class RiskCurve:
         beyond = self._first(lambda d: self._losses(d)[:, 1] > risk, 0.0)
         if beyond == np.inf:
             return self.crossing
+        # The last float before the risk exceeds the threshold, itself accepted.
         return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
     def _losses(self, gap: FloatArray) -> FloatArray:
@@ -206,6 +213,8 @@ def _search(
     while high.count - low.count > few:
         pivots = _pivots(curve, guide, low, high, rank)
         if few > _MERGE:
+            # Collecting counts the pairs on both sides as it goes: where the sample
+            # finds few pairs between the pivots, the search may end in one pass.
             ends = [_ends_at(curve, low, high, pivots[k][0], k == 1) for k in (0, 1)]
             surer, other = (_Set(inner, outer, 0) for inner, outer in ends)
             share = float(np.mean(_between(guide, surer, other)))
@@ -217,6 +226,8 @@ def _search(
         low, high, found = _narrow(curve, gaps, low, high, pivots, rank)
         if found is not None:
             return found
+        # Neither pivot moved a bound. A fresh sample from between the bounds may do
+        # better; if it does not, what is left is collected.
         stuck = before == (low, high)
         if stuck and fresh:
             break
@@ -262,6 +273,8 @@ def _surest_first(
     Returns the gaps of both sides, their risk, whether each predicts a tie, and
     the order.
     """
+    # The stable sort below puts orders before ties of the same risk, which is what
+    # makes a rank one pair and no other.
     orders = np.sort(gap[gap >= curve.crossing])[::-1]
     ties = np.sort(gap[gap < curve.crossing])
     both = np.concatenate([orders, ties])
@@ -324,6 +337,7 @@ def _pivots(
     """
     both, _, _, order = _surest_first(curve, guide)
     place = (rank - low.count) / (high.count - low.count)
+    # The standard error of a place among n p (1 - p), and two more for small samples.
     slack = 2 + _SPREAD * np.sqrt(both.size * place * (1 - place))
     ends = np.array([place * both.size - slack, place * both.size + slack])
     pivots = both[order[np.clip(ends, 0, both.size - 1).astype(np.int64)]]
@@ -342,6 +356,8 @@ def _ends_at(
         inner = curve.inner_cut(risk)
         outer = _below(pivot) if including else pivot
     return (
+        # Held inside the bracket: the risk of a pivot is rounded, and sets must stay
+        # nested for their counts to mean anything.
         min(max(inner, low.inner), high.inner),
         min(max(outer, high.outer), low.outer),
     )

@@ -19,7 +19,11 @@ from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
 from skrank_abstain.selection._pair_risk import PairRisk
-from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._quantile import (
+    check_quantile,
+    linear_quantile,
+    order_statistic_rank,
+)
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -77,6 +81,8 @@ class GapRegion:
     def order_from(self) -> float:
         """The smallest gap of an order that is accepted for certain."""
         first, last = self._edges(self.outer)
+        # Accepted with some probability is not certain: ranks take a pair on a
+        # randomised cut as abstained on.
         if self.kappa < 1:
             first = float(np.nextafter(last, np.inf))
         with np.errstate(over="ignore"):  # above the largest float is infinity
@@ -91,9 +97,11 @@ class GapRegion:
             A tie is predicted up to the first; pairs are accepted up to the second
             and from the third on.
         """
-        return np.array(
-            [self.tie_up_to, self._edges(self.inner)[1], self._edges(self.outer)[0]]
-        )
+        accepted_from = self._edges(self.outer)[0]
+        if self.crossing == 0 < self.outer:
+            # Without a zone of ties equal scores are the riskiest pairs of all.
+            accepted_from = max(accepted_from, float(np.nextafter(self.tolerance, 1)))
+        return np.array([self.tie_up_to, self._edges(self.inner)[1], accepted_from])
 
     def weight(self, gap: FloatArray) -> FloatArray:
         """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
@@ -102,7 +110,7 @@ class GapRegion:
         weight: FloatArray = inside.astype(np.float64)
         for cut in (self.inner, self.outer):
             low, high = self._edges(cut)
-            weight[(gap >= low) & (gap <= high)] = self.kappa
+            weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
 
     def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
@@ -121,6 +129,7 @@ class GapRegion:
         edges[1::2] = np.nextafter(edges[1::2], np.inf)
         labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
         starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
+        # An infinite cut is one that no pair reaches: no piece begins there.
         starts = starts[np.isfinite(starts)]
         weight, tie = self.weight(starts), starts <= self.tie_up_to
         new = np.append(True, (np.diff(weight) != 0) | (tie[1:] != tie[:-1]))
@@ -159,13 +168,18 @@ class GapRisk(PairRisk):
         self._loss = loss
         self._tolerance = tolerance
         self._curve = RiskCurve(model, loss, largest)
-        self.highest = self._curve.highest
+        # Equal scores carry no order, so that the answer is a tie also where that is
+        # the worse one: beside the curve there is an atom at a gap of 0.
+        self._equal_risk = self._curve.of_tie(0.0)
+        self.highest = max(self._curve.highest, self._equal_risk)
 
     def select_risk(self, risk: float) -> GapRegion:
         # Two monotone searches, whatever the number of pairs.
         if risk >= self.highest:
             return self._region(risk, -1.0, 0.0)
         inner, outer = self._curve.inner_cut(risk), self._curve.outer_cut(risk)
+        if self._curve.crossing == 0:
+            outer = max(outer, float(np.nextafter(self._tolerance, 1)))
         return self._region(risk, inner, outer)
 
     def select_coverage(
@@ -180,18 +194,23 @@ class GapRisk(PairRisk):
         # Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
         # (arXiv:2505.23437). The order statistic is found by counting, O(n log n) for n
         # items; pairs of equal risk are taken by gap, the surer side first.
+        check_quantile(coverage, quantile, boundary)
         if coverage == 1:
             return self.select_risk(self.highest)
         if quantile == "linear":
             return self.select_risk(self._linear_quantile(items, coverage))
         rank = order_statistic_rank(coverage, items.n_pairs)
-        cuts = cuts_at_rank(self._curve, items, rank)
-        region = self._region(cuts.risk, *self._ends(cuts))
+        if self._is_of_equal_scores(rank, items):
+            region = self.select_risk(self.highest)
+        else:
+            cuts = cuts_at_rank(self._curve, items, rank)
+            region = self._region(cuts.risk, *self._ends(cuts))
         if boundary == "accept":
             return region
         # With kappa = 0 the pairs on the cuts count as abstained.
         n_accepted = self.accepted_mass(region, items)
         n_below = self.accepted_mass(replace(region, kappa=0.0), items)
+        # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2, in numbers of pairs.
         kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
         return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
@@ -265,6 +284,8 @@ class GapRisk(PairRisk):
         regions = [self.select_risk(float(risk)) for risk in thresholds]
         pieces = [region.pieces() for region in regions]
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
+        # Pairs are counted once for all thresholds. What each makes of the counts is a
+        # product with a matrix that is nearly all zero.
         prices = self._prices(cuts, pieces)
         accepted = np.empty((items.n_queries, thresholds.size))
         cost = np.empty((items.n_queries, thresholds.size))
@@ -282,10 +303,14 @@ class GapRisk(PairRisk):
         gap, counts = items.counts_by_gap()
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
         correct = np.where(tie, counts[:, 1], counts[:, 2])
-        return RiskProfile.of(self._curve(gap), counts.sum(axis=1), correct)
+        risk = np.where(gap <= self._tolerance, self._equal_risk, self._curve(gap))
+        return RiskProfile.of(risk, counts.sum(axis=1), correct)
 
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)
+
+    def preference_graph(self, region: GapRegion, items: ScoredItems) -> csr_array:
+        return items.preference_graph(self.rank_bounds(region, items))
 
     def _region(self, risk: float, inner: float, outer: float) -> GapRegion:
         crossing = self._curve.crossing
@@ -310,12 +335,20 @@ class GapRisk(PairRisk):
         inner = min(self._curve.inner_cut(cuts.risk), float(reach))
         return max(inner, cuts.inner), cuts.gap
 
+    def _is_of_equal_scores(self, rank: int, items: PairGaps) -> bool:
+        """Whether the pair of this rank has equal scores and no zone of ties around."""
+        if self._curve.crossing > 0:
+            return False  # equal scores are the surest ties, on the curve
+        n_equal = int(items.count_within([self._tolerance])[0])
+        return rank > items.n_pairs - n_equal
+
     def _linear_quantile(self, items: PairGaps, coverage: float) -> float:
-        """Interpolate between two order statistics, as numpy does by default."""
-        place = coverage * (items.n_pairs - 1)
-        ranks = sorted({int(np.floor(place)) + 1, int(np.ceil(place)) + 1})
-        found = [cuts_at_rank(self._curve, items, rank).risk for rank in ranks]
-        return float(np.quantile(found, place - np.floor(place)))
+        def risk_at(rank: int) -> float:
+            if self._is_of_equal_scores(rank, items):
+                return self._equal_risk
+            return cuts_at_rank(self._curve, items, rank).risk
+
+        return linear_quantile(risk_at, coverage, items.n_pairs)
 
     def _prices(
         self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]

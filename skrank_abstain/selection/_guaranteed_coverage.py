@@ -70,12 +70,16 @@ class GuaranteedCoverage(Rule):
         pairs = items.pair_counts
 
         def shares(threshold: float) -> FloatArray:
+            # By query: the guarantee rests on queries being exchangeable, and pooled
+            # pairs are not.
             accepted, _ = risk.at_thresholds(items, np.array([threshold]))
             share: FloatArray = accepted[:, 0] / pairs
             return share
 
         highest = risk.highest
         found = hierarchical_quantile_search(shares, self.coverage, highest=highest)
+        # The search returns infinity where no threshold suffices: every pair is
+        # accepted.
         return risk.select_risk(min(found, highest))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any
 
+from scipy.sparse import csr_array
+
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._decision import PairDecision
@@ -25,6 +27,8 @@ class PairRisk(PairDecision):
         The largest conditional risk that a pair can have.
     """
 
+    # Coverage 1 accepts up to this risk: up to the largest calibration risk, it would
+    # leave out new pairs that are riskier than any of these.
     highest: float
 
     @abstractmethod
@@ -58,6 +62,11 @@ class PairRisk(PairDecision):
             probability that makes the calibration coverage exact.
         seed : int, default=0
             For ``boundary="randomize"``.
+
+        Raises
+        ------
+        ValueError
+            If the coverage is outside (0, 1], or an option is unknown.
         """
 
     @abstractmethod
@@ -91,4 +100,31 @@ class PairRisk(PairDecision):
 
     @abstractmethod
     def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
-        """Return best and worst rank of each item, in the order of the rows of X."""
+        """Return the best and the worst rank of each item that accepted orders leave.
+
+        Parameters
+        ----------
+        region : object
+            What is accepted; pairs on a randomised boundary are not.
+        items : ScoredItems
+
+        Returns
+        -------
+        bounds : ndarray of shape (n_items, 2), int64
+            In the order of the rows of X. What follows by transitivity counts.
+        """
+
+    @abstractmethod
+    def preference_graph(self, region: Any, items: ScoredItems) -> csr_array:
+        """Return the accepted orders that do not follow from others.
+
+        Parameters
+        ----------
+        region, items
+            As in ``rank_bounds``.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            Rows and columns are those of X.
+        """

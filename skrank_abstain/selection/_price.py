@@ -46,6 +46,8 @@ class Price(Rule):
         check_real(self.cost, "cost", 0, np.inf, include_high=False)
 
     def select(self, calibration: Calibration) -> Any:
+        # Optimal if the probabilities are right; a budget whose quantile is the price
+        # selects the same pairs (Franc, Prusa and Voracek 2023, JMLR 24(11)).
         return calibration.risk.select_risk(float(self.cost))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:

@@ -26,7 +26,7 @@ class PairTotals:
     correct : ndarray, float64
         Accepted pairs with a correct label.
     correct_all : ndarray, float64
-        Pairs whose label is or, had they been accepted, would have been correct.
+        Pairs with a correct label, accepted or not.
     tied : ndarray, float64
         Truly tied pairs.
     accepted_tied : ndarray, float64
@@ -77,7 +77,12 @@ class PairTotals:
         """
         mass = pieces.sum(axis=2)
         tied = pieces[:, :, 1]
+        # The fourth column is right under neither label: such pairs are not tied, and
+        # there is no order to predict.
         right = np.where(tie, tied, pieces[:, :, 0])
+        # Half for a tie, as for equal scores in the AUC (equation 1 of Agarwal,
+        # Har-Peled and Roth 2005, "A Uniform Convergence Bound for the Area Under the
+        # ROC Curve").
         ordered = np.where(tie, (mass - tied) / 2, pieces[:, :, 0])
         return cls(
             pairs=mass.sum(axis=1),
@@ -93,8 +98,16 @@ class PairTotals:
     def __repr__(self) -> str:
         return (
             f"PairTotals(n_queries={self.pairs.size}, pairs={self.pairs.sum():g}, "
-            f"accepted={self.accepted.sum():g}, correct={self.correct.sum():g}, ...)"
+            f"answered_order={self.answered_order.sum():g}, "
+            f"answered_tie={self.answered_tie.sum():g}, "
+            f"correct={self.correct.sum():g}, ...)"
         )
+
+    @property
+    def answered_order(self) -> FloatArray:
+        """Accepted pairs of which one item is predicted to be preferred, by query."""
+        order: FloatArray = self.accepted - self.answered_tie
+        return order
 
     @property
     def coverage(self) -> float:
@@ -159,6 +172,7 @@ class RiskProfile:
     def coverage(self) -> FloatArray:
         """Share of the pairs with at most each risk, shape (n_risks,)."""
         accepted = np.cumsum(self.n_pairs)
+        # A slice: without pairs the curve is empty, and nothing is divided by zero.
         return accepted / accepted[-1:]
 
     @property
@@ -170,6 +184,7 @@ class RiskProfile:
 
 def loss_of_orders(counts: FloatArray, loss: FloatArray) -> FloatArray:
     """Return what predicting the order costs pairs with counts (..., 4) by outcome."""
+    # Without the fourth column: pairs that carry no order are always called a tie.
     spent: FloatArray = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
     return spent
 

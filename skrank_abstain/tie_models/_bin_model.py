@@ -16,7 +16,7 @@ class BinModel(TieModel):
     """A tie model that sees of an item only the bin in which its value lies.
 
     One hook makes a model: ``fit_bins`` sets ``edges_`` and ``table_``, which are
-    checked. The higher bin must never be the less probable winner.
+    checked. The higher of two bins must win at least as probably as the lower one.
 
     Attributes
     ----------
@@ -53,6 +53,8 @@ class BinModel(TieModel):
 
     def fit_items(self, items: ScoredItems) -> Self:
         self.fit_bins(items)
+        self.edges_ = np.asarray(self.edges_, dtype=np.float64)
+        self.table_ = np.asarray(self.table_, dtype=np.float64)
         self.check_probabilities()
         self.n_pairs_ = items.n_pairs
         return self
@@ -68,9 +70,13 @@ class BinModel(TieModel):
             (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
             the more probable winner.
         """
-        edges = np.asarray(self.edges_, dtype=np.float64)
-        ascend = (edges[:-1] <= edges[1:]).all() and not np.isnan(edges).any()
-        if edges.ndim != 1 or not ascend:
+        edges = np.asarray(self.edges_)
+        # Written so that NaN, which compares false, is refused too.
+        if (
+            edges.ndim != 1
+            or not (edges[:-1] <= edges[1:]).all()
+            or np.isnan(edges).any()
+        ):
             raise ValueError(
                 f"{type(self).__name__}.edges_ must be ascending numbers, got "
                 f"{np.array2string(edges, threshold=6, precision=3)}."
@@ -91,6 +97,8 @@ class BinModel(TieModel):
                 f"turning a pair around changes nothing, got entries {apart:.3g} apart."
             )
         higher, lower = np.tril_indices(n_bins, -1)
+        # Selection relies on it: the order of two bins is the order of their values,
+        # and accepted orders form no cycle.
         lead = self.table_[higher, lower, 2] - self.table_[higher, lower, 0]
         if lead.size and lead.min() < -MIRROR:
             raise ValueError(
@@ -127,6 +135,8 @@ class BinModel(TieModel):
             bin.
         """
         n_bins = self.table_.shape[0]
+        # One triangle is enough: items are sorted, so that the later one never lies in
+        # the lower bin.
         group = np.full((n_bins, n_bins), -1)
         n_groups = n_bins * (n_bins + 1) // 2
         group[np.triu_indices(n_bins)] = np.arange(n_groups)

@@ -14,7 +14,7 @@ from skrank_abstain.tie_models._tie_model import TieModel
 
 
 def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]:
-    """Fit on all parts of the data but one, for each part.
+    """Fit on the data without one part, for each part in turn.
 
     Parameters
     ----------
@@ -57,12 +57,13 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         pairs.
     """
     with warnings.catch_warnings():
-        # What is wrong with the data the fit of the chosen model says once.
+        # The fit of the chosen model will warn of the same data, once.
         warnings.simplefilter("ignore", UserWarning)
         fitted = [cross_fit(model, data) for model in candidates]
     if not fitted[0]:
         return candidates[0]
     losses = [cross_fitted_loss(parts) for parts in fitted]
+    # argmin takes the first of equal losses, which is the simpler candidate.
     chosen = candidates[int(np.argmin(losses))]
     names = [" ".join(repr(model).split()) for model in candidates]
     chosen.candidate_losses_ = dict(zip(names, losses, strict=True))
@@ -73,4 +74,5 @@ def cross_fitted_loss(parts: list[tuple[TieModel, Any]]) -> float:
     """Return the log loss of all pairs, each judged by a fit without its query."""
     pairs = np.array([items.n_pairs for _, items in parts])
     losses = np.array([model.log_loss(items) for model, items in parts])
+    # Weighed by pairs, as the threshold is a quantile over pairs.
     return float(np.average(losses, weights=pairs))

@@ -16,11 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_positive_int,
-)
+from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models._graded import (
     GradedRelevance,
@@ -133,7 +129,9 @@ class FeatureAwareRelevance(GradedRelevance):
         if classifier is None:
             classifier = default_classifier()
         if not hasattr(classifier, "predict_proba"):
-            raise TypeError(f"classifier must have predict_proba, got {classifier!r}.")
+            raise TypeError(
+                f"classifier must have predict_proba, got {shown(classifier)}."
+            )
         design = self._design(scores, queries, X)
         ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
         grades = merge_grades(ranks, max_grades)
@@ -152,10 +150,13 @@ class FeatureAwareRelevance(GradedRelevance):
                 for seen, other in halves.split(design, groups=groups):
                     both.append(_learn(classifier, design[seen], grades[seen]))
                     unseen[other] += self._expect(both[-1], design[other])
-                # As many as have not seen a calibration item; of an odd number of
-                # queries now the larger half, now the smaller.
+                # One classifier of each division: twelve, as many as judge a
+                # calibration item. The halves take turns, since with an odd number of
+                # queries one of the two is larger.
                 self.classifiers_.append(both[division % 2])
         inputs = np.stack([scores, unseen / _N_DIVISIONS], axis=1)
+        # Sorted by what they are: the fit does not depend on the order of the rows, not
+        # even in its last bits.
         order = np.lexsort((grades, unseen, scores, queries.codes))
         fit = fit_grades(inputs[order], grades[order], queries.offsets)
         if not fit.slopes.any():
@@ -200,6 +201,7 @@ class FeatureAwareRelevance(GradedRelevance):
         ranks = np.empty_like(columns)
         for query in range(queries.n_queries):
             rows = queries.rows(query)
+            # As shares of the query, which mean the same in queries of all sizes.
             ranks[rows] = (_rank(columns[rows]) - 0.5) / rows.size
         return np.column_stack([columns, ranks, mean])
 
@@ -208,6 +210,7 @@ class FeatureAwareRelevance(GradedRelevance):
         if design.shape[0] == 0:
             return np.empty(0)
         proba = np.zeros((design.shape[0], self._n_grades))
+        # One half of the queries may lack a grade: its probability stays 0.
         proba[:, classifier.classes_] = classifier.predict_proba(design)
         share = (proba * np.arange(self._n_grades)).sum(axis=1) / (self._n_grades - 1)
         expected: FloatArray = logit(np.clip(share, _INSIDE, 1 - _INSIDE))
@@ -244,7 +247,7 @@ def _not_numeric(X: Any) -> str:
 
 
 def _learn(template: Any, design: FloatArray, grades: IntArray) -> Any:
-    """Fit a classifier on grades, of which a part of the queries may have one only."""
+    """Fit a classifier on grades; a constant one where all items have one grade."""
     if np.ptp(grades) == 0:
         return DummyClassifier().fit(design, grades)
     # scikit-learn's boosted trees stumble over a column without a number.

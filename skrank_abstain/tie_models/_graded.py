@@ -78,8 +78,9 @@ class GradedRelevance(BinModel):
     Given u the items of a query are independent. Averaged over u they are not: in a
     query whose items are all irrelevant everything is tied, and the spread says how
     much of that there is. For ``P(left > right) = sum_{a > b} P_left(a) P_right(b)``
-    given u the higher-scored item is never the less probable winner, so that accepted
-    orders never form a cycle; for thresholds of at most 1/2 they are a semiorder.
+    given u the higher-scored item wins at least as probably as the other, so that
+    accepted orders never form a cycle; for thresholds of at most 1/2 they are a
+    semiorder.
 
     Fitted by marginal maximum likelihood. A query weighs as 20 items at most, since
     pairs of one query are dependent, and a weak prior keeps slope and spread finite;
@@ -131,8 +132,12 @@ class GradedRelevance(BinModel):
         if context and ranks.any():
             inputs = self._inputs(scores, queries)
             grades = merge_grades(ranks, max_grades)
+            # The fit does not depend on the order of the rows, not even in its last
+            # bits.
             order = np.lexsort((grades, scores, queries.codes))
             fit = fit_grades(inputs[order], grades[order], queries.offsets)
+            # Without weight on the context the value is the score itself, in its own
+            # unit.
             if fit.slopes[1] > 0:
                 self.weights_ = fit.slopes
         return self.transform(scores, queries, X)
@@ -233,9 +238,13 @@ def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     if levels.size <= _N_BINS:
         last = np.arange(levels.size - 1)
     low, high = levels[last], levels[last + 1]
+    # Halved first: the sum of two huge scores would overflow.
     middle = low / 2 + high / 2
+    # Between neighbouring floats there is no third: the upper one is the edge then, and
+    # a value on an edge belongs above it.
     edges = np.where(middle > low, np.minimum(middle, high), high)
     number = np.searchsorted(edges, levels, side="right")
+    # Shares add up to a mean without a large sum on the way.
     share = counts / np.bincount(number, counts)[number]
     return edges, np.bincount(number, share * levels).astype(np.float64)
 
@@ -255,6 +264,7 @@ def query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     if scores.size == 0:
         return scores
     order = np.lexsort((scores, queries.codes))
+    # Divided before they are added: huge scores do not overflow.
     shares = scores[order] / queries.sizes[queries.codes[order]]
     means = np.add.reduceat(shares, queries.offsets[:-1])
     return np.asarray(means[queries.codes])

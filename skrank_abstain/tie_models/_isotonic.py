@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
+from scipy.optimize import isotonic_regression
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import GapOutcomes, ScoredItems
@@ -62,17 +62,20 @@ def fit_monotone(
        Estimation for Dose-Response Studies". Statistics in Biopharmaceutical Research
        9(3).
     """
-    ends = np.array([x.min(), x.max()])
-    x = np.concatenate([x, ends])
-    share = np.concatenate([share, [0.5, 0.5]])
-    weight = np.concatenate([weight, [2.0, 2.0]])
-    regression = IsotonicRegression(increasing=increasing)
-    fitted = regression.fit_transform(x, share, sample_weight=weight)
-    level, block = np.unique(fitted, return_inverse=True)
-    mass = np.bincount(block, weight)
-    centre = np.bincount(block, weight * x) / mass
-    order = np.argsort(centre)
-    return MonotoneCurve(centre[order], level[order])
+    at, entry = np.unique(x, return_inverse=True)
+    mass = np.bincount(entry.reshape(-1), weight)
+    seen = np.bincount(entry.reshape(-1), weight * share)
+    ends = np.unique([0, at.size - 1])
+    mass[ends] += 4.0 / ends.size
+    seen[ends] += 2.0 / ends.size
+    # scikit-learn's IsotonicRegression merges x that agree to some 1e-7 of its range
+    # and then calls the largest of them out of bounds, which is NaN.
+    found = isotonic_regression(seen / mass, weights=mass, increasing=increasing)
+    block = np.repeat(np.arange(found.weights.size), np.diff(found.blocks))
+    # Shares first: sums of the x themselves can overflow.
+    centre = np.bincount(block, mass / found.weights[block] * at)
+    level = np.asarray(found.x[found.blocks[:-1]], dtype=np.float64)
+    return MonotoneCurve(np.asarray(centre, dtype=np.float64), level)
 
 
 class IsotonicDifference(DifferenceModel):

@@ -51,20 +51,21 @@ class LabelledScores:
 
     def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
         """Divide the queries with pairs into parts of about as many items."""
+        # Parts are balanced by items: a query of one item would count without a pair.
         rows = np.flatnonzero(self.queries.sizes[self.queries.codes] > 1)
         split = _group_folds(self.queries.codes[rows])
         return [(self.take(rows[a]), self.take(rows[b])) for a, b in split]
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
-        values = model.fit_transform(self.scores, self.y, self.queries, self.X)
+        values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
         items = ScoredItems.build(values, self.queries, self.y)
         model.fit_items(items)
         return items
 
     def transformed_by(self, model: TieModel) -> ScoredItems:
         """Return the items sorted by their values."""
-        values = model.transform(self.scores, self.queries, self.X)
+        values = model.checked_transform(self.scores, self.queries, self.X)
         return ScoredItems.build(values, self.queries, self.y)
 
     def take(self, rows: IntArray) -> LabelledScores:
@@ -119,4 +120,5 @@ def _group_folds(groups: IntArray) -> list[tuple[IntArray, IntArray]]:
     n_folds = min(N_FOLDS, np.unique(groups).size)
     if n_folds < 2:
         return []
+    # Not shuffled: the folds are the same for all candidates and at each fit.
     return list(GroupKFold(n_folds).split(groups, groups=groups))

@@ -141,7 +141,7 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
 
 
 def _root_mean_square(pairs: GapOutcomes) -> float:
-    """Return that of the gaps, of numbers so small that no square overflows."""
+    """Return the root mean square of the gaps, scaled so that no square overflows."""
     largest = float(pairs.gap.max())
     if largest == 0:
         return 0.0
@@ -175,6 +175,8 @@ def _fit(
     start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
     free = np.array([fixed_log_scale is None, n_tied > 0])
     if n_tied > 0:
+        # Only a start: it assumes equally strong items and is biased low if they are
+        # not.
         start[1] = np.log(link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1)))
 
     def evaluate(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -248,7 +250,7 @@ def _has_no_optimum(pairs: GapOutcomes) -> bool:
 def _with_half_pairs(pairs: GapOutcomes) -> GapOutcomes:
     """Add half a pair of each outcome at the median positive gap.
 
-    Where no pair is tied none is made up: the probability of a tie stays zero.
+    Where no pair is tied, no tie is added: its probability stays zero.
     """
     order = np.argsort(pairs.gap)
     total = np.cumsum(np.where(pairs.gap > 0, pairs.weight, 0.0)[order])

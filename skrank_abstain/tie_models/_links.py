@@ -58,7 +58,9 @@ class _Cumulative(Link):
     """P(+1) = F(x - m), P(-1) = F(-x - m) with a symmetric cdf F."""
 
     def from_counts(self, n_pairs: float, n_untied: float) -> float:
-        # Rao and Kupper (1967); the Thurstone margin follows as ln(theta).
+        # theta = (2N - n) / n solves (theta - 1) / (theta + 1) = (N - n) / N: Rao and
+        # Kupper (1967), for equally strong items. The Thurstone margin follows as
+        # ln(theta).
         return float(np.log((2 * n_pairs - n_untied) / n_untied))
 
     @abstractmethod
@@ -98,6 +100,8 @@ class RaoKupper(_Cumulative):
         return log_expit(u), expit(-u), -expit(u) * expit(-u)
 
     def log_tie(self, x: FloatArray, m: float) -> Derivatives:
+        # P(0) = F(m + x) F(m - x) (1 - exp(-2 m)) for the logistic F: a product, where
+        # the difference of two cdfs would cancel.
         high, high1, high2 = self.log_cdf(m + x)
         low, low1, low2 = self.log_cdf(m - x)
         return Derivatives(
@@ -114,6 +118,8 @@ class Thurstone(_Cumulative):
     """Thurstone-Mosteller with ties: normal F, margin m."""
 
     def from_tie_rate(self, n_pairs: float, n_untied: float) -> float:
+        # 2 Phi(m) - 1 = (N - n) / N for equally strong items: up to its unit the draw
+        # margin of TrueSkill.
         return float(ndtri(1 - n_untied / (2 * n_pairs)))
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:
@@ -147,6 +153,8 @@ class Davidson(Link):
     """Bradley-Terry with ties: P(0) = nu * sqrt(P(+1) P(-1)), nu = m."""
 
     def from_counts(self, n_pairs: float, n_untied: float) -> float:
+        # nu / (2 + nu) = (N - n) / N for equally strong items; PlackettLuce, in R,
+        # starts its Davidson fits from it.
         return 2 * (n_pairs - n_untied) / n_untied
 
     def proba(self, x: FloatArray, m: float) -> FloatArray:

@@ -155,6 +155,7 @@ class _Likelihood:
         """Return equal slopes, the cuts of the shares, and a middling spread."""
         counts = np.bincount(self.grades, self.weight, self.n_grades)
         above = np.cumsum(counts[::-1])[::-1][1:]
+        # Half an item more on both sides: a share of 0 or 1 has no finite logit.
         cuts = -logit((above + 0.5) / (counts.sum() + 1))
         n_inputs = self.inputs.shape[1]
         steps = np.log(np.maximum(np.diff(cuts), 1e-3))
@@ -162,6 +163,7 @@ class _Likelihood:
 
     def unpack(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         n_inputs = self.inputs.shape[1]
+        # Cuts ascend whatever the optimiser tries: no constraint has to say so.
         steps = np.exp(theta[n_inputs + 1 : -1])
         cuts = theta[n_inputs] + np.append(0.0, np.cumsum(steps))
         return theta[:n_inputs], cuts, float(theta[-1])
@@ -196,6 +198,8 @@ class _Likelihood:
         down = beyond * (1 - beyond) / proba
         log = np.bincount(self.slot, (self.weight * np.log(proba)).reshape(-1))
         log = log.reshape(self.shape) + np.log(self.mass)[:, None]
+        # The likelihood of a query is tiny: it is divided by its largest node before
+        # nodes are added.
         highest = log.max(axis=0)
         relative = np.exp(log - highest)
         total = relative.sum(axis=0)
@@ -211,6 +215,7 @@ class _Likelihood:
             self.grades + 1, (posterior * down).sum(axis=0), self.n_grades + 1
         )
         by_cut = (upper - lower)[1 : self.n_grades]
+        # A step between two cuts moves all cuts above it.
         tail = np.cumsum(by_cut[::-1])[::-1]
         gradient[n_inputs] = tail[0]
         gradient[n_inputs + 1 : -1] = np.exp(theta[n_inputs + 1 : -1]) * tail[1:]

@@ -33,6 +33,9 @@ class _ParametricModel(DifferenceModel):
         if self.calibration == "ml":
             self.scale_, self._margin = fit_maximum_likelihood(link, outcomes)
         else:
+            # As published. Right for equally strong items only: with a true theta of 4
+            # and normal scores of standard deviation 2 the count gives 1.94, below the
+            # 2 from which on a tie can be predicted, and maximum likelihood 3.96.
             n_untied = n_pairs_of(outcomes, -1, 1)
             if not n_untied:
                 warn_user(
@@ -42,6 +45,8 @@ class _ParametricModel(DifferenceModel):
             n_pairs = float(outcomes.weight.sum())
             margin = link.from_counts(n_pairs, n_untied or 0.5)
             self.scale_, self._margin = 1.0, margin
+        # After set_params(ties=...) a refit must not leave the parameter of the other
+        # link behind.
         for name in ("theta_", "epsilon_", "nu_"):
             if hasattr(self, name):
                 delattr(self, name)
@@ -100,10 +105,10 @@ class BradleyTerry(_ParametricModel):
     Notes
     -----
     No tied pair gives theta = 1 (nu = 0) and P(tie) = 0. When the likelihood has no
-    finite optimum (all pairs tied, or outcomes perfectly separated by gap) half
-    a pair of each outcome that occurs, and of both orders, is added at the median
-    gap, with a warning; in
-    ``"counts"`` mode half a pair then counts as untied.
+    finite optimum (all pairs tied, or outcomes perfectly separated by gap), half a pair
+    of each order is added at the median gap, and half a tied pair if any pair is tied,
+    with a warning. In ``"counts"`` mode, if all pairs are tied, half a pair counts as
+    untied.
 
     References
     ----------

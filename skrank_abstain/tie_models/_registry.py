@@ -6,6 +6,8 @@ from typing import Any
 
 from sklearn.base import clone
 
+from skrank_abstain._validation import shown
+from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
@@ -17,6 +19,8 @@ _NAMED: dict[str, TieModel] = {
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
     "isotonic_difference": IsotonicDifference(),
+    # By its name it may choose the context; the class does not by default, so that its
+    # proba takes plain scores.
     "graded_relevance": GradedRelevance(query_context="auto"),
     "feature_aware_relevance": FeatureAwareRelevance(),
 }
@@ -72,17 +76,23 @@ def tie_model_candidates(
             listed = ", ".join(repr(name) for name in ["auto", *named])
             raise ValueError(
                 f"tie_model must be one of {listed} or a tie model instance, "
-                f"got {tie_model!r}."
+                f"got {shown(tie_model)}."
             )
         tie_model = named[tie_model]
     if not isinstance(tie_model, TieModel):
         raise TypeError(
             "tie_model must be a name or an instance of "
-            f"skrank_abstain.tie_models.TieModel, got {tie_model!r}."
+            f"skrank_abstain.tie_models.TieModel, got {shown(tie_model)}."
         )
     if of_differences and not isinstance(tie_model, DifferenceModel):
         raise TypeError(
             "tie_model must be a model of the score difference (a DifferenceModel),"
-            f" got {tie_model!r}."
+            f" got {shown(tie_model)}."
+        )
+    if not isinstance(tie_model, DifferenceModel | BinModel):
+        # Structure decides how pairs are counted; refused before anything is trained.
+        raise TypeError(
+            "tie_model must be a DifferenceModel or a BinModel, which say how its "
+            f"pairs can be counted, got {tie_model!r}."
         )
     return [clone(tie_model)]

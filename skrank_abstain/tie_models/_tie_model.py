@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
+    check_labels,
+    check_numbers,
     check_proba,
     check_relevance,
     check_scores,
-    check_vector,
 )
 from skrank_abstain.pairs import (
     GapOutcomes,
@@ -83,7 +84,7 @@ class TieModel(BaseEstimator, ABC):
                 "qid must give at least one query with two items, got "
                 f"{queries.n_queries} queries with n_samples={queries.n_items} items."
             )
-        values = self.fit_transform(scores, relevance, queries, X)
+        values = self.checked_fit_transform(scores, relevance, queries, X)
         return self.fit_items(ScoredItems.build(values, queries, relevance))
 
     @abstractmethod
@@ -135,6 +136,22 @@ class TieModel(BaseEstimator, ABC):
         values : ndarray of shape (n_items,), float64
         """
         return scores
+
+    def checked_fit_transform(
+        self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
+    ) -> FloatArray:
+        """Return what ``fit_transform`` returns, if it is one number per item."""
+        name = f"what {type(self).__name__}.fit_transform returns"
+        values = self.fit_transform(scores, y, queries, X)
+        return check_numbers(values, name, scores.size)
+
+    def checked_transform(
+        self, scores: FloatArray, queries: Queries, X: Any
+    ) -> FloatArray:
+        """Return what ``transform`` returns, if it is one number per item."""
+        name = f"what {type(self).__name__}.transform returns"
+        values = self.transform(scores, queries, X)
+        return check_numbers(values, name, scores.size)
 
     @abstractmethod
     def log_loss(self, items: ScoredItems) -> float:
@@ -266,17 +283,12 @@ class DifferenceModel(TieModel):
         """
         left = check_scores(left_scores)
         right = check_scores(right_scores, left.shape[0])
-        labels = check_vector(label, "label", left.shape[0], unit="pair")
+        labels = check_labels(label, "label", left.shape[0])
         if labels.size == 0:
             raise ValueError("label must have at least one pair, got none.")
-        unknown = ~np.isin(labels, (-1, 0, 1))
-        if unknown.any():
-            raise ValueError(
-                f"label must hold the labels -1, 0 and 1, got {labels[unknown][0]!r}."
-            )
         difference = left - right
         gap = np.abs(difference)
-        outcome = outcomes_of(difference, labels.astype(np.int64))
+        outcome = outcomes_of(difference, labels)
         self.fit_outcomes(GapOutcomes(gap, outcome, np.ones(outcome.size)))
         self.n_pairs_ = int(labels.size)
         self.check_probabilities(float(gap.max()))
@@ -294,8 +306,9 @@ class DifferenceModel(TieModel):
         ------
         ValueError
             If ``proba_at_gap`` returns another shape than (n, 3), numbers that are
-            negative or not finite, rows that do not sum to 1 within 1e-6, or at a gap
-            of 0 one order as more probable than the other.
+            negative or not finite, rows that do not sum to 1 within 1e-6, at a gap of
+            0 one order as more probable than the other, or at any of these gaps the
+            lower-scored item as the more probable winner.
         """
         unit = largest if 0 < largest < np.inf else 1.0
         # Beyond the calibration gaps is where curves that were fitted go wrong.
@@ -307,6 +320,13 @@ class DifferenceModel(TieModel):
                 f"probability at a gap of 0, got {proba[0].tolist()}: equal scores "
                 "carry no order."
             )
+        lead = proba[:, 2] - proba[:, 0]
+        if lead.min() < -MIRROR:
+            raise ValueError(
+                f"{type(self).__name__}.proba_at_gap must make the higher-scored item "
+                "(the last column) the more probable winner, or both equally, got "
+                f"{proba[lead.argmin()].tolist()} at a gap of {gap[lead.argmin()]:.3g}."
+            )
 
     def checked_proba_at_gap(self, gap: FloatArray) -> FloatArray:
         """Return what ``proba_at_gap`` returns, if these are probabilities."""
@@ -317,6 +337,7 @@ class DifferenceModel(TieModel):
         with np.errstate(over="ignore"):
             difference = left - right
         proba = self.checked_proba_at_gap(np.abs(difference))
+        # Computed from the gap and turned: both orientations agree to the last bit.
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
     def log_loss(self, items: ScoredItems) -> float:
@@ -332,6 +353,8 @@ def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
     counts, proba : ndarray of shape (n, 3)
         How often each outcome happened, and its probability.
     """
+    # 0 ln 0 = 0: an impossible outcome that did not happen costs nothing. One that did
+    # happen costs infinity, and its model is not chosen.
     happened = counts > 0
     with np.errstate(divide="ignore"):
         total = -np.sum(counts[happened] * np.log(proba[happened]))

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
+from sklearn.linear_model import LogisticRegression
 
 from skrank_abstain import BALToR
 from skrank_abstain.displays import RankIntervalDisplay
+from skrank_abstain.tie_models import FeatureAwareRelevance
 
 
 @pytest.fixture
@@ -28,6 +31,34 @@ def test_bars_are_the_intervals_in_the_order_of_scores(ranker, one):
     # The best one is on top.
     low, high = display.ax_.get_ylim()
     assert low > high
+
+
+def test_markers_lie_on_their_bars_whatever_places_go_by(new):
+    aware = FeatureAwareRelevance(LogisticRegression())
+    model = FirstColumn().fit(None, None)
+    ranker = BALToR(model, tie_model=aware).fit(new.data, new.target, qid=new.qid)
+    rows = new.qid == 0
+    display = RankIntervalDisplay.from_estimator(ranker, new.data[rows], qid=0)
+    ranking = ranker.ranking(new.data[rows])
+    np.testing.assert_array_equal(display.order_, ranking.item_id)
+    assert (np.diff(ranking.score) > 0).any()  # places do not go by the score
+    (marker,) = display.markers_
+    assert marker.get_label() == "place"
+    for (low, high), (place, _) in zip(
+        bar_ends(display), marker.get_offsets(), strict=True
+    ):
+        assert low <= place <= high
+
+
+def test_places_set_the_order():
+    intervals = [[1, 3], [1, 3], [1, 3]]
+    display = RankIntervalDisplay.from_predictions(intervals, places=[2, 3, 1])
+    assert display.order_.tolist() == [2, 0, 1]
+    assert len(display.markers_) == 1
+    assert "first place on top" in display.ax_.get_ylabel()
+    for places in ([1, 1, 2], [0, 1, 2], [1, 2]):
+        with pytest.raises(ValueError, match=r"places must be 1, \.\.\., 3, each once"):
+            RankIntervalDisplay.from_predictions(intervals, places=places)
 
 
 def test_markers_tell_the_grades(ranker, one):
@@ -166,5 +197,5 @@ def test_rankers_without_intervals_are_refused(one):
         def risk_profile(self):
             raise NotImplementedError
 
-    with pytest.raises(TypeError, match=r"must have rank_intervals.* NoIntervals"):
+    with pytest.raises(TypeError, match=r"must have ranking.* NoIntervals"):
         RankIntervalDisplay.from_estimator(NoIntervals(), one[0])

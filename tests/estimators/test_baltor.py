@@ -280,7 +280,7 @@ def test_float32_scores_decide_like_their_float64_cast(train):
     np.testing.assert_array_equal(a.proba, b.proba)
 
 
-def test_equal_scores_are_ties_of_the_most_probable_risk():
+def test_equal_scores_are_ties_and_their_risk_is_that_of_a_tie():
     # Few ties: a strict label is likelier at d = 0, but the scores carry no order.
     ranker = fit_scores(
         [0, 1, 2, 3, 4, 2],
@@ -290,7 +290,7 @@ def test_equal_scores_are_ties_of_the_most_probable_risk():
     decisions = ranker.predict_pairs(column([1.0, 1.0]))
     assert decisions.label[0] == 0
     assert decisions.proba[0, 1] < decisions.proba[0, 0] == decisions.proba[0, 2]
-    assert decisions.risk[0] == pytest.approx(1 - decisions.proba[0, 0])
+    assert decisions.risk[0] == pytest.approx(1 - decisions.proba[0, 1])
 
 
 # --- boundary ----------------------------------------------------------------------
@@ -572,7 +572,8 @@ def test_tie_models_by_name_and_instance(tie_model, train):
 def test_no_ties_and_only_ties_are_data(train):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        distinct = fit_scores(train.data[:, 0], np.arange(train.qid.size) % 97)
+        y = np.arange(train.qid.size) % 97
+        distinct = fit_scores(train.data[:, 0], y, 0)  # one query is meant
     assert distinct.n_pairs_ > 0
     untied = fit_scores(
         [1.0, 2, 3, 4, 2.5],

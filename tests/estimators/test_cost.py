@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
@@ -76,6 +77,7 @@ def test_bad_cost(cost, error, data):
         fit(CostAbstainer(Ridge(), cost=cost), data)
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_reads_like_a_page(model, data):
     ranker = fit(CostAbstainer(model, cost=0.35), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
@@ -94,6 +96,7 @@ def test_report_needs_the_qid_that_fit_had(model, data):
         ranker.report(data.data, data.target)
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_of_one_query_has_no_intervals(model, data):
     rows = data.qid == np.argmax(np.bincount(data.qid))
     page = fit(BALToR(model), data).report(
@@ -102,12 +105,14 @@ def test_report_of_one_query_has_no_intervals(model, data):
     assert "| undefined |" in page
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_names_the_model_inside_a_frozen_wrapper(model, data):
     ranker = fit(clone(CostAbstainer(model, cost=0.35)), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
     assert "- ranker: Ridge, used as it was given" in page
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
     ranker = fit(CostAbstainer(model, cost=0.35), data)
     decisions = ranker.predict_pairs(data.data, qid=data.qid)
@@ -119,7 +124,22 @@ def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
     assert f"decided pairs answered with a tie | {ties:.4f} |" in page
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_warns_of_a_single_calibration_query(model, data):
     rows = data.qid == np.argmax(np.bincount(data.qid))
     ranker = BALToR(model).fit(data.data[rows], data.target[rows])
     assert "ONE query" in ranker.report(data.data[rows], data.target[rows])
+
+
+def test_equal_scores_without_ties_are_the_riskiest_pairs():
+    """Items of equal score are called a tie, which in data without ties is wrong."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(40), 6)
+    scores = rng.integers(0, 4, qid.size).astype(float)
+    y = scores + rng.normal(size=qid.size)  # no two are tied
+    ranker = CostAbstainer(FirstColumn().fit(None, None), cost=0.55, random_state=0)
+    ranker.fit(scores[:, None], y, qid=qid)
+    decisions = ranker.predict_pairs(np.array([[1.0], [1.0], [2.0]]))
+    assert decisions.risk[0] == pytest.approx(1.0)
+    assert decisions.accepted.tolist() == [False, True, True]
+    assert decisions.label.tolist() == [0, -1, -1]

@@ -3,14 +3,18 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
+import reference
 from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
-from skrank_abstain import BALToR
+from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.tie_models import BradleyTerry
+from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.tie_models import BinModel, BradleyTerry, FeatureAwareRelevance
 
 
 @pytest.fixture(scope="module", params=["accept", "randomize"])
@@ -111,6 +115,185 @@ def test_accepted_orders_are_a_semiorder(ranker, X):
             if (b, c) in orders:
                 # Semitransitive: a over b over c, any d: a over d or d over c.
                 assert all((a, d) in orders or (d, c) in orders for d in items)
+
+
+@settings(max_examples=25, deadline=None)
+@given(first=SCORES, second=SCORES)
+def test_the_graph_of_many_queries_has_a_block_for_each(ranker, first, second):
+    qid = np.random.default_rng(len(first)).permutation(
+        np.repeat(["a", "b"], [len(first), len(second)])
+    )
+    X = np.empty((qid.size, 1))
+    X[qid == "a"], X[qid == "b"] = first, second
+    graph = ranker.preference_graph(X, qid).toarray()
+    for query, rows in (("a", first), ("b", second)):
+        block = graph[np.ix_(qid == query, qid == query)]
+        np.testing.assert_array_equal(block, ranker.preference_graph(rows).toarray())
+    assert not graph[np.ix_(qid == "a", qid == "b")].any()
+    assert not graph[np.ix_(qid == "b", qid == "a")].any()
+
+
+class OwnTable(BinModel):
+    """A table of a user's own, by which far apart items may be more often tied."""
+
+    def fit_bins(self, items):
+        self.edges_ = np.quantile(items.scores, np.arange(1, 9) / 9)
+        rng = np.random.default_rng(0)
+        lead, tie = (np.tril(rng.uniform(0, 1, (9, 9)), k=k) for k in (-1, 0))
+        wins = (1 - np.maximum(tie, tie.T)) * (1 + lead - lead.T) / 2
+        self.table_ = np.stack([wins.T, 1 - wins - wins.T, wins], axis=2)
+
+
+TIE_MODELS = {
+    "own_table": OwnTable(),
+    "bradley_terry": "bradley_terry",
+    "thurstone_mosteller": "thurstone_mosteller",
+    "isotonic_difference": "isotonic_difference",
+    "graded_relevance": "graded_relevance",
+    "feature_aware": FeatureAwareRelevance(LogisticRegression()),
+    "auto": "auto",
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=itertools.product(TIE_MODELS, ["zero_one", "ties_are_dear"]),
+    ids="-".join,
+)
+def priced(request):
+    """A ranker whose threshold can be anything, and new items with many equal scores"""
+    name, loss = request.param
+    losses = {
+        "zero_one": "zero_one",
+        "ties_are_dear": [[0, 1, 1], [2, 0, 2], [1, 1, 0]],
+    }
+    data, new = (make_ranking(n, (1, 15), random_state=n) for n in (40, 12))
+    model = FirstColumn().fit(None, None)
+    ranker = CostAbstainer(model, tie_model=TIE_MODELS[name], loss=losses[loss])
+    ranker = ranker.fit(np.round(data.data, 1), data.target, qid=data.qid)
+    order = np.random.default_rng(0).permutation(new.qid.size)
+    return ranker, np.round(new.data, 1)[order], new.qid[order]
+
+
+def test_ranks_are_those_of_the_closure_at_every_threshold(priced):
+    ranker, X, qid = priced
+    risks = np.unique(ranker.predict_pairs(X, qid).risk)
+    chain = 0
+    for risk in [0.0, *risks[:: 1 + risks.size // 40], risks[-1]]:
+        at = ranker.at_cost(min(float(risk), 1.0))
+        decisions = at.predict_pairs(X, qid)
+        ahead = decisions.label[decisions.decided_order] > 0
+        some = decisions.take(decisions.decided_order)
+        winner = np.where(ahead, some.left, some.right)
+        loser = np.where(ahead, some.right, some.left)
+        orders = set(zip(winner.tolist(), loser.tolist(), strict=True))
+        expected = reference.rank_bounds(orders, qid)
+        np.testing.assert_array_equal(at.rank_intervals(X, qid), expected)
+        chain += len(orders) < reference.closure(qid.size, orders).sum()
+        graph = at.preference_graph(X, qid)
+        found = zip(*map(np.ndarray.tolist, graph.nonzero()), strict=True)
+        assert set(found) == reference.reduction(qid.size, orders)
+        ranking = at.ranking(X, qid)
+        assert (ranking.best <= ranking.place).all()
+        assert (ranking.place <= ranking.worst).all()
+        assert (ranking.open == (ranking.best < ranking.worst)).all()
+    # It was not about semiorders alone.
+    assert chain or not isinstance(ranker.tie_model, OwnTable)
+
+
+def test_a_ranking_reads_from_top_to_bottom(priced):
+    ranker, X, qid = priced
+    names = [f"item {row}" for row in range(qid.size)]
+    plain, ranking = ranker.ranking(X, qid), ranker.ranking(X, qid, item_id=names)
+    rows = plain.item_id
+    assert sorted(rows.tolist()) == list(range(qid.size))
+    assert ranking.item_id.tolist() == [names[row] for row in rows]
+    np.testing.assert_array_equal(ranking.qid, qid[rows])
+    np.testing.assert_array_equal(ranking.score, ranker.predict(X)[rows])
+    intervals = ranker.rank_intervals(X, qid)[rows]
+    np.testing.assert_array_equal([ranking.best, ranking.worst], intervals.T)
+    # Queries in order of first appearance, by place within each.
+    first = list(dict.fromkeys(qid.tolist()))
+    sizes = [int(np.sum(qid == query)) for query in first]
+    assert ranking.qid.tolist() == np.repeat(first, sizes).tolist()
+    assert ranking.place.tolist() == [k + 1 for size in sizes for k in range(size)]
+    values = ranker._values(X, qid)[0][rows]
+    same = ranking.qid[1:] == ranking.qid[:-1]
+    down, later = np.diff(values)[same], np.diff(rows)[same]
+    assert ((down < 0) | ((down == 0) & (later > 0))).all()
+    assert repr(ranking).startswith(
+        f"Ranking(n_items={qid.size}, n_queries={len(first)}"
+    )
+
+
+def test_one_item_has_a_settled_rank(priced):
+    ranker, X, _ = priced
+    one = ranker.ranking(X[:1])
+    assert (one.item_id.tolist(), one.place.tolist()) == ([0], [1])
+    assert not one.open.any()
+
+
+def test_places_in_decisions_are_those_of_the_ranking(priced):
+    ranker, X, qid = priced
+    decisions, ranking = ranker.predict_pairs(X, qid), ranker.ranking(X, qid)
+    np.testing.assert_array_equal(decisions.place[ranking.item_id], ranking.place)
+    top = decisions.deferred(within_top=3)
+    among = {row for row, place in enumerate(decisions.place) if place <= 3}
+    assert {*top.left.tolist(), *top.right.tolist()} <= among
+    np.testing.assert_array_equal(
+        np.sort(top.risk),
+        np.sort(
+            [
+                pair.risk
+                for pair in decisions
+                if not pair.accepted and {pair.left, pair.right} <= among
+            ]
+        ),
+    )
+
+
+def test_deciding_top_agrees_with_the_ranks(priced):
+    ranker, X, qid = priced
+    for cost in (0.2, 0.4, 0.55):
+        at = ranker.at_cost(cost)
+        decisions = at.predict_pairs(X, qid)
+        best, worst = at.rank_intervals(X, qid).T
+        undecided = (best <= 3) & (worst > 3)
+        expected = [
+            (pair.left, pair.right)
+            for pair in decisions
+            if not pair.accepted and (undecided[pair.left] or undecided[pair.right])
+        ]
+        found = [pair[1:3] for pair in decisions.deferred(deciding_top=3)]
+        assert sorted(found) == sorted(expected)
+
+
+@pytest.mark.parametrize("kind", ["ranks", "distance"])
+def test_names_come_back_with_the_pairs(kind):
+    data = make_ranking(30, (2, 6), random_state=0)
+    model = FirstColumn().fit(None, None)
+    ranker = {"ranks": BALToR(model), "distance": DistanceAbstainer(model)}[kind]
+    ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    names = pd.Series([f"n{k}" for k in range(data.qid.size)], index=data.qid)
+    every = ranker.predict_pairs(data.data, data.qid, item_id=names)
+    np.testing.assert_array_equal(every.left_id, names.to_numpy()[every.left])
+    np.testing.assert_array_equal(every.right_id, names.to_numpy()[every.right])
+    assert ranker.predict_pairs(data.data, data.qid).left_id is None
+    parts = list(ranker.iter_pairs(data.data, data.qid, item_id=names))
+    for name in ("left_id", "right_id"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(joined, getattr(every, name))
+    assert all(part.place is parts[0].place for part in parts)
+    chosen = np.array([[every.right[0], every.left[0]]])
+    turned = ranker.predict_pairs(data.data, data.qid, pairs=chosen, item_id=names)
+    assert (turned.left_id[0], turned.right_id[0]) == (
+        every.right_id[0],
+        every.left_id[0],
+    )
+    # Refused at once, not at the first query.
+    for method in (ranker.predict_pairs, ranker.iter_pairs):
+        with pytest.raises(ValueError, match="item_id must be unique within a query"):
+            method(data.data, data.qid, item_id=["x"] * data.qid.size)
 
 
 def test_predicted_ties_are_never_merged():

@@ -325,6 +325,7 @@ class TestNothingCertifiable:
         with pytest.warns(UndefinedMetricWarning, match="no pair is accepted"):
             assert np.isnan(silent.score(X, y, qid=qid))
 
+    @pytest.mark.filterwarnings("ignore:.*of this report were in")
     def test_report(self, silent, data):
         X, y, qid = data
         page = silent.report(X, y, qid=qid)
@@ -382,6 +383,7 @@ def test_two_queries_are_enough_to_be_silent(n_queries, tuning_size):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore:.*calibration queries repeat")
 def test_no_errors_at_all(method):
     X = np.tile(np.arange(6.0), 100)[:, None]
     y, qid = X[:, 0].copy(), np.repeat(np.arange(100), 6)
@@ -397,6 +399,7 @@ def test_no_errors_at_all(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.filterwarnings("ignore:.*calibration queries repeat")
 def test_nothing_but_errors(method):
     X = np.tile(np.arange(6.0), 100)[:, None]
     y, qid = -X[:, 0], np.repeat(np.arange(100), 6)
@@ -815,6 +818,7 @@ def test_tie_models(tie_model, model, data):
     assert risk / (totals.accepted / pairs).sum() < bound + 0.05
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report(ranker, data):
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
@@ -844,6 +848,7 @@ def cells(page, start):
 
 
 @pytest.mark.parametrize("loss", LOSS)
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
     X, y, qid = data
     matrix = ZERO_ONE if loss == "zero_one" else DEAR
@@ -872,6 +877,7 @@ def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
     assert ("excess AURC" in page) == (loss == "zero_one")
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_has_the_areas(ranker, data):
     X, y, qid = data
     page = ranker.report(X, y, qid=qid)
@@ -900,6 +906,7 @@ def test_report_has_the_areas(ranker, data):
         assert high == pytest.approx(exact.high, abs=0.15 * width)
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_of_groups(model, data, groups):
     ranker = RiskControlledRanker(model, max_risk=0.5, random_state=0)
     page = fit(ranker, data, groups=groups).report(*data[:2], qid=data[2])
@@ -908,6 +915,7 @@ def test_report_of_groups(model, data, groups):
     assert "each of them at once" in page
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_of_queries_without_pairs(ranker, data):
     X, y, qid = data
     rows = qid % 17 == 0  # of one item each
@@ -915,6 +923,7 @@ def test_report_of_queries_without_pairs(ranker, data):
     assert page.count("| undefined | undefined |") == 12
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_of_hierarchical_coverage(model, data):
     X, y, qid = data
     ranker = BALToR(model, coverage_guarantee="hierarchical", random_state=0)

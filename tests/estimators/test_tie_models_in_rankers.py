@@ -1,4 +1,4 @@
-"""Tie models of cells, and the automatic choice, inside the estimators."""
+"""Tie models of bins, and the automatic choice, inside the estimators."""
 
 import itertools
 import pickle
@@ -80,8 +80,8 @@ def new():
 def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
     values, _ = ranker._values(X, qid)
-    cells = ranker.tie_model_.bins(values)
-    return ranker._region.weight[cells[decisions.left], cells[decisions.right]]
+    bins = ranker.tie_model_.bins(values)
+    return ranker._region.weight[bins[decisions.left], bins[decisions.right]]
 
 
 # Decisions
@@ -243,7 +243,7 @@ def test_new_queries_are_covered_as_asked(tie_model, coverage):
         ranker = BALToR(
             FirstColumn().fit(None, None), coverage=coverage, tie_model=tie_model
         ).fit(X, y, qid=qid)
-        # A step of the risk may be as large as the pairs of two cells.
+        # A step of the risk may be as large as the pairs of two bins.
         assert coverage <= ranker.coverage_ < coverage + 0.02
         X, y, qid = weak_scores(200, random_state=100 + seed)
         totals = ranker.evaluate(X, y, qid=qid)
@@ -527,6 +527,7 @@ def test_auto_finds_a_step_that_no_formula_has():
     assert isinstance(ranker.tie_model_, DifferenceModel)
 
 
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_the_report_says_by_what_a_tie_model_was_chosen(data):
     X, y, qid = data
     ranker = BALToR(Ridge(), tie_model="auto", random_state=0).fit(X, y, qid=qid)

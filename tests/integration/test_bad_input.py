@@ -1,13 +1,20 @@
 """What goes wrong around a booster is named, not answered."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scorers.boosters import make_ranker, raw, train_natively
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.multioutput import MultiOutputClassifier
+from sklearn.pipeline import make_pipeline
 
 from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain.multilabel import SelectiveMultilabelRanker
 
 SUFFIX = {"xgboost": "ubj", "lightgbm": "txt", "catboost": "cbm"}
 
@@ -175,3 +182,90 @@ def test_comparisons_with_columns_that_cannot_be_mended(trained, library, compar
             classifier.predict_proba(bad)
         with pytest.raises(ValueError, match=r"column|feature"):
             PairwiseRankerClassifier(trained(library)).fit(bad, y)
+
+
+# Containers and models that are not what they look like
+
+
+def test_the_query_column_of_an_arrow_table(library, trained, items):
+    if library == "catboost":
+        pytest.skip("CatBoost reads no arrow tables")
+    table = pa.Table.from_pandas(items.frame.assign(day=items.qid))
+    ranker = BALToR(trained(library), qid_col="day").fit(table, items.y)
+    whole = BALToR(trained(library)).fit(items.frame, items.y, qid=items.qid)
+    assert ranker.threshold_ == whole.threshold_
+    last_first = table.select(["day", *items.frame.columns[::-1]])
+    assert np.array_equal(ranker.predict(last_first), whole.predict(items.frame))
+    with pytest.raises(ValueError, match="must name a column") as caught:
+        BALToR(trained(library), qid_col="query").fit(table, items.y)
+    assert str(caught.value) == (
+        "qid_col must name a column of X, got 'query'; X has ['a', 'b', 'c', 'd', "
+        "'day']."
+    )
+
+
+def test_columns_are_listed_up_to_ten():
+    frame = pd.DataFrame(np.zeros((4, 500))).rename(columns=str)
+    with pytest.raises(
+        ValueError, match=r"X has \['0', .*'9', \.\.\.\], 500 in all\.$"
+    ):
+        BALToR(Ridge(), qid_col="day").fit(frame, np.arange(4))
+
+
+def test_a_frame_that_was_not_collected(items):
+    with pytest.raises(TypeError) as caught:
+        BALToR(Ridge()).fit(pl.from_pandas(items.frame).lazy(), items.y)
+    assert str(caught.value) == (
+        "X must hold its rows, got a LazyFrame, which is a query for them: pass "
+        "X.collect()."
+    )
+
+
+def test_a_classifier_of_one_label(items):
+    y = np.column_stack([items.y > 0, items.y > 1, items.y > 2]).astype(int)
+    model = LogisticRegression()
+    with pytest.raises(ValueError, match="several labels") as caught:
+        SelectiveMultilabelRanker(model, random_state=0).fit(items.frame.fillna(0), y)
+    assert str(caught.value) == (
+        "estimator must take several labels, got LogisticRegression, which takes one: "
+        "wrap it in sklearn.multiclass.OneVsRestClassifier or "
+        "sklearn.multioutput.MultiOutputClassifier."
+    )
+    # Another mistake keeps its own words.
+    several = MultiOutputClassifier(model)
+    with pytest.raises(ValueError, match="NaN"):
+        SelectiveMultilabelRanker(several, random_state=0).fit(
+            items.frame.assign(a=np.nan), y
+        )
+
+
+@pytest.mark.parametrize("wrapper", [BALToR, CostAbstainer])
+def test_probabilities_are_of_pairs(wrapper):
+    ranker = wrapper(Ridge())
+    assert not hasattr(ranker, "predict_proba")
+    assert not hasattr(make_pipeline(ranker), "predict_proba")
+    with pytest.raises(AttributeError) as caught:
+        _ = ranker.predict_proba
+    assert str(caught.value) == (
+        f"{wrapper.__name__} has no predict_proba: an item has a score (predict), and "
+        "a pair of items has probabilities (pair_proba)."
+    )
+
+
+def test_no_message_prints_data(items):
+    secret = pd.DataFrame({"name": ["Ada Lovelace"] * 200})
+    calls = [
+        lambda: BALToR(secret).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), coverage=secret).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), tie_model=secret).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), loss=secret).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), qid_col=secret.name).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), boundary=list(secret.name)).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), prefit=list(secret.name)).fit(items.frame, items.y),
+        lambda: BALToR(Ridge(), calibration_size=secret).fit(items.frame, items.y),
+    ]
+    for call in calls:
+        with pytest.raises((TypeError, ValueError)) as caught:
+            call()
+        assert "Lovelace" not in str(caught.value)
+        assert len(str(caught.value)) < 400

@@ -26,6 +26,7 @@ print(bool(stats.cache_path), sum(stats.cache_hits.values()))
 # Every kernel once; sums and differences overflow here and there.
 EVERYTHING = """
 import numpy as np
+from skrank_abstain._kernels.closing import ranks_of_bins, ranks_of_orders
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.filling import fill_pairs
@@ -51,6 +52,8 @@ results = [
         scores, grades, np.ones(raw.size), offsets, np.array([0.5])
     ),
     rank_bounds(scores, offsets, 1.0),
+    ranks_of_bins(grades[:5], np.array([0, 2, 5]), np.tri(40, k=-1, dtype=bool)),
+    ranks_of_orders(left[:3], right[:3], np.array([0, 3]), np.array([0, 5])),
     *lag_weights(scores[5:], grades[5:], np.array([0, raw.size - 5]), 0.5),
     *outcome_histogram(scores, grades, offsets),
 ]

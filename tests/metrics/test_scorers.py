@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import (
+    RankerScorer,
     accuracy_at_coverage,
     aurc_loss,
     coverage_at_risk,
@@ -277,6 +278,14 @@ def test_scorers_print_pickle_and_copy(ranker, data, name):
     ):
         assert repr(other) == name
         assert other(ranker, data.data, data.target, data.qid) == expected
+
+
+def test_a_scorer_of_ones_own_is_printed_as_it_is_written():
+    class Own(RankerScorer):
+        def score_ranker(self, ranker, X, y, qid):
+            return 0.0
+
+    assert repr(Own()) == "Own()"
 
 
 def test_repr_shows_zero_division():

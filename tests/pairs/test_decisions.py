@@ -1,5 +1,7 @@
 import builtins
-from dataclasses import FrozenInstanceError
+import json
+from dataclasses import FrozenInstanceError, replace
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -8,10 +10,10 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import scores
+from strategies import items, scores
 
 from skrank_abstain import PairDecisions
-from skrank_abstain.pairs import enumerate_pairs, group_queries
+from skrank_abstain.pairs import enumerate_pairs, group_queries, rows_by_place
 
 FIELDS = ("left", "right", "qid", "label", "accepted", "risk", "proba")
 
@@ -45,7 +47,20 @@ def test_length_coverage_and_repr():
     assert some.accepted.tolist() == [True] * 4 + [False] * 2
     assert some.abstained.tolist() == [False] * 4 + [True] * 2
     assert some.coverage == 4 / 6
-    assert repr(some) == "PairDecisions(n_pairs=6, accepted=4, coverage=0.667)"
+    assert repr(some) == (
+        "PairDecisions(n_pairs=6, decided_order=4, decided_tie=0, coverage=0.667)"
+    )
+
+
+def test_decided_orders_and_decided_ties_are_told_apart():
+    some = decisions([3, 1, 0, 0.5], outer=2.5, inner=0.5)
+    # |d| = 2, 3, 2.5, 1, 0.5, 0.5
+    assert some.decided_order.tolist() == [False, True, True, False, False, False]
+    assert some.decided_tie.tolist() == [False] * 4 + [True] * 2
+    assert "decided_order=2, decided_tie=2, coverage=0.667" in repr(some)
+    ties = decisions([3, 1, 0], inner=9)
+    assert ties.coverage == 1
+    assert "decided_order=0, decided_tie=3" in repr(ties)
 
 
 def without_risk(**columns):
@@ -87,9 +102,12 @@ def test_no_pairs():
     none = decisions([1.0])
     assert len(none) == 0
     assert np.isnan(none.coverage)
-    assert len(none.deferred()) == len(none.deferred(top_k=1)) == 0
+    assert len(none.deferred()) == len(none.deferred(deciding_top=1)) == 0
+    assert list(none) == none.to_dicts() == []
     assert none.to_frame().shape == (0, 9)
-    assert repr(none) == "PairDecisions(n_pairs=0, accepted=0, coverage=nan)"
+    assert repr(none) == (
+        "PairDecisions(n_pairs=0, decided_order=0, decided_tie=0, coverage=nan)"
+    )
 
 
 @pytest.mark.parametrize("name", [*FIELDS, "coverage"])
@@ -137,8 +155,10 @@ def test_limit_cuts_the_list(limit):
     [
         ({"limit": -1}, ValueError, "limit must be at least 0, got -1"),
         ({"limit": 1.0}, TypeError, "limit must be an integer, got 1.0"),
-        ({"top_k": 0}, ValueError, "top_k must be at least 1, got 0"),
-        ({"top_k": "1"}, TypeError, "top_k must be an integer, got '1'"),
+        ({"within_top": 0}, ValueError, "within_top must be at least 1, got 0"),
+        ({"within_top": 1}, ValueError, "within_top needs place="),
+        ({"deciding_top": 0}, ValueError, "deciding_top must be at least 1, got 0"),
+        ({"deciding_top": "1"}, TypeError, "deciding_top must be an integer, got '1'"),
     ],
 )
 def test_deferred_refuses(options, exception, message):
@@ -153,7 +173,7 @@ def test_deferred_refuses(options, exception, message):
     st.sampled_from([0.25, 0.5, 1.0, 1.5, 5.0]),
     st.sampled_from([-1.0, 0.0, 0.125]),
 )
-def test_top_k_keeps_what_can_change_some_linear_extension(
+def test_deciding_top_keeps_what_can_change_some_linear_extension(
     first, second, k, outer, inner
 ):
     everything = np.concatenate([first, second])
@@ -175,7 +195,7 @@ def test_top_k_keeps_what_can_change_some_linear_extension(
             and (j, i) not in above
             and (i in undecided or j in undecided)
         }
-    assert set(pairs_of(some.deferred(top_k=k))) == expected
+    assert set(pairs_of(some.deferred(deciding_top=k))) == expected
 
 
 def test_linear_extensions_of_a_known_semiorder(oracles):
@@ -187,12 +207,15 @@ def test_linear_extensions_of_a_known_semiorder(oracles):
     assert [max(rank) for rank in ranks] == case["worst_rank"]
 
 
-def test_top_k_and_limit_together():
+def test_deciding_top_and_limit_together():
     some = decisions([0, 1, 3, 3, 2.5], outer=1.5)
-    assert pairs_of(some.deferred(1, top_k=2)) == pairs_of(some.deferred(top_k=2))[:1]
+    assert (
+        pairs_of(some.deferred(1, deciding_top=2))
+        == pairs_of(some.deferred(deciding_top=2))[:1]
+    )
 
 
-def test_top_k_does_not_depend_on_the_order_or_side_of_pairs():
+def test_deciding_top_does_not_depend_on_the_order_or_side_of_pairs():
     some = decisions([0, 1, 3, 3, 2.5, 1.5], [0, 1, 0, 1, 0, 1], outer=1.5)
     shuffled = some.take(np.array([5, 1, 3, 0, 2, 4]))
     turned = PairDecisions(
@@ -204,15 +227,54 @@ def test_top_k_does_not_depend_on_the_order_or_side_of_pairs():
         shuffled.risk,
         shuffled.proba[:, ::-1],
     )
-    assert {frozenset(pair) for pair in pairs_of(turned.deferred(top_k=1))} == {
-        frozenset(pair) for pair in pairs_of(some.deferred(top_k=1))
+    assert {frozenset(pair) for pair in pairs_of(turned.deferred(deciding_top=1))} == {
+        frozenset(pair) for pair in pairs_of(some.deferred(deciding_top=1))
     }
 
 
-def test_top_k_needs_all_pairs():
+def test_deciding_top_needs_all_pairs():
     some = decisions([0, 1, 3, 3])
-    with pytest.raises(ValueError, match="top_k needs all pairs of every query"):
-        some.take(np.arange(5)).deferred(top_k=1)
+    with pytest.raises(ValueError, match="deciding_top needs all pairs of every query"):
+        some.take(np.arange(5)).deferred(deciding_top=1)
+
+
+def test_deciding_top_goes_through_orders_in_a_row():
+    # 0 over 1 and 1 over 2 are decided, 0 and 2 are not: all the same 0 is on top.
+    left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
+    chain = PairDecisions(
+        left, right, np.zeros(3), np.ones(3, int), np.array([True, False, True])
+    )
+    assert len(chain.deferred()) == 1
+    assert len(chain.deferred(deciding_top=1)) == 0
+
+
+def places(scores, queries):
+    rows, place = rows_by_place(scores, queries)
+    by_row = np.empty_like(place)
+    by_row[rows] = place
+    return by_row
+
+
+@given(items(max_size=10), st.integers(1, 6))
+def test_within_top_keeps_pairs_of_two_of_the_first(case, k):
+    queries = group_queries(case.qid, case.scores.size)
+    some = decisions(case.scores, case.qid, outer=1)
+    some = replace(some, place=places(case.scores, queries))
+
+    def is_first(row):
+        # Higher scores and, of equal ones, earlier rows come first.
+        key = [(-case.scores[other], other) for other in queries.rows(codes[row])]
+        return (-case.scores[row], row) in sorted(key)[:k]
+
+    codes = queries.codes
+    expected = [
+        (i, j) for i, j in pairs_of(some.deferred()) if is_first(i) and is_first(j)
+    ]
+    assert pairs_of(some.deferred(within_top=k)) == expected
+    # What is known of the places survives taking pairs.
+    some = some.take(some.abstained)
+    assert pairs_of(some.deferred(within_top=k)) == expected
+    assert pairs_of(some.deferred(1, within_top=k)) == expected[:1]
 
 
 COLUMNS = [
@@ -240,6 +302,77 @@ def test_frames_hold_one_row_per_pair(backend, kind):
         np.testing.assert_array_equal(frame[name].to_numpy(), getattr(some, name))
     for column, name in enumerate(("p_right", "p_tie", "p_left")):
         np.testing.assert_array_equal(frame[name].to_numpy(), some.proba[:, column])
+
+
+MIXED = [("Ann", 1), "Bo", 3, "Dé", np.datetime64("2026-01-02", "ns"), 1.5]
+
+
+def named(ids, qid=None):
+    some = decisions(np.arange(len(ids)), qid, outer=2)
+    ids = np.fromiter(ids, dtype=object, count=len(ids))
+    return replace(some, left_id=ids[some.left], right_id=ids[some.right])
+
+
+def test_names_stand_beside_the_rows():
+    some = named(MIXED)
+    taken = some.take(np.array([3]))
+    assert (taken.left_id.tolist(), taken.right_id.tolist()) == (
+        [MIXED[taken.left[0]]],
+        [MIXED[taken.right[0]]],
+    )
+    for backend in ("pandas", "polars"):
+        frame = some.to_frame(backend)
+        names = [*COLUMNS[:3], "left_id", "right_id", *COLUMNS[3:]]
+        assert list(frame.columns) == names
+        assert frame["left_id"].to_list() == some.left_id.tolist()
+    texts = named(["Ann", "Bo"]).to_frame("polars")
+    assert texts["left_id"].dtype == pl.String
+
+
+def test_iterating_yields_python_values_pair_by_pair():
+    some = named(MIXED)
+    rows = list(some)
+    assert len(rows) == len(some) == 15
+    expected = (None, 0, 2, ("Ann", 1), 3, -1, True, 0.25, 0.25, 0.25, 0.5, None)
+    assert rows[1] == expected
+    assert type(rows[1].accepted) is bool
+    assert [type(rows[1][k]) for k in (1, 5, 7)] == [int, int, float]
+    assert rows[0].left_id == ("Ann", 1)
+    bare = next(iter(without_risk()))
+    assert bare.risk is bare.left_id is bare.p_tie is None
+    # More than are turned at a time.
+    many = decisions(np.arange(200))
+    assert [(pair.left, pair.right) for pair in many] == pairs_of(many)
+
+
+def test_dicts_are_ready_for_json():
+    some = named(MIXED, [(np.int64(7), "é")] * 6)
+    some = replace(some, risk=np.where(some.left == 0, np.nan, some.risk))
+    dicts = some.to_dicts()
+    assert list(dicts[0]) == list(some.to_frame().columns)
+    assert json.loads(json.dumps(dicts, allow_nan=False)) == dicts
+    assert dicts[0]["qid"] == [7, "é"]
+    assert dicts[0]["left_id"] == ["Ann", 1]
+    assert dicts[0]["risk"] is None
+    assert dicts[3]["right_id"].startswith("2026-01-02T")
+    assert dicts[-1]["risk"] == some.risk[-1]
+    assert dicts[0]["accepted"] is False
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (np.array(["2026-01-01", "2026-01-02"], "M8[ns]"), "2026-01-01T00:00:00"),
+        (np.array([b"a", b"b"]), "a"),
+        (np.array([1, 2], dtype=np.uint8), 1),
+        (np.array([date(2026, 1, 1), date(2026, 1, 2)]), "2026-01-01"),
+    ],
+)
+def test_identifiers_of_any_kind_are_ready_for_json(ids, expected):
+    some = decisions([1, 0])
+    some = replace(some, left_id=ids[some.left], right_id=ids[some.right])
+    made = some.to_dicts()[0]["left_id"]
+    assert made == expected or str(made).startswith(f"{expected}.0")
 
 
 def test_pandas_is_the_default_frame():

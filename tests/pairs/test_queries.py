@@ -8,10 +8,12 @@ from hypothesis import strategies as st
 from strategies import items, qids
 
 from skrank_abstain.pairs import (
+    check_item_id,
     check_pairs,
     enumerate_pairs,
     group_queries,
     pair_labels,
+    rows_by_place,
 )
 
 
@@ -162,3 +164,67 @@ class TestCheckPairs:
     def test_refuses(self, pairs, exception, message):
         with pytest.raises(exception, match=message):
             check_pairs(pairs, self.queries)
+
+
+@given(items(min_size=1))
+def test_rows_by_place_go_down_and_keep_equal_ones_in_order(case):
+    queries = group_queries(case.qid, case.scores.size)
+    rows, place = rows_by_place(case.scores, queries)
+    expected = [
+        row
+        for query in range(queries.n_queries)
+        for row in sorted(queries.rows(query), key=lambda row: -case.scores[row])
+    ]
+    assert rows.tolist() == expected
+    sizes = queries.sizes.tolist()
+    assert place.tolist() == [k + 1 for size in sizes for k in range(size)]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ["Ann", "Bo", "Cy"],
+        np.array([5, 7, 6], dtype=np.int32),
+        pd.Series(["x", "y", "z"], index=[9, 8, 7]),
+        pd.Index(["x", "y", "z"]),
+        pl.Series(["x", "y", "z"]),
+        [("a", 1), frozenset("b"), 3.5],
+        pd.date_range("2026-01-01", periods=3),
+    ],
+    ids=lambda ids: type(ids).__name__,
+)
+def test_names_of_items_are_any_hashables(ids):
+    found = check_item_id(ids, group_queries(None, 3))
+    assert found.shape == (3,)
+    assert found.tolist() == np.asarray(ids, object).tolist() or (
+        found.tolist() == np.asarray(ids).tolist()
+    )
+
+
+def test_a_name_may_come_back_in_another_query_only():
+    ids = ["Ann", "Bo", "Ann"]
+    assert check_item_id(ids, group_queries([1, 1, 2], 3)).tolist() == ids
+    assert check_item_id(None, group_queries(None, 3)) is None
+    message = (
+        "item_id must be unique within a query, got 'Ann' at rows 0 and 2 of "
+        "query 'Mon'"
+    )
+    with pytest.raises(ValueError, match=message):
+        check_item_id(ids, group_queries(["Mon", "Tue", "Mon"], 3))
+
+
+@pytest.mark.parametrize(
+    ("ids", "exception", "message"),
+    [
+        ("Ann", ValueError, "item_id must have one value per row, got 'Ann'"),
+        (7, ValueError, "item_id must have one value per row, got 7"),
+        (["a", "b"], ValueError, "item_id"),
+        (["a", None, "b"], ValueError, "item_id must not be missing, got None"),
+        ([1.0, np.nan, 2.0], ValueError, "item_id must not be missing, got NaN"),
+        ([[1], [2], "a"], TypeError, "item_id must hold hashable values"),
+        ({1, 2, 3}, TypeError, "item_id must be a list or an array"),
+    ],
+)
+def test_names_of_items_that_name_nothing_are_refused(ids, exception, message):
+    with pytest.raises(exception, match=message):
+        check_item_id(ids, group_queries(None, 3))

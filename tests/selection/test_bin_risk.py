@@ -12,11 +12,12 @@ from strategies import COVERAGES, grades, losses, qids, scores
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
-from skrank_abstain.selection._bin_risk import BinRegion, BinRisk
+from skrank_abstain.selection._bin_risk import BinRegion, BinRisk, _is_semiorder
 from skrank_abstain.tie_models import BinModel, GradedRelevance
 from skrank_abstain.tie_models._ordinal import OrdinalFit, pair_table
 
 ZERO_ONE = 1 - np.eye(3)
+MISRANKING = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
 
 
 class FixedCells(BinModel):
@@ -85,12 +86,13 @@ def test_labels_risks_and_probabilities_are_those_of_the_table(case):
         by_definition = reference.expected_losses(proba, loss)
         same = number[i] == number[j]
         best, least = reference.bayes_decision(proba, loss, same)
-        assert decisions.risk[row] == pytest.approx(min(by_definition), abs=1e-14)
         assert decisions.risk[row] == pytest.approx(least, abs=1e-14)
         assert decisions.risk[row] <= risk.highest
         order = reference.label(number[i] - number[j])
         assert decisions.label[row] in (0, order)
-        if not same:
+        if same:
+            assert decisions.risk[row] == pytest.approx(by_definition[1], abs=1e-14)
+        else:
             chosen = by_definition[decisions.label[row] + 1]
             assert chosen == pytest.approx(min(by_definition), abs=1e-14)
             if proba[0] != proba[2]:
@@ -106,8 +108,8 @@ def test_items_of_one_cell_carry_no_order():
         risk, risk.select_risk(1.0), np.array([1.0, 0.0]), queries
     )
     assert decisions.label.tolist() == [0]
-    assert decisions.risk.tolist() == [0.1 + 0.45]
-    assert risk.highest == 0.1 + 0.45
+    assert decisions.risk.tolist() == [0.45 + 0.45]
+    assert risk.highest == 0.45 + 0.45
 
 
 def test_equal_chances_follow_the_scores():
@@ -364,34 +366,58 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
         assert worst == size - sum(winner == row for winner, _ in orders)
 
 
-@settings(max_examples=200)
-@given(cases(), st.data())
-def test_rank_bounds_are_counts_or_an_error(case, data):
-    risk = BinRisk(case[0], ZERO_ONE)
-    # Any pairs of bins may be accepted; of most choices no semiorder comes.
-    n_bins = risk._risk.shape[0]
-    bits = data.draw(st.lists(st.booleans(), min_size=n_bins**2, max_size=n_bins**2))
-    weight = np.tril(np.reshape(bits, (n_bins, n_bins)))
-    region = BinRegion(0.5, np.maximum(weight, weight.T).astype(float))
-    # Over all bins, not only those that have items: further apart, yet not ordered.
-    accepted = np.tril((region.weight == 1) & (risk._label == 1))
-    broken = any(
-        not accepted[k, m]
-        for i, j in np.argwhere(accepted)
-        for k in range(i, accepted.shape[0])
-        for m in range(j + 1)
-    )
-    if broken:
-        with pytest.raises(ValueError, match="semiorder"):
-            risk.rank_bounds(region, labelled(case))
-        return
-    bounds = risk.rank_bounds(region, labelled(case))
-    orders = accepted_orders(decide(risk, region, case))
-    sizes = case[4].sizes[case[4].codes]
-    wins = [sum(winner == row for winner, _ in orders) for row in range(sizes.size)]
-    losses_ = [sum(loser == row for _, loser in orders) for row in range(sizes.size)]
-    np.testing.assert_array_equal(bounds[:, 0], 1 + np.array(losses_))
-    np.testing.assert_array_equal(bounds[:, 1], sizes - np.array(wins))
+@st.composite
+def any_cases(draw):
+    """A table of a user's own, which need not be transitive, and any accepted pairs."""
+    edges = np.sort(np.array(draw(st.lists(st.integers(-8, 8), max_size=7)))) / 4
+    shape = (edges.size + 1, edges.size + 1)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    # The higher bin is never the less probable winner.
+    lead = np.tril(rng.uniform(0, 1, shape), k=-1)
+    lead, tie = lead - lead.T, np.tril(rng.uniform(0, 1, shape))
+    tie = np.maximum(tie, tie.T)
+    wins = (1 - tie) * (1 + lead) / 2
+    # Mirrored but for rounding, as tables are that somebody computed.
+    table = np.stack([wins.T, 1 - wins - wins.T, wins], axis=2)
+    s = draw(scores(max_size=14))
+    queries = group_queries(draw(qids(s.size)), s.size)
+    assume(queries.n_pairs > 0)
+    model = FixedCells(edges, table)
+    model.check_probabilities()
+    risk = BinRisk(model, draw(st.sampled_from([ZERO_ONE, MISRANKING])))
+    if draw(st.booleans()):
+        region = risk.select_risk(float(rng.choice(risk._risk.ravel())))
+    else:
+        weight = np.tril(rng.random(shape) < draw(st.floats(0, 1))).astype(float)
+        region = BinRegion(0.5, np.maximum(weight, weight.T))
+    return risk, region, s, queries
+
+
+@settings(max_examples=300)
+@given(any_cases())
+def test_ranks_and_graph_are_those_of_the_closure(case):
+    risk, region, s, queries = case
+    items = ScoredItems.build(s, queries)
+    orders = accepted_orders(decide_queries(risk, region, s, queries))
+    bounds = risk.rank_bounds(region, items)
+    np.testing.assert_array_equal(bounds, reference.rank_bounds(orders, queries.codes))
+    graph = risk.preference_graph(region, items)
+    assert graph.shape == (s.size, s.size)
+    assert graph.dtype == bool
+    found = list(zip(*map(np.ndarray.tolist, graph.nonzero()), strict=True))
+    assert len(set(found)) == len(found) == graph.nnz
+    assert set(found) == reference.reduction(s.size, orders)
+
+
+@given(any_cases())
+def test_turning_a_pair_of_any_table_changes_nothing(case):
+    risk, _, s, queries = case
+    region = risk.select_risk(np.sort(risk._risk, axis=None)[risk._risk.size // 2])
+    every = decide_queries(risk, region, s, queries)
+    turned = decide_pairs(risk, region, s, queries, every.right, every.left)
+    np.testing.assert_array_equal(turned.accepted, every.accepted)
+    np.testing.assert_array_equal(turned.label, -every.label)
+    np.testing.assert_array_equal(turned.risk, every.risk)
 
 
 ORDER, TIE, SAME = [0.1, 0.2, 0.7], [0.1, 0.6, 0.3], [0.2, 0.6, 0.2]
@@ -408,20 +434,26 @@ def three_cells(middle_low, high_low, high_middle):
 
 
 @pytest.mark.parametrize(
-    "pairs",
+    ("pairs", "expected"),
     [
-        (ORDER, TIE, ORDER),  # neighbours are ordered, the two furthest apart are not
-        (ORDER, TIE, TIE),  # the middle one is over the low one, the high one is not
-        (TIE, TIE, ORDER),  # the high one is over the middle one, not over the low one
+        # Neighbours are ordered: the two furthest apart are too, through the middle.
+        ((ORDER, TIE, ORDER), [[3, 3], [2, 2], [1, 1]]),
+        # The middle one is over the low one, the high one is not.
+        ((ORDER, TIE, TIE), [[2, 3], [1, 2], [1, 3]]),
+        # The high one is over the middle one, not over the low one.
+        ((TIE, TIE, ORDER), [[1, 3], [2, 3], [1, 2]]),
     ],
 )
-def test_orders_that_are_no_semiorder_are_refused(pairs):
+def test_orders_that_are_no_semiorder_have_ranks_through_others(pairs, expected):
     risk = three_cells(*pairs)
     s = np.array([0.0, 1.0, 2.0])
     items = ScoredItems.build(s, group_queries(None, 3))
-    with pytest.raises(ValueError, match=r"threshold \(0.5\).*Lower the threshold"):
-        risk.rank_bounds(risk.select_risk(0.5), items)
-    # Where nothing is accepted there is nothing to contradict.
+    bounds = risk.rank_bounds(risk.select_risk(0.5), items)
+    assert bounds.tolist() == expected
+    # Without an item in the middle nothing goes through it.
+    ends = ScoredItems.build(s[[0, 2]], group_queries(None, 2))
+    bounds = risk.rank_bounds(risk.select_risk(0.5), ends)
+    assert bounds.tolist() == [[1, 2], [1, 2]]
     nothing = risk.rank_bounds(risk.select_risk(0.1), items)
     assert nothing.tolist() == [[1, 3]] * 3
 
@@ -437,14 +469,19 @@ def test_boundary_cells_count_as_abstained_in_rank_bounds():
     assert risk.rank_bounds(whole, items).tolist() == [[2, 2], [1, 1]]
 
 
+def _is_semiorder_at(risk, threshold):
+    """Whether ranks are found by sorting; a closure would cost more."""
+    over = risk._over(risk.select_risk(threshold))
+    return _is_semiorder(over, over.sum(axis=1))
+
+
 def test_one_bit_of_rounding_does_not_break_the_semiorder():
     less = [0.1, 0.2 + 2**-53, 0.7 - 2**-53]
     assert less[0] + less[1] > ORDER[0] + ORDER[1]
     for pairs in ((ORDER, less, ORDER), (ORDER, ORDER, less), (less, ORDER, less)):
         risk = three_cells(*pairs)
-        items = ScoredItems.build(np.array([0.0, 1.0, 2.0]), group_queries(None, 3))
         for threshold in (ORDER[0] + ORDER[1], less[0] + less[1]):
-            risk.rank_bounds(risk.select_risk(threshold), items)
+            assert _is_semiorder_at(risk, threshold)
     # More than rounding is left as it is.
     table = three_cells(ORDER, [0.1, 0.21, 0.69], ORDER)
     assert table._risk[2, 0] == pytest.approx(0.31)
@@ -467,9 +504,8 @@ def test_rounding_never_breaks_the_semiorder(seed):
     assert (np.diff(risk._risk, axis=0)[inside] <= 0).all()
     inside = orders[:, 1:] & orders[:, :-1]
     assert (np.diff(risk._risk, axis=1)[inside] >= 0).all()
-    items = ScoredItems.build(s, group_queries(qid, n), y)
     for threshold in np.unique(risk._risk[orders])[::97]:
-        risk.rank_bounds(risk.select_risk(threshold), items)
+        assert _is_semiorder_at(risk, threshold)
 
 
 @given(cases())
@@ -496,7 +532,7 @@ def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     items = ScoredItems.build(s, queries, np.zeros(s.size))
     region = risk.select_coverage(items, coverage)
     assume(region.risk <= 0.5)
-    graph = items.preference_graph(risk.rank_bounds(region, items))
+    graph = risk.preference_graph(region, items)
     reached = graph.toarray()
     for _ in range(s.size):
         reached = reached | (reached.astype(int) @ reached.astype(int) > 0)

@@ -22,9 +22,14 @@ def test_oracle_regions(oracles):
         risk = gap_risk(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
         region = risk.select_risk(case["tau"])
         assert region.crossing == pytest.approx(case["d0"] or 0.0, rel=1e-12)
-        assert risk.highest == pytest.approx(case["r_max"], rel=1e-12)
-        at_0 = decide(risk, region, [0.0], [0.0]).risk[0]
-        assert at_0 == pytest.approx(case["r_at_0"], rel=1e-12)
+        curve = RiskCurve(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
+        assert curve.highest == pytest.approx(case["r_max"], rel=1e-12)
+        assert curve(np.zeros(1))[0] == pytest.approx(case["r_at_0"], rel=1e-12)
+        # Equal scores are a tie also where there is no zone of ties.
+        decided = decide(risk, region, [0.0], [0.0])
+        at_0 = case["r_at_0"] if case["d0"] else 1 - decided.proba[0, 1]
+        assert decided.risk[0] == pytest.approx(at_0, rel=1e-12)
+        assert risk.highest == pytest.approx(max(case["r_max"], at_0), rel=1e-12)
         assert region.outer == pytest.approx(case["d_plus"], rel=1e-12)
         if case["d_minus"] is None:
             assert region.inner < 0

@@ -144,7 +144,7 @@ def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
     queries = group_queries(data.qid, data.target.size)
     scored = ScoredItems.build(data.data[:, 0], queries, data.target.astype(float))
     risk = gap_risk(FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12)
-    thresholds = np.linspace(0, risk.highest, 6)
+    thresholds = np.linspace(0, risk.select_coverage(scored, 0.9).risk, 6)
     whole = risk.at_thresholds(scored, thresholds)
     taken = []
     take = ScoredItems.take

@@ -85,6 +85,17 @@ def fit_classifier(model):
     )
 
 
+def test_the_higher_score_must_not_be_the_less_probable_winner():
+    class Reversed(Hooked):
+        def proba_at_gap(self, gap):
+            return logistic(gap)[:, ::-1]
+
+    with refused("the more probable winner", r"Reversed\.proba_at_gap"):
+        Reversed().fit(SCORES, Y, QID)
+    with refused("the more probable winner", r"Reversed\.proba_at_gap"):
+        fit_ranker(Reversed())
+
+
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_probabilities_at_the_gaps_are_refused_at_fit(name):
     message = BROKEN[name][1]
@@ -299,3 +310,74 @@ def test_a_lead_that_is_rounding_is_fine():
     higher = [0.3, 0.4 + 1e-12, 0.3 - 1e-12]
     table = np.array([[EVEN, higher[::-1]], [higher, EVEN]])
     assert fit_ranker(Tabled(table)).predict_pairs([[0.0], [2.0]]).label.size == 1
+
+
+def test_tables_and_edges_may_be_lists():
+    class Lists(Tabled):
+        def fit_bins(self, items):
+            self.edges_, self.table_ = [self.edge], self.table.tolist()
+
+    X = SCORES[:, None]
+    np.testing.assert_array_equal(
+        fit_ranker(Lists()).predict_pairs(X, qid=QID).proba,
+        fit_ranker(Tabled()).predict_pairs(X, qid=QID).proba,
+    )
+
+
+# Values
+
+
+VALUES = {
+    "one too few": (lambda scores: scores[:-1], "must have one value per item"),
+    "one per query": (lambda scores: scores[:1], "must have one value per item"),
+    "one too many": (lambda scores: np.append(scores, 0), "one value per item"),
+    "NaN": (lambda scores: scores * np.nan, "must be finite"),
+    "nothing": (lambda scores: None, "must be a 1d array"),
+    "two columns": (lambda scores: np.stack([scores] * 2, 1), "must be a 1d array"),
+    "text": (lambda scores: scores.astype(str), "must hold numbers"),
+}
+
+
+class Valued(Tabled):
+    """A model whose values break a rule, at fit or at a prediction."""
+
+    def __init__(self, at_fit=None, later=None):
+        super().__init__()
+        self.at_fit = at_fit
+        self.later = later
+
+    def fit_transform(self, scores, y, queries, X):
+        return scores if self.at_fit is None else VALUES[self.at_fit][0](scores)
+
+    def transform(self, scores, queries, X):
+        return scores if self.later is None else VALUES[self.later][0](scores)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_is_no_value_per_item_is_refused(name):
+    message = VALUES[name][1]
+    with refused(message, r"Valued\.fit_transform"):
+        Valued(at_fit=name).fit(SCORES, Y, QID)
+    with refused(message, r"Valued\.fit_transform"):
+        fit_ranker(Valued(at_fit=name))
+    ranker = fit_ranker(Valued(later=name))
+    X = SCORES[:, None]
+    for ask in (
+        lambda: ranker.predict_pairs(X, QID),
+        lambda: ranker.rank_intervals(X, QID),
+        lambda: ranker.evaluate(X, Y, QID),
+    ):
+        with refused(message, r"Valued\.transform"):
+            ask()
+
+
+def test_integers_and_single_precision_are_values():
+    class Whole(Valued):
+        def transform(self, scores, queries, X):
+            return np.asarray(2 * scores, dtype=np.int8)
+
+        def fit_transform(self, scores, y, queries, X):
+            return self.transform(scores, queries, X).astype(np.float32)
+
+    decided = fit_ranker(Whole()).predict_pairs(SCORES[:, None], qid=QID)
+    np.testing.assert_allclose(decided.proba.sum(axis=1), 1)

@@ -1,12 +1,19 @@
 """The tie model without a formula."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.tie_models import BradleyTerry, IsotonicDifference
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    GradedRelevance,
+    IsotonicDifference,
+    ThurstoneMosteller,
+)
 from skrank_abstain.tie_models._isotonic import fit_monotone
 
 
@@ -111,3 +118,37 @@ def test_labelled_pairs_give_the_same_as_labelled_queries():
     np.testing.assert_allclose(
         pairs.proba_at_gap(gap), items.proba_at_gap(gap), rtol=1e-9
     )
+
+
+@pytest.mark.parametrize("name", ["isotonic", "bradley_terry", "thurstone", "graded"])
+def test_scores_on_a_grid_give_probabilities_beyond_it(name):
+    """Scores on a grid of 0.1 have gaps that differ by rounding alone."""
+    make = {
+        "isotonic": IsotonicDifference,
+        "bradley_terry": BradleyTerry,
+        "thurstone": ThurstoneMosteller,
+        "graded": GradedRelevance,
+    }[name]
+    far = np.array([0.0, 0.05, 0.1, 0.3, 1.0, 1e3, 1e300])
+    for seed in range(150 if name == "isotonic" else 10):
+        rng = np.random.default_rng(seed)
+        scores = rng.integers(0, 12, 8) * 0.1 + rng.integers(0, 3)
+        y = rng.permutation([0, 0, 1, 1, 2, 2, 2, 3])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # hardly any signal in these
+            proba = make().fit(scores, y).proba(far, np.zeros(far.size))
+        assert np.isfinite(proba).all()
+        np.testing.assert_allclose(proba.sum(axis=1), 1, atol=1e-9)
+
+
+def test_isotonic_fits_do_not_depend_on_the_unit_of_the_scores():
+    rng = np.random.default_rng(0)
+    scores, qid = rng.normal(size=300), np.repeat(np.arange(30), 10)
+    y = np.digitize(scores + rng.normal(size=300), [0.0, 1.0])
+    at = np.linspace(0, 4, 30)
+    expected = IsotonicDifference().fit(scores, y, qid).proba(at, 0 * at)
+    for exponent in (-900, -50, 50, 900):
+        unit = 2.0**exponent
+        model = IsotonicDifference().fit(unit * scores, y, qid)
+        found = model.proba(unit * at, 0 * at)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)

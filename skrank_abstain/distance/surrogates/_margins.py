@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
 
-from skrank_abstain._validation import FloatArray, check_positive
+from skrank_abstain._validation import FloatArray, check_positive, shown
 
 
 class MarginLoss(ABC):
@@ -236,7 +236,8 @@ def check_surrogate(surrogate: Any) -> MarginLoss:
     if not isinstance(surrogate, str) or surrogate not in _BY_NAME:
         names = ", ".join(repr(name) for name in _BY_NAME)
         raise ValueError(
-            f"surrogate must be one of {names}, or a MarginLoss, got {surrogate!r}."
+            f"surrogate must be one of {names}, or a MarginLoss, got "
+            f"{shown(surrogate)}."
         )
     return _BY_NAME[surrogate]
 

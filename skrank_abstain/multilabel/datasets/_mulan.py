@@ -133,7 +133,7 @@ def load_mulan_arff(
     file = Path(path)
     lines = read_lines(file)
     # The list of labels first: without it no line of the data says what it is.
-    listed = _label_names(file, _label_file(file) if labels is None else Path(labels))
+    listed = _label_names(_label_file(file) if labels is None else Path(labels))
     header = _read_header(file, lines)
     names = [attribute.name for attribute in header.attributes]
     unknown = sorted(listed - set(names))
@@ -177,7 +177,7 @@ def _label_file(file: Path) -> Path:
     return whole
 
 
-def _label_names(file: Path, xml: Path) -> set[str]:
+def _label_names(xml: Path) -> set[str]:
     if not xml.is_file():
         raise FileNotFoundError(f"labels must be an existing file, got '{xml}'.")
     # Bytes, so that the encoding that the XML declares is heeded.

@@ -88,9 +88,12 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     """
     matrix = check_label_matrix(scores, "scores")
     n_samples, n_labels = matrix.shape
+    # A feature of its own: tie models that look at features can tell labels apart,
+    # ScoreColumn passes over it.
     label = np.tile(np.arange(n_labels, dtype=np.float64), n_samples)
     relevance = None
     if y is not None:
+        # Row by row, as the scores: both checks return C-ordered matrices.
         relevance = check_label_matrix(y, "y", matrix.shape).ravel()
     return LabelItems(
         X=np.stack([matrix.ravel(), label], axis=1),
@@ -143,5 +146,6 @@ class ScoreColumn(BaseEstimator):
         """
         return np.asarray(X, dtype=np.float64)[:, 0]
 
+    # So that rankers around it take it as given and spend all samples on calibration.
     def __sklearn_is_fitted__(self) -> bool:
         return True

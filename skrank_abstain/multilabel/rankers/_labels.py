@@ -66,6 +66,9 @@ def misordered_share(relevance: FloatArray, scores: FloatArray) -> FloatArray:
     """
     by_score = rank_labels(relevance, scores, average=True)
     reversed_ = rank_labels(relevance, -relevance, average=True)  # all pairs are wrong
+    # Raman, Subedi and Tewari (2023) leave the loss undefined where no two labels
+    # differ in relevance. No pair can be wrong then: it is 0 here, and the maximum
+    # keeps it from being 0 / 0.
     share: FloatArray = pairwise_loss(by_score) / np.maximum(
         pairwise_loss(reversed_), 1.0
     )

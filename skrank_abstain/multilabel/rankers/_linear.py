@@ -47,6 +47,8 @@ def pairwise_logistic_objective(
     gradient = np.empty_like(weights)
     gradient[:, :n_features] = (X.T @ slopes).T / n_samples + alpha * coef
     gradient[:, n_features:] = slopes.sum(axis=0)[:, None] / n_samples
+    # Intercepts are free: how popular a label is has nothing to do with the unit of the
+    # features.
     penalty = 0.5 * alpha * float(np.sum(coef**2))
     return total / n_samples + penalty, gradient.ravel()
 
@@ -167,6 +169,9 @@ class LinearMultilabelRanker(MultilabelRanker):
         check_positive_int(self.max_iter, "max_iter")
         X, relevance = self._check_fit(X, y)
         n_columns = X.shape[1] + bool(self.fit_intercept)
+        # From zero: the slopes of the two labels of a pair are opposite, so that every
+        # gradient, and with it every iterate, sums to zero over labels. The loss itself
+        # depends on differences alone and leaves these sums open.
         result = minimize(
             pairwise_logistic_objective,
             np.zeros(self.n_labels_ * n_columns),
@@ -175,6 +180,8 @@ class LinearMultilabelRanker(MultilabelRanker):
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
         )
+        # 1: out of iterations. 2, a line search that finds no lower value, is no
+        # failure: that is as close as floats come.
         if result.status == 1:
             warn_user(
                 f"L-BFGS stopped after max_iter={self.max_iter} iterations before the "
@@ -187,6 +194,8 @@ class LinearMultilabelRanker(MultilabelRanker):
         self.intercept_ = (
             weights[:, -1].copy() if self.fit_intercept else np.zeros(self.n_labels_)
         )
+        # It takes none where no two labels differ in relevance; scikit-learn's checks
+        # ask for at least one.
         self.n_iter_ = max(int(result.nit), 1)
         return self
 

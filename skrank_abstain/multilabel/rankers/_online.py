@@ -17,7 +17,12 @@ from sklearn.utils import (
     get_tags,
 )
 
-from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
+from skrank_abstain._validation import (
+    FloatArray,
+    check_positive,
+    check_positive_int,
+    shown,
+)
 from skrank_abstain.multilabel.rankers._labels import (
     check_label_matrix,
     misordered_share,
@@ -209,7 +214,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
             raise ValueError(
                 "loss must be 'misordered_share' or a function (y_true, y_score) -> "
                 "losses of samples, as functools.partial(multilabel_sample_losses, "
-                f"loss='sum', p=3) of skrank_abstain.multilabel, got {self.loss!r}."
+                f"loss='sum', p=3) of skrank_abstain.multilabel, got "
+                f"{shown(self.loss)}."
             )
         for name in ("loss_bound", "eta"):
             value = getattr(self, name)
@@ -218,7 +224,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         if any(not isinstance(e, tuple) or len(e) != 2 for e in self.experts):
             raise ValueError(
                 "experts must be a list of (name, expert) tuples, got "
-                f"{self.experts!r}."
+                f"{shown(self.experts)}."
             )
         names = [name for name, _ in self.experts]
         if not names or len(set(names)) < len(names):
@@ -246,6 +252,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         learners = {n: e for n, e in self.experts_ if n in self._learners}
         for name, expert in learners.items():  # before anything is added up
             _check_teachable(name, expert, relevance)
+        # Advice is judged before experts learn from these samples.
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
         )
@@ -272,6 +279,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 f"shape {values.shape}. multilabel_sample_losses of "
                 "skrank_abstain.multilabel does."
             )
+        # The regret bound needs losses in the range; a sum that rounding takes over its
+        # edge does not hurt it.
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
         if bad.any():
@@ -288,6 +297,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         advice = []
         for _, expert in self.experts_:
             if isinstance(expert, np.ndarray):
+                # Rank 1 is the best, of scores the highest.
                 advice.append(np.broadcast_to(-expert, shape).copy())
             elif is_fitted(expert):
                 advice.append(label_scores(expert, X, self.n_labels_))
@@ -318,6 +328,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
         drawn = self._random.choice(
             self.weights_.size, size=X.shape[0], p=self.weights_
         )
+        # A draw for each sample: one draw for all has the same expectation, which is
+        # what the bound is about, but varies more.
         scores: FloatArray = np.stack(self._advice(X))[drawn, np.arange(X.shape[0])]
         return scores
 
@@ -390,5 +402,6 @@ def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
     if not is_classifier(expert):
         expert.partial_fit(X, relevance)
         return
+    # All of them at once: partial_fit takes no class that its first call did not name.
     classes = [np.array([0, 1])] * relevance.shape[1]
     expert.partial_fit(X, relevance.astype(int), classes=classes)

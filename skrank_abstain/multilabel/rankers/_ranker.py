@@ -87,6 +87,8 @@ class MultilabelRanker(BaseEstimator):
             Higher is better, like ``y``: scikit-learn's ranking metrics may be given
             either. Ranks, of which 1 is the best, come from ``predict_ranks``.
         """
+        # Not the ranks: a scorer that asks for predict would take the last label for
+        # the best, without a word.
         return self.decision_function(X)
 
     def predict_ranks(self, X: Any) -> IntArray:
@@ -124,6 +126,7 @@ class MultilabelRanker(BaseEstimator):
             ``label_ranking_loss``.
         """
         scores, relevance = self._labelled(X, y)
+        # Each sample counts alike, as in scikit-learn's label_ranking_loss.
         return float(1.0 - misordered_share(relevance, scores).mean())
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
@@ -136,6 +139,7 @@ class MultilabelRanker(BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
+        # One column per label, and no single-column y: what is predicted is an order.
         tags.target_tags.two_d_labels = True
         tags.input_tags.sparse = True
         return tags

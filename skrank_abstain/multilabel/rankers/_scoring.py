@@ -41,6 +41,8 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             classes = getattr(estimator, "classes_", None) or [
                 part.classes_ for part in estimator.estimators_
             ]
+            # The expected class: P(1) for 0/1 labels, and 0 for a label that was never
+            # relevant, whose only class is 0.
             scores = np.stack(
                 [
                     p @ np.asarray(c, dtype=np.float64)
@@ -50,6 +52,9 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             )
         else:
             scores = np.asarray(proba)
+            if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
+                # Of a single label: one column per class, not per label.
+                scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
     else:
         scores = np.asarray(estimator.predict(X))
     if scores.ndim == 1 and n_labels == 1:

@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +23,10 @@ from skrank_abstain.estimators import (
     BALToR,
     ModelWrapper,
     check_columns,
+    compare_with_fit,
+    find_repeats,
     split_for_calibration,
+    warn_of_repeats,
     write_report,
 )
 from skrank_abstain.metrics import correctness_completeness_score
@@ -176,6 +179,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
+        # BALToR would refuse it as well, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
         X = check_columns(self, X, reset=True)
         relevance = check_label_matrix(y, "y", (X.shape[0], None))
@@ -185,10 +189,15 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
                 f"{relevance.shape} (n_samples={relevance.shape[0]})."
             )
         self.n_labels_ = relevance.shape[1]
+        # One for each use: the split does not depend on what is drawn afterwards.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
+        samples = group_queries(np.arange(X.shape[0]), X.shape[0])
+        self._fit_rows = find_repeats(X, samples, rows)
+        warn_of_repeats(self._fit_rows, unit="sample")
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
+        # The estimator has run by now: BALToR gets scores as a column and never sees X.
         ranker = BALToR(
             ScoreColumn(),
             coverage=self.coverage,
@@ -197,6 +206,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             coverage_guarantee=self.coverage_guarantee,
             random_state=int(seeds[1]),
         )
+        ranker._rows_are_items = False  # they are scores
         self._take(ranker.fit(items.X, items.y, items.qid))
         return self
 
@@ -206,10 +216,21 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         y = y.tocsr() if issparse(y) else np.asarray(y)
 
         def split(size: float) -> tuple[IntArray, IntArray]:
+            # As items of one query, which are divided one by one: samples are
+            # independent, as queries are.
             return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
-            return clone(model).fit(_safe_indexing(X, rows), y[rows])
+            try:
+                return clone(model).fit(_safe_indexing(X, rows), y[rows])
+            except ValueError as error:
+                if not _takes_one_label(model):
+                    raise
+                raise ValueError(
+                    f"estimator must take several labels, got {describe(model)}, which "
+                    "takes one: wrap it in sklearn.multiclass.OneVsRestClassifier or "
+                    "sklearn.multioutput.MultiOutputClassifier."
+                ) from error
 
         return self._train_or_take(X.shape[0], split, train)
 
@@ -349,15 +370,12 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         Returns
         -------
         intervals : ndarray of shape (n_samples, n_labels, 2), int64
-            Best and worst rank, 1 = top, that the accepted orders leave open.
-
-        Raises
-        ------
-        ValueError
-            If the accepted orders are no semiorder, see ``BALToR.rank_intervals``.
+            Best and worst rank, 1 = top, that the accepted orders, and what follows
+            from them, leave open.
         """
         items = self.to_items(X)
         intervals = self.selective_ranker_.rank_intervals(items.X, items.qid)
+        # Items stand sample by sample, n_labels of each.
         return intervals.reshape(-1, self.n_labels_, 2)
 
     def evaluate(self, X: Any, y: ArrayLike) -> PairTotals:
@@ -421,13 +439,23 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         -------
         report : str
             Markdown. Its queries are the samples, its items their labels.
+
+        Warns
+        -----
+        UserWarning
+            If samples have the features of samples that ``fit`` got.
         """
         items = self.to_items(X, y)
         ranker = self.selective_ranker_
+        # The line about the ranker is this estimator's: BALToR knows its ScoreColumn
+        # only.
         labelled = ranker._labelled_items(items.X, items.y, items.qid)
         origin = "used as it was given" if self.prefit_ else "trained here"
         line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
-        return write_report(ranker, labelled, ranker_line=line)
+        title, repeats = type(self).__name__, compare_with_fit(self, X, "sample")
+        return write_report(
+            ranker, labelled, title=title, ranker_line=line, repeats=repeats
+        )
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
@@ -458,3 +486,12 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         tags.target_tags.single_output = False
         tags.target_tags.two_d_labels = True
         return tags
+
+
+def _takes_one_label(model: Any) -> bool:
+    """Whether an estimator says of itself that it is a classifier of one label."""
+    tags = get_tags(model)
+    several = tags.target_tags.multi_output or (
+        tags.classifier_tags is not None and tags.classifier_tags.multi_label
+    )
+    return bool(is_classifier(model) and not several)

@@ -67,6 +67,8 @@ def top_targets(
     methods = ("ordinal", "ordinal") if ties == "index" else ("min", "max")
     best, worst = (rankdata(-relevance, method=by, axis=1) for by in methods)
     for j in np.asarray(ranks):
+        # Labels of equal relevance compete for the places `best` to `worst`, and (j + 1
+        # - best) of these are among the first j.
         target: FloatArray = np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
         yield target
 
@@ -88,6 +90,9 @@ def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryPr
     """
     weight = None
     if ties == "share":
+        # Without weights a sample counts by how far apart its votes are. For the first
+        # rank alone that is 1 / r with r relevant labels, which is best for recall, not
+        # for the sum and precision losses.
         votes = sum(top_targets(relevance, ranks, ties))
         spread = np.ptp(np.asarray(votes), axis=1)
         distance = np.ptp(relevance, axis=1)
@@ -100,6 +105,7 @@ def _scaled(weight: FloatArray) -> FloatArray | None:
     """Return weights of mean one, or None where they are equal or all zero."""
     if not weight.any() or np.ptp(weight) <= 1e-9 * weight.max():
         return None
+    # Of mean one: penalties of the base learner keep their meaning.
     scaled: FloatArray = weight / weight.mean()
     return scaled
 
@@ -129,4 +135,6 @@ def grade_problems(relevance: FloatArray) -> BinaryProblems:
             f"thresholds='grade', got {grades.size}. Round it, or use "
             "thresholds='rank'."
         )
+    # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels are best
+    # ordered (thresholds as in Frank and Hall 2001).
     return BinaryProblems(relevance, grades[1:], np.diff(grades), None, "grade")

@@ -13,7 +13,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from skrank_abstain._validation import FloatArray, check_choice
+from skrank_abstain._validation import FloatArray, check_choice, shown
 from skrank_abstain.multilabel.losses._checks import check_top
 from skrank_abstain.multilabel.losses._rows import (
     precision_loss,
@@ -78,17 +78,17 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
     See Also
     --------
-    LinearMultilabelRanker : One convex problem for all labels.
+    LinearMultilabelRanker : Fits all labels in one convex problem.
     SelectiveMultilabelRanker : Says which pairs of labels it is not sure of.
 
     Notes
     -----
     Both losses are linear in relevance, so the best order of the labels of x is that of
     ``E[y_i | x]``, whatever ``p`` is. Votes for grades estimate just that. Votes for
-    ranks estimate the expected number of ranks within ``p`` at or below that of the
-    label, another order in general; sharing ties and weighting samples makes it the
-    best one wherever no sample has more than two different relevances, 0/1 included.
-    Breaking ties by index never does.
+    ranks estimate for how many ``j`` up to ``p`` the label is among the top ``j``, in
+    general another order. With shared ties and weighted samples it is the best one
+    wherever no sample has more than two different relevances, 0/1 included. With ties
+    broken by index it is not, however much data there is.
 
     A shared place is a target between 0 and 1. Such a sample is given twice, once as a
     member and once not, with the target and its complement as weights; a base
@@ -170,13 +170,15 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         if not hasattr(self.estimator, "predict_proba"):
             raise TypeError(
                 "estimator must have predict_proba, since votes are probabilities, got "
-                f"{self.estimator!r}. Wrap it in "
+                f"{shown(self.estimator)}. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV."
             )
         X, relevance = self._check_fit(X, y)
         p = self._last_rank()
         problems = self._problems(relevance, p)
         weight_name = _weight_name(self.estimator)
+        # Targets are made as workers ask for them: all of them at once take
+        # n_thresholds times the memory of y.
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_problem)(
                 self.estimator, X, column, problems.sample_weight, weight_name
@@ -204,10 +206,14 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             return grade_problems(relevance)
         # All labels are among the n_labels best: nothing to learn there.
         last = min(p, max(self.n_labels_ - 1, 1))
+        # H_i^j for all j <= p, or for j = p alone: what learnability of the two
+        # families of losses rests on (Theorems 4.1 and 4.2 of [1]_).
         ranks = np.arange(1 if self.loss == "sum" else last, last + 1)
         return rank_problems(relevance, ranks, self.ties)
 
     def _scores(self, X: Any) -> FloatArray:
+        # The permutation of least <ranks, votes> sorts by votes: Algorithm 7 of [1]_ in
+        # one line.
         votes = np.zeros((X.shape[0], self.n_labels_))
         for weight, row in zip(self.vote_weights_, self.estimators_, strict=True):
             for label, estimator in enumerate(row):
@@ -240,6 +246,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             float(loss(rank_labels(relevance, by, average=True), p).sum())
             for by in (scores, -relevance)
         )
+        # Relevance that is equal up to rounding has no order to lose.
         rounding = 1e-12 * float(np.abs(relevance).sum())
         return 1.0 - got / worst if worst > rounding else 1.0
 
@@ -268,18 +275,22 @@ def _fit_problem(
 ) -> Any:
     """Fit a clone to one target in [0, 1], or return the target if it is constant."""
     some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
+    # Classifiers refuse a single class; its share is the best constant.
     if np.ptp(target[some]) == 0:
         return float(target[some][0])
     inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
+    # Nothing is shared: each row once, and any classifier will do.
     if weight is None and inside.size + outside.size == target.size:
         return clone(estimator).fit(X, (target > 0).astype(int))
     if weight_name is None:
         raise TypeError(
             "estimator must take sample_weight in fit where labels share ranks or "
-            f"samples have weights, got {estimator!r}. Use thresholds='grade' or "
+            f"samples have weights, got {shown(estimator)}. Use thresholds='grade' or "
             "ties='index', or another estimator."
         )
     share = np.ones(target.size) if weight is None else weight
+    # A target t between 0 and 1 is two rows, of weight t and 1 - t: for the log loss
+    # that is the same as the target itself.
     rows = np.concatenate([inside, outside])
     belongs = np.repeat([1, 0], [inside.size, outside.size])
     weights = share[rows] * np.where(belongs, target[rows], 1.0 - target[rows])

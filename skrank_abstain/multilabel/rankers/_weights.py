@@ -55,10 +55,14 @@ def exponential_weights(
     n_rounds, n_experts = losses.shape
     so_far = cumulative + np.vstack([np.zeros(n_experts), np.cumsum(losses, axis=0)])
     if eta is None:
+        # The weights of round t have seen the t - 1 rounds before; one row more are
+        # those after the last.
         t = np.arange(n_before + 1, n_before + n_rounds + 2)
         rate = np.sqrt(8 * np.log(n_experts) / t) / bound
     else:
         rate = np.full(n_rounds + 1, eta)
+    # softmax takes off the largest exponent: after many rounds weights would all
+    # underflow.
     weights: FloatArray = softmax(-rate[:, None] * so_far, axis=1)
     expected: FloatArray = (weights[:-1] * losses).sum(axis=1)
     return WeightedRounds(weights, expected)
@@ -92,4 +96,6 @@ def regret_bound(
     log_n = float(np.log(n_experts))
     if eta is None:
         return bound * float(np.sqrt(2 * n_rounds * log_n) + np.sqrt(log_n / 8))
+    # Least at eta = sqrt(8 ln(N) / T) / bound. Raman, Subedi and Tewari (2023) use
+    # sqrt(2 ln(N) / T), whose printed bound is twice as large.
     return log_n / eta + eta * n_rounds * bound**2 / 8

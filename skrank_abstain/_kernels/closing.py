@@ -1,0 +1,181 @@
+"""What follows from orders by transitivity, in bits: row i holds what i is over."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._kernels._jit import jit
+from skrank_abstain._kernels._threads import map_ranges
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+BitArray = NDArray[np.uint64]
+
+
+def ranks_of_bins(
+    bins: IntArray, offsets: IntArray, over: BoolArray, *, n_threads: int | None = None
+) -> IntArray:
+    """Return the best and the worst rank of each item by the orders of its bin.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (n,), int64
+        Bin of each item, ascending within each query.
+    offsets : ndarray of shape (n_queries + 1,), int64
+    over : ndarray of shape (n_bins, n_bins), bool
+        Whether the items of one bin are over those of another; only of lower ones.
+    n_threads : int, default=None
+        Number of threads; by default one per available CPU.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n, 2), int64
+        Best is 1 plus the number of items over this one, directly or through others of
+        the query; worst the size of the query minus the number that this one is over.
+
+    Notes
+    -----
+    O(m^2) for the m bins that a query has items in, and O(m^3 / 64) at worst.
+    """
+    bounds = np.empty((bins.shape[0], 2), dtype=np.int64)
+    different = np.minimum(np.diff(offsets), over.shape[0]).astype(np.float64)
+    map_ranges(
+        lambda q0, q1: _ranks_range(bins, offsets, over, q0, q1, bounds),
+        4.0 * different**2,
+        n_threads,
+    )
+    return bounds
+
+
+def reduced_orders(bins: IntArray, over: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the orders of different bins that do not follow from the others.
+
+    Parameters
+    ----------
+    bins : ndarray of shape (m,), int64
+        Ascending, each once.
+    over : ndarray of shape (n_bins, n_bins), bool
+        As in ``ranks_of_bins``.
+
+    Returns
+    -------
+    higher, lower : ndarray of shape (n_orders,), int64
+        Positions in ``bins``.
+    """
+    kept = np.zeros((bins.size, bins.size), dtype=np.bool_)
+    _reach(bins, over, kept)
+    higher, lower = np.nonzero(kept)
+    return higher, lower
+
+
+def ranks_of_orders(
+    winner: IntArray, loser: IntArray, orders: IntArray, offsets: IntArray
+) -> IntArray:
+    """Return the best and the worst rank of each item by any orders.
+
+    Parameters
+    ----------
+    winner, loser : ndarray of shape (n_orders,), int64
+        Positions within their query.
+    orders : ndarray of shape (n_queries + 1,), int64
+        Where the orders of each query begin.
+    offsets : ndarray of shape (n_queries + 1,), int64
+        Where its items begin.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n, 2), int64
+        As in ``ranks_of_bins``. Items on a cycle are not over each other.
+
+    Notes
+    -----
+    Warshall's algorithm, O(n^3 / 64) for a query of n items.
+    """
+    bounds = np.empty((int(offsets[-1]), 2), dtype=np.int64)
+    for query in range(offsets.size - 1):
+        of_query = slice(orders[query], orders[query + 1])
+        items = slice(offsets[query], offsets[query + 1])
+        _ranks_of_query(winner[of_query], loser[of_query], bounds[items])
+    return bounds
+
+
+@jit
+def _has(reach: BitArray, i: int, j: int) -> bool:
+    """Whether ``reach`` (m, n_words) has bit ``j`` in row ``i``."""
+    bit = (reach[i, j >> 6] >> np.uint64(j & 63)) & np.uint64(1)
+    return bool(bit)
+
+
+@jit
+def _reach(bins: IntArray, over: BoolArray, kept: BoolArray) -> BitArray:
+    """Return bits (m, n_words) of the closure; mark what does not follow in ``kept``.
+
+    Of the bins below one, the highest come first: what is below through another is
+    known by then. ``kept`` is (m, m), or (0, 0) where nobody asks.
+    """
+    m = bins.shape[0]
+    reach = np.zeros((m, (m + 63) >> 6), dtype=np.uint64)
+    for i in range(m):
+        for j in range(i - 1, -1, -1):
+            if over[bins[i], bins[j]] and not _has(reach, i, j):
+                for word in range((j >> 6) + 1):
+                    reach[i, word] |= reach[j, word]
+                reach[i, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
+                if kept.size:
+                    kept[i, j] = True
+    return reach
+
+
+@jit
+def _ranks_range(
+    bins: IntArray,
+    offsets: IntArray,
+    over: BoolArray,
+    q0: int,
+    q1: int,
+    bounds: IntArray,
+) -> None:
+    """Fill ``bounds`` (n, 2) for the queries ``q0`` to ``q1``."""
+    nobody = np.zeros((0, 0), dtype=np.bool_)
+    for q in range(q0, q1):
+        lo, hi = offsets[q], offsets[q + 1]
+        first = np.empty(hi - lo + 1, dtype=np.int64)  # where each bin begins
+        m = 0
+        for p in range(lo, hi):
+            if p == lo or bins[p] != bins[p - 1]:
+                first[m] = p
+                m += 1
+        first[m] = hi
+        reach = _reach(bins[first[:m]], over, nobody)
+        above = np.zeros(m, dtype=np.int64)
+        for i in range(m - 1, -1, -1):
+            below = 0
+            for j in range(i):
+                if _has(reach, i, j):
+                    below += first[j + 1] - first[j]
+                    above[j] += first[i + 1] - first[i]
+            bounds[first[i] : first[i + 1], 0] = 1 + above[i]
+            bounds[first[i] : first[i + 1], 1] = hi - lo - below
+
+
+@jit
+def _ranks_of_query(winner: IntArray, loser: IntArray, bounds: IntArray) -> None:
+    """Fill ``bounds`` (n, 2) of one query."""
+    n = bounds.shape[0]
+    reach = np.zeros((n, (n + 63) >> 6), dtype=np.uint64)
+    for k in range(winner.shape[0]):
+        bit = np.uint64(1) << np.uint64(loser[k] & 63)
+        reach[winner[k], loser[k] >> 6] |= bit
+    for through in range(n):
+        for i in range(n):
+            if _has(reach, i, through):
+                for word in range(reach.shape[1]):
+                    reach[i, word] |= reach[through, word]
+    for i in range(n):
+        bounds[i, 0], bounds[i, 1] = 1, n
+    for i in range(n):
+        for j in range(n):
+            if _has(reach, i, j) and not _has(reach, j, i):
+                bounds[i, 1] -= 1
+                bounds[j, 0] += 1

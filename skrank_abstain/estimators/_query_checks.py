@@ -1,0 +1,122 @@
+"""Which query does a row belong to? Mistakes that would be wrong answers in silence."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from skrank_abstain._validation import is_scalar
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._rows import Items
+from skrank_abstain.pairs import Queries
+
+#: A batch without qid of so many times the largest calibration query is suspicious.
+_TIMES = 10
+
+_REMEDY = (
+    "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
+    "a search with metadata routing; qid=0 says that one query is meant."
+)
+
+
+class OneQueryWarning(UserWarning):
+    """All rows were taken for one query, and nothing says that this is meant.
+
+    Pairs of items of different queries are compared then, which trains and calibrates
+    on comparisons that nobody asked for. A scalar ``qid``, such as ``qid=0``, says that
+    all rows are one query, and there is no warning.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR, OneQueryWarning
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target)
+    >>> caught[0].category is OneQueryWarning
+    True
+    """
+
+
+def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
+    """Warn where ``fit`` takes all rows for one query, or group sizes for queries.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Named in the message.
+    X : array or frame
+        As the user passed it.
+    qid : object
+        As the user passed it.
+    items : Items
+    """
+    queries, name = items.queries, type(estimator).__name__
+    if qid is not None and is_scalar(qid):
+        return  # meant
+    if queries.n_queries == 1:
+        told = "a qid that is the same for all rows" if items.has_qid else "no qid"
+        index = getattr(getattr(X, "index", None), "is_unique", True)
+        hint = "" if index is True else " The index of X repeats: is it the query?"
+        warn_user(
+            f"All {queries.n_items} rows are one query: {name} got {told}.{hint} "
+            f"{_REMEDY}",
+            OneQueryWarning,
+        )
+    elif _look_like_sizes(queries):
+        warn_user(
+            "qid looks like group sizes, one per row: each of its values v stands in "
+            f"a multiple of v rows, got {queries.values[:5].tolist()}. Groups of one "
+            f"size would be one query. {name} wants the query of each row: "
+            "np.repeat(np.arange(len(sizes)), sizes).",
+            OneQueryWarning,
+        )
+
+
+def warn_of_large_batch(estimator: Any, n_items: int) -> None:
+    """Warn of a batch without qid that is far larger than any query in ``fit``."""
+    largest = estimator._largest_query
+    if estimator._fitted_with_qid and n_items > _TIMES * largest:
+        warn_user(
+            f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
+            f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
+            OneQueryWarning,
+        )
+
+
+def refuse_fit_arguments(estimator: Any, unknown: dict[str, Any]) -> NoReturn:
+    """Raise a TypeError for what ``fit`` does not take, and say what to do instead."""
+    name = next(iter(unknown))
+    remedies = {
+        "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
+        "np.repeat(np.arange(len(sizes)), sizes)",
+        "groups": "pass the query of each row as qid=; kinds of queries are certified "
+        "by RiskControlledRanker.fit(..., groups=)",
+        "group_id": "pass the query of each row as qid=",
+        "sample_weight": "a threshold is a quantile over pairs, which count alike; "
+        "weights of items enter score and evaluate, and a ranker can be trained with "
+        "weights outside and passed fitted",
+        "eval_set": "train outside, with early stopping, and pass the fitted ranker",
+    }
+    remedy = remedies.get(name, "it takes X, y and qid")
+    raise TypeError(
+        f"{type(estimator).__name__}.fit() got an unexpected keyword argument "
+        f"{name!r}: {remedy}."
+    )
+
+
+def _look_like_sizes(queries: Queries) -> bool:
+    """Whether each value is an integer that divides the number of its rows.
+
+    Queries that are numbered so by chance stand for hardly more groups than there are
+    values; sizes of groups stand for many times as many.
+    """
+    values = np.asarray(queries.values)
+    if values.dtype.kind not in "iu" or values.min() < 1:
+        return False
+    groups, rest = np.divmod(queries.sizes, values)
+    return not rest.any() and bool(groups.sum() > 2 * values.size)

@@ -1,0 +1,158 @@
+"""Items in order, and the ranks that accepted pairs leave open."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+from scipy.sparse import csr_array
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import (
+    Queries,
+    Ranking,
+    ScoredItems,
+    check_item_id,
+    rows_by_place,
+)
+from skrank_abstain.selection import Calibration
+
+
+class RanksOpen:
+    """Mixin of the rankers whose accepted orders go along one value per item."""
+
+    _calibration: Calibration
+    _region: Any
+
+    @abstractmethod
+    def _scored(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, FloatArray, Queries]:
+        """Return scores, what the tie model compares, one value per item, queries."""
+
+    def ranking(self, X: Any, qid: Any = None, *, item_id: Any = None) -> Ranking:
+        """Return the items in order, with the ranks that accepted pairs leave open.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+        item_id : array-like of shape (n_items,), default=None
+            What you call the items: any hashable values, each once in a query. Their
+            row positions by default.
+
+        Returns
+        -------
+        ranking : Ranking
+            One value per item: ``qid``, ``item_id``, ``place``, ``score``, ``best``,
+            ``worst``, ``open``. Queries in order of first appearance, the items of a
+            query by place.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or an ``item_id`` is twice in a query.
+
+        Notes
+        -----
+        ``best`` and ``worst`` are those of ``rank_intervals``.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=60, random_state=0)
+        >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> today = ranker.ranking(data.data[:4], item_id=["Ann", "Bo", "Cy", "Di"])
+        >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])
+           place item_id  best  worst  open
+        0      1     Ann     1      3  True
+        1      2      Di     1      4  True
+        2      3      Cy     1      4  True
+        3      4      Bo     2      4  True
+        """
+        scores, values, queries = self._scored(X, qid)
+        names = check_item_id(item_id, queries)
+        items = ScoredItems.build(values, queries)
+        best, worst = self._calibration.risk.rank_bounds(self._region, items).T
+        rows, place = rows_by_place(values, queries)
+        return Ranking(
+            qid=queries.values[queries.codes[rows]],
+            item_id=rows if names is None else names[rows],
+            place=place,
+            score=scores[rows],
+            best=best[rows],
+            worst=worst[rows],
+        )
+
+    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
+        """Return the best and the worst rank that the accepted orders leave open.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_items, 2), int64
+            Best and worst rank within the query, 1 = top, in the order of the rows of
+            X. An item whose worst rank is at most k is in the top k for certain, as far
+            as the accepted pairs are right.
+
+        Notes
+        -----
+        The best rank is one plus the number of items that are over this one, the worst
+        the size of the query minus the number of items that this one is over: by an
+        accepted order, or by several in a row. Accepted orders never form a cycle,
+        since they go along what the tie model compares; accepted ties say that two
+        items are indifferent and open or close no rank. Pairs on a randomised boundary
+        count as abstained.
+
+        The orders are a semiorder [1]_, in which nothing is left to follow, for models
+        of the score difference, and for the zero-one loss at thresholds of at most 1/2
+        for `GradedRelevance` and `FeatureAwareRelevance`. Then no pair is formed,
+        O(n log n). Else far apart items may be called a tie where closer ones are
+        ordered, and what follows is found among the bins of values of each query.
+
+        References
+        ----------
+        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
+           Econometrica 24.
+        """
+        _, values, queries = self._scored(X, qid)
+        items = ScoredItems.build(values, queries)
+        return self._calibration.risk.rank_bounds(self._region, items)
+
+    def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
+        """Return the accepted orders without those that follow from others.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query. Items of
+            different queries have no order, so that the graph falls into one block
+            for each query.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
+            over j and over no item that is over j. What can be reached along it are all
+            accepted orders, and what follows from them.
+            ``networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)``
+            draws it.
+
+        Notes
+        -----
+        O(n log n) plus the number of entries, where the orders are a semiorder (see
+        ``rank_intervals``).
+        """
+        _, values, queries = self._scored(X, qid)
+        items = ScoredItems.build(values, queries)
+        return self._calibration.risk.preference_graph(self._region, items)

@@ -1,0 +1,141 @@
+"""Items in order, and how far each could still move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.pairs._tables import plain_dicts, to_frame
+
+#: Rows that a notebook shows.
+_SHOWN = 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ranking:
+    """Items in order, with the ranks that decided pairs leave open.
+
+    Queries come in order of first appearance, and the items of a query by ``place``:
+    the rows read from top to bottom as a person would read them.
+
+    Attributes
+    ----------
+    qid : ndarray of shape (n_items,)
+        The query of the item.
+    item_id : ndarray of shape (n_items,)
+        What the caller calls the item; its row position in X where nothing was given.
+    place : ndarray of shape (n_items,), int64
+        1 is the top of the query. Places go by what the tie model compares: the score,
+        or the value that a feature-aware model makes of score and features. Equal ones
+        are placed in row order.
+    score : ndarray of shape (n_items,), float64
+        What ``predict`` returns for the item. Higher is better.
+    best, worst : ndarray of shape (n_items,), int64
+        Best and worst rank that the accepted orders, and what follows from them, leave
+        open; ``best <= place <= worst``.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=30, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> ranking = ranker.ranking(data.data[:3], item_id=["Ann", "Bo", "Cy"])
+    >>> sorted(ranking.item_id.tolist()), ranking.place.tolist()
+    (['Ann', 'Bo', 'Cy'], [1, 2, 3])
+    >>> bool((ranking.best <= ranking.place).all())
+    True
+    """
+
+    qid: NDArray[Any]
+    item_id: NDArray[Any]
+    place: IntArray
+    score: FloatArray
+    best: IntArray
+    worst: IntArray
+
+    def __len__(self) -> int:
+        return int(self.place.shape[0])
+
+    def __repr__(self) -> str:
+        n_queries = int((self.place == 1).sum())
+        return (
+            f"Ranking(n_items={len(self)}, n_queries={n_queries}, "
+            f"open={int(self.open.sum())})"
+        )
+
+    @property
+    def open(self) -> BoolArray:
+        """Items whose rank is not settled, shape (n_items,), bool."""
+        return self.best < self.worst
+
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame, one row per item.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default="pandas"
+            Library that makes the frame.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns ``qid``, ``item_id``, ``place``, ``score``, ``best``, ``worst``,
+            ``open``.
+
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
+        return to_frame(self._columns(), backend)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dict for each item, ready for ``json.dumps``.
+
+        Returns
+        -------
+        items : list of dict
+            The columns of ``to_frame`` as Python values. A number that is not finite
+            is None; an identifier that JSON has no kind for is its text.
+        """
+        return plain_dicts(self._columns())
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        names = ("qid", "item_id", "place", "score", "best", "worst", "open")
+        return {name: getattr(self, name) for name in names}
+
+    def _repr_html_(self) -> str:
+        columns = {name: column[:_SHOWN] for name, column in self._columns().items()}
+        names = ["qid", "place", "item_id", "score", "ranks left open"]
+        rows = [
+            [
+                str(item["qid"]),
+                str(item["place"]),
+                str(item["item_id"]),
+                "" if item["score"] is None else f"{item['score']:.4g}",
+                f"{item['best']} to {item['worst']}" if item["open"] else "",
+            ]
+            for item in plain_dicts(columns)
+        ]
+        if (self.place == 1).sum() <= 1:  # one query needs no name
+            names, rows = names[1:], [row[1:] for row in rows]
+        head = _cells("th", names)
+        body = "\n".join(_cells("td", row) for row in rows)
+        rest = len(self) - len(rows)
+        more = f"<p>... and {rest} more</p>" if rest else ""
+        return (
+            f"<p>{escape(repr(self))}</p>\n<table>\n<thead>\n{head}\n</thead>\n"
+            f"<tbody>\n{body}\n</tbody>\n</table>{more}"
+        )
+
+
+def _cells(tag: str, texts: list[str]) -> str:
+    cells = "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
+    return f"<tr>{cells}</tr>"

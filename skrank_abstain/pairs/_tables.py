@@ -1,0 +1,134 @@
+"""Columns of one length as frames, and as plain Python values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import check_choice
+
+Columns = Mapping[str, NDArray[Any]]
+
+#: Rows that are turned into Python values at a time.
+_ROWS = 1 << 12
+
+
+def to_frame(columns: Columns, backend: str) -> Any:
+    """Return a data frame of the columns.
+
+    Parameters
+    ----------
+    columns : dict of ndarray of shape (n_rows,)
+    backend : {"pandas", "polars"}
+
+    Returns
+    -------
+    frame : DataFrame
+
+    Raises
+    ------
+    ImportError
+        If the library is not installed.
+    """
+    check_choice(backend, "backend", ("pandas", "polars"))
+    try:
+        if backend == "pandas":
+            import pandas as pd
+
+            return pd.DataFrame(columns)
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                name: pl.Series(name, column.tolist(), dtype=pl.Object)
+                if _is_mixed(column)
+                else column
+                for name, column in columns.items()
+            }
+        )
+    except ImportError as error:
+        raise ImportError(
+            f"to_frame(backend={backend!r}) requires {backend}; "
+            f"install skrank-abstain[{backend}]."
+        ) from error
+
+
+def _is_mixed(column: NDArray[Any]) -> bool:
+    """Whether a column holds objects other than text, which polars cannot type."""
+    objects = column.dtype == object
+    return objects and not all(isinstance(value, str) for value in column)
+
+
+def python_rows(
+    columns: Iterable[NDArray[Any] | None], n_rows: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows as tuples of Python values, None for a column that is not there.
+
+    Parameters
+    ----------
+    columns : iterable of ndarray of shape (n_rows,), or None
+    n_rows : int
+
+    Yields
+    ------
+    row : tuple
+    """
+    columns = list(columns)
+    for start in range(0, n_rows, _ROWS):
+        rows = range(start, min(start + _ROWS, n_rows))
+        parts = [
+            repeat(None, len(rows)) if column is None else _values(column, rows)
+            for column in columns
+        ]
+        yield from zip(*parts, strict=True)
+
+
+def _values(column: NDArray[Any], rows: range) -> list[Any]:
+    some = column[rows.start : rows.stop]
+    # Of dates with nanoseconds tolist() makes integers, which nobody would know.
+    values: list[Any] = list(some) if some.dtype.kind in "mM" else some.tolist()
+    return values
+
+
+def plain_dicts(columns: Columns) -> list[dict[str, Any]]:
+    """Return a dict for each row, of values that ``json.dumps`` takes."""
+    rows = zip(*map(_plain_values, columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _plain_values(column: NDArray[Any]) -> list[Any]:
+    kind = column.dtype.kind
+    if kind in "biuU" or (kind == "f" and np.isfinite(column).all()):
+        values: list[Any] = column.tolist()
+        return values
+    return [plain(value) for value in column]
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON has for a value: None where a number is not finite.
+
+    Parameters
+    ----------
+    value : object
+        Tuples become lists; what JSON knows no kind for becomes its text.
+
+    Returns
+    -------
+    value : None, bool, int, float, str or list
+    """
+    if isinstance(value, np.generic):
+        value = str(value) if value.dtype.kind in "mM" else value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, tuple | list):
+        return [plain(part) for part in value]
+    return str(value)

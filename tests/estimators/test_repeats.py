@@ -1,0 +1,304 @@
+"""Items and queries that fit, or a report, gets twice are found and said."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.multioutput import MultiOutputClassifier
+
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker, SelectiveRanker
+from skrank_abstain.datasets import load_triage, make_ranking
+from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.estimators import _repeats
+from skrank_abstain.estimators._repeats import find_repeats
+from skrank_abstain.estimators._row_hashes import hash_rows
+from skrank_abstain.multilabel import SelectiveMultilabelRanker
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.selection import Coverage
+
+SHARED = "calibration items are in the training part too"
+COPIES = "calibration queries repeat another one"
+SEEN = "of this report were in"
+
+
+def copied(data, times):
+    """Return days that are there several times, under new ids."""
+    qid = np.concatenate([data.qid + 1000 * time for time in range(times)])
+    return np.tile(data.data, (times, 1)), np.tile(data.target, times), qid
+
+
+@pytest.fixture(scope="module")
+def days():
+    return make_ranking(60, n_items=13, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def sixty_patients():
+    """The same 60 patients over 300 days, 13 a day."""
+    rng = np.random.default_rng(1)
+    people = rng.normal(size=(60, 10))
+    row = np.concatenate([rng.permutation(60)[:13] for _ in range(300)])
+    noise = rng.logistic(size=row.size)
+    return (
+        people[row],
+        np.digitize(people[row, 0] + noise, [-1, 1]),
+        np.arange(3900) // 13,
+    )
+
+
+def warned(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = call()
+    return result, [str(warning.message) for warning in caught]
+
+
+def test_days_copied_five_times(days):
+    X, y, qid = copied(days, 5)
+    model = Ridge().fit(days.data, days.target)
+    ranker = RiskControlledRanker(model, max_risk=0.4, random_state=0)
+    ranker, messages = warned(lambda: ranker.fit(X, y, qid=qid))
+    assert messages == [
+        "240 of 300 calibration queries repeat another one under another qid, all "
+        "items and their relevance: copies count as evidence that is not there, and "
+        "what is promised need not hold. Drop the copies."
+    ]
+    new = make_ranking(20, n_items=13, random_state=5)
+    lines = ranker.report(new.data, new.target, qid=new.qid).splitlines()
+    assert "- items that fit had in its calibration data: 0 of 260" in lines
+    assert "- calibration queries that repeat another one: 240 of 300" in lines
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_days_copied_into_both_parts(days, times):
+    X, y, qid = copied(days, times)
+    ranker = BALToR(Ridge(), random_state=0)
+    with pytest.warns(UserWarning, match=SHARED), pytest.warns(match=COPIES):
+        ranker.fit(X, y, qid=qid)
+
+
+def test_the_same_patients_on_many_days(sixty_patients):
+    X, y, qid = sixty_patients
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker, messages = warned(lambda: ranker.fit(X, y, qid=qid))
+    assert messages == [
+        "975 of 975 calibration items are in the training part too, with equal "
+        "features: the threshold is set on what the model has learned by heart, and "
+        "what it promises need not hold for new items. Train the model on other items "
+        "than it is calibrated on (split by what comes back, such as the patient, and "
+        "pass the fitted model), or drop the copies."
+    ]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        BALToR,
+        CostAbstainer,
+        lambda model, **kw: SelectiveRanker(model, rule=Coverage(0.8), **kw),
+        lambda model, **kw: RiskControlledRanker(model, max_risk=0.9, **kw),
+        DistanceAbstainer,
+    ],
+)
+def test_every_ranker_of_items_looks(make, sixty_patients, days):
+    X, y, qid = sixty_patients
+    with pytest.warns(UserWarning, match=f"975 of 975 {SHARED}") as caught:
+        make(Ridge(), random_state=0).fit(X, y, qid=qid)
+    assert {warning.filename for warning in caught} == {__file__}
+    make(Ridge(), random_state=0).fit(days.data, days.target, qid=days.qid)
+
+
+@pytest.mark.parametrize("hold", [pd.DataFrame, sparse.csr_array, np.asfortranarray])
+def test_whatever_holds_the_rows(hold, sixty_patients):
+    X, y, qid = sixty_patients
+    with pytest.warns(UserWarning, match=f"975 of 975 {SHARED}"):
+        BALToR(Ridge(), random_state=0).fit(hold(X), y, qid=qid)
+
+
+def test_the_query_column_does_not_tell_copies_apart(days):
+    X, y, qid = copied(days, 5)
+    frame = pd.DataFrame(X).rename(columns=str).assign(day=qid)
+    model = Ridge().fit(frame[:780].drop(columns="day"), y[:780])
+    ranker = BALToR(model, qid_col="day")
+    with pytest.warns(UserWarning, match=f"240 of 300 {COPIES}"):
+        ranker.fit(frame, y)
+    with pytest.warns(UserWarning, match=f"780 of 780 items {SEEN}"):
+        ranker.report(frame[:780].assign(day=qid[:780] + 7), y[:780])
+
+
+def test_a_copy_has_its_rows_in_any_order_and_the_same_relevance(days):
+    X, y, qid = copied(days, 2)
+    order = np.random.default_rng(0).permutation(qid.size)
+    model = Ridge().fit(days.data, days.target)
+    with pytest.warns(UserWarning, match=f"60 of 120 {COPIES}"):
+        BALToR(model).fit(X[order], y[order], qid=qid[order])
+    y[780:] = np.random.default_rng(0).permutation(y[780:])  # other labels
+    BALToR(model).fit(X[order], y[order], qid=qid[order])
+
+
+@pytest.mark.parametrize("load", [load_triage, lambda: make_ranking(random_state=0)])
+def test_data_of_this_package_are_fine(load):
+    data = load()
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker.fit(data.data, data.target, qid=data.qid)
+    assert ranker._fit_rows.comparable
+
+
+# Where nothing can be said
+
+
+@pytest.mark.parametrize("n_kinds", [2, 30, 1000])
+@pytest.mark.parametrize("n_items", [2, 13])
+def test_coarse_features_tell_nothing(n_kinds, n_items):
+    rng = np.random.default_rng(n_kinds)
+    n_queries = 3000 // n_items
+    X = rng.integers(n_kinds, size=(n_queries * n_items, 1)).astype(float)
+    y = np.digitize(X[:, 0] / n_kinds + rng.logistic(size=len(X)), [0, 1])
+    qid = np.arange(len(X)) // n_items
+    ranker = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    page = ranker.report(X, y, qid=qid)
+    assert (
+        "- whether items were used twice cannot be said: too many have equal features"
+        in page.splitlines()
+    )
+
+
+def test_a_share_of_rows_without_content_is_no_leak(days):
+    # As in collections for the web: pages of which nothing is known.
+    rng = np.random.default_rng(0)
+    X = days.data.copy()
+    X[rng.random(len(X)) < 0.04] = 0.0
+    ranker = BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
+    assert ranker._fit_rows.comparable
+    assert ranker._fit_rows.n_shared == 0
+
+
+def find(X, qid, calibration, y=None):
+    queries = group_queries(qid, len(X))
+    return find_repeats(X, queries, np.asarray(calibration), y)
+
+
+def test_95_of_100_rows_that_differ_are_enough():
+    X = np.arange(200.0)[:, None]
+    qid = np.arange(200) // 10
+    rows = np.arange(100, 200)
+    for n_equal, comparable in [(5, True), (6, False)]:
+        again = X.copy()
+        # Each in another query than the row that it repeats.
+        again[:n_equal] = again[50 : 50 + n_equal]
+        assert find(again, qid, rows).comparable is comparable
+
+
+def test_one_query_needs_rows_that_differ():
+    X = np.arange(200.0)[:, None]
+    found = find(np.append(X, X[:40], axis=0), np.zeros(240), np.arange(200, 240))
+    assert (found.comparable, found.n_shared, found.n_calibration) == (True, 40, 40)
+    assert not find(X // 2, np.zeros(200), np.arange(100, 200)).comparable
+
+
+@pytest.mark.parametrize(("n_shared", "warns"), [(9, False), (10, True), (0, False)])
+def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
+    X = days.data.copy()
+    plain = BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
+    training = _training_rows(plain, days)
+    calibration = np.setdiff1d(np.arange(780), training)
+    X[calibration[:n_shared]] = X[training[::13][:n_shared]]
+    ranker, messages = warned(
+        lambda: BALToR(Ridge(), random_state=0).fit(X, days.target, qid=days.qid)
+    )
+    assert [SHARED in message for message in messages] == [True] * warns
+    assert ranker._fit_rows.n_shared == n_shared
+
+
+def _training_rows(ranker, days):
+    scores = ranker.predict(days.data)
+    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.scores))
+
+
+# What was fitted on, in a report
+
+
+def test_a_report_on_rows_that_were_fitted_on(days):
+    X, y, qid = days.data, days.target, days.qid
+    ranker = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
+    with pytest.warns(UserWarning, match=SEEN) as caught:
+        page = ranker.report(X[:130], y[:130], qid=qid[:130])
+    assert [str(warning.message) for warning in caught] == [
+        "130 of 130 items of this report were in the training and calibration data of "
+        "fit, with equal features: what it says of them is too good for new items. "
+        "Report on items that fit did not get."
+    ]
+    assert caught[0].filename == __file__
+    lines = page.splitlines()
+    assert (
+        "- items that fit had in its training and calibration data: 130 of 130" in lines
+    )
+    assert "- calibration items that were in the training part too: 0 of 195" in lines
+    assert "- calibration queries that repeat another one: 0 of 15" in lines
+
+
+def test_a_saved_ranker_remembers(days):
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker = ranker.fit(days.data, days.target, qid=days.qid).at_coverage(0.5)
+    loaded = pickle.loads(pickle.dumps(ranker))
+    with pytest.warns(UserWarning, match=f"780 of 780 items {SEEN}"):
+        loaded.report(pd.DataFrame(days.data), days.target, qid=days.qid)
+    del loaded._fit_rows  # saved before there was one
+    assert "that fit had" not in loaded.report(days.data, days.target, qid=days.qid)
+
+
+def test_many_rows_are_remembered_by_a_sample(monkeypatch):
+    monkeypatch.setattr(_repeats, "_REMEMBERED", 1000)
+    X = np.random.default_rng(0).normal(size=(20_000, 2))
+    found = find(X, np.arange(20_000) // 10, np.arange(20_000))
+    assert (found.hashes.size, found.complete) == (1000, False)
+    assert np.all(np.diff(found.hashes.astype(object)) > 0)
+    assert found.count_in(hash_rows(X)) == 20_000
+    assert found.count_in(hash_rows(X + 1)) == 0
+    half = np.append(X[:5000], X[:5000] + 1, axis=0)
+    # 500 of 10,000 are looked up: a standard error of 220.
+    assert abs(found.count_in(hash_rows(half)) - 5000) < 900
+
+
+def test_rows_that_nothing_can_read(days):
+    class Strange:
+        shape = (20, 2)
+
+        def __array__(self, dtype=None, copy=None):
+            raise TypeError("on another device")
+
+    found = find_repeats(Strange(), group_queries(None, 20), np.arange(20))
+    assert not found.comparable
+
+
+# Labels of samples
+
+
+def test_samples_of_several_labels():
+    X, y = make_multilabel_classification(300, n_classes=4, random_state=0)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    labels = MultiOutputClassifier(LogisticRegression(max_iter=1000))
+    ranker = SelectiveMultilabelRanker(labels, random_state=0).fit(X[:200], y[:200])
+    page = ranker.report(X[200:], y[200:])
+    assert (
+        "- samples that fit had in its training and calibration data: 0 of 100" in page
+    )
+    assert "repeat another" not in page
+    with pytest.warns(UserWarning, match=f"100 of 100 samples {SEEN}"):
+        ranker.report(X[100:200], y[100:200])
+
+
+def test_samples_in_both_parts():
+    X, y = make_multilabel_classification(200, n_classes=4, random_state=0)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    # Once more: in each part most rows differ from each other.
+    rows = np.append(np.arange(200), np.arange(20))
+    labels = MultiOutputClassifier(LogisticRegression(max_iter=1000))
+    ranker = SelectiveMultilabelRanker(labels, calibration_size=0.5, random_state=3)
+    with pytest.warns(UserWarning, match="calibration samples are in the training"):
+        ranker.fit(X[rows], y[rows])

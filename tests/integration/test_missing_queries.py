@@ -1,0 +1,141 @@
+"""Rows whose query nobody named: a warning or an error, never silence."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import FirstColumn
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    OneQueryWarning,
+    RiskControlledRanker,
+    SelectiveRanker,
+)
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.selection import Coverage
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+CLASSES = {
+    "BALToR": lambda **options: BALToR(FirstColumn(), **options),
+    "CostAbstainer": lambda **options: CostAbstainer(FirstColumn(), **options),
+    "DistanceAbstainer": lambda **options: DistanceAbstainer(FirstColumn(), **options),
+    "SelectiveRanker": lambda **options: SelectiveRanker(
+        FirstColumn(), rule=Coverage(0.5), **options
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_ranking(n_queries=40, n_items=6, random_state=0)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("qid", [None, "constant"])
+def test_fit_without_queries_warns_under_the_name_the_user_wrote(name, qid, data):
+    ranker = CLASSES[name](random_state=0)
+    given = None if qid is None else np.full(data.target.size, 7)
+    told = "no qid" if qid is None else "a qid that is the same for all rows"
+    with pytest.warns(
+        OneQueryWarning, match=f"All 240 rows are one query: {name} got {told}"
+    ):
+        ranker.fit(data.data, data.target, qid=given)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_scalar_says_that_one_query_is_meant(name, data):
+    ranker = CLASSES[name](random_state=0).fit(data.data, data.target, qid=0)
+    # One query needs no qid to be scored.
+    assert 0 <= ranker.score(data.data, data.target) <= 1
+
+
+def test_the_warning_points_here(data):
+    with pytest.warns(OneQueryWarning) as caught:
+        BALToR(FirstColumn(), random_state=0).fit(data.data, data.target)
+    assert caught[0].filename == __file__
+
+
+def test_an_index_that_repeats_is_named(data):
+    X = pd.DataFrame(data.data).set_axis(data.qid)
+    with pytest.warns(OneQueryWarning, match="The index of X repeats: is it the query"):
+        BALToR(FirstColumn(), random_state=0).fit(X, data.target)
+
+
+def test_group_sizes_one_per_row_are_told_from_queries():
+    sizes = np.tile([3, 4, 5], 20)
+    qid = np.repeat(np.arange(sizes.size), sizes)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(qid.size, 2))
+    y = np.digitize(X[:, 0] + rng.normal(size=qid.size), [-0.5, 0.5])
+    with pytest.warns(OneQueryWarning, match="qid looks like group sizes"):
+        BALToR(FirstColumn(), random_state=0).fit(X, y, qid=np.repeat(sizes, sizes))
+    BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("qid", [[2, 2, 3, 3, 3], [2, 2, 2, 2, 3, 3, 3], list("aabbb")])
+def test_queries_numbered_by_chance_like_sizes_are_no_sizes(qid):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", OneQueryWarning)
+        warnings.filterwarnings("ignore", "The maximum-likelihood tie model")
+        warnings.filterwarnings("ignore", "The scores do not agree")
+        BALToR(FirstColumn().fit(None, None)).fit(
+            np.arange(len(qid))[:, None], np.arange(len(qid)) % 3, qid=qid
+        )
+
+
+def test_folds_of_a_search_that_knows_the_groups_alone(data):
+    search = GridSearchCV(
+        BALToR(FirstColumn(), random_state=0), {"coverage": [0.5]}, cv=GroupKFold(3)
+    )
+    with pytest.warns(OneQueryWarning, match="metadata routing"):
+        search.fit(data.data, data.target, groups=data.qid)
+
+
+@pytest.mark.parametrize(
+    ("argument", "remedy"),
+    [
+        ("group", r"pass the query of each row as qid=, np\.repeat"),
+        ("group_id", r"pass the query of each row as qid="),
+        ("groups", r"pass the query of each row as qid="),
+        ("sample_weight", r"weights of items enter score and evaluate"),
+        ("query", r"it takes X, y and qid"),
+    ],
+)
+@pytest.mark.parametrize("name", [*CLASSES, "RiskControlledRanker"])
+def test_arguments_of_other_libraries_say_what_to_do(name, argument, remedy, data):
+    if name == "RiskControlledRanker":
+        if argument == "groups":
+            pytest.skip("it certifies in every group")
+        ranker = RiskControlledRanker(FirstColumn())
+    else:
+        ranker = CLASSES[name]()
+    message = rf"^{name}\.fit\(\) got an unexpected keyword argument '{argument}': "
+    with pytest.raises(TypeError, match=message + ".*" + remedy):
+        ranker.fit(data.data, data.target, **{argument: data.qid})
+
+
+@pytest.mark.parametrize("method", ["predict_pairs", "abstain", "rank_intervals"])
+def test_a_large_batch_without_queries_warns(method, data):
+    ranker = BALToR(FirstColumn(), random_state=0)
+    ranker.fit(data.data, data.target, qid=data.qid)
+    call = getattr(ranker, method)
+    call(data.data[:60])  # ten times the largest query may be one
+    with pytest.warns(OneQueryWarning, match="largest query .* has 6 rows"):
+        call(data.data[:61])
+    call(data.data[:61], qid=data.qid[:61])
+    call(data.data[:61], qid=0)
+
+
+def test_a_pipeline_hands_the_warning_on(data):
+    pipeline = make_pipeline(StandardScaler(), BALToR(FirstColumn(), random_state=0))
+    with pytest.warns(OneQueryWarning) as caught:
+        pipeline.fit(data.data, data.target)
+    assert caught[0].filename == __file__

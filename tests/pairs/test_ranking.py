@@ -1,0 +1,87 @@
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skrank_abstain.pairs import Ranking
+
+COLUMNS = ["qid", "item_id", "place", "score", "best", "worst", "open"]
+
+
+def ranking(n=3, names=("Ann", "<b>Bo</b>", "Cy"), qid="Mon"):
+    return Ranking(
+        qid=np.array([qid] * n),
+        item_id=np.fromiter(names, dtype=object, count=n),
+        place=np.arange(1, n + 1),
+        score=np.linspace(1, 0, n),
+        best=np.array([1, 2, 2, *range(4, n + 1)]),
+        worst=np.array([1, 3, 3, *range(4, n + 1)]),
+    )
+
+
+def test_an_item_is_open_where_its_ranks_differ():
+    some = ranking()
+    assert some.open.tolist() == [False, True, True]
+    assert len(some) == 3
+    assert repr(some) == "Ranking(n_items=3, n_queries=1, open=2)"
+
+
+def test_frozen():
+    with pytest.raises(FrozenInstanceError):
+        ranking().place = 0
+
+
+@pytest.mark.parametrize(
+    ("backend", "kind"), [("pandas", pd.DataFrame), ("polars", pl.DataFrame)]
+)
+def test_frames_hold_one_row_per_item(backend, kind):
+    some = ranking()
+    frame = some.to_frame(backend)
+    assert type(frame) is kind
+    assert list(frame.columns) == COLUMNS
+    for name in COLUMNS:
+        assert frame[name].to_list() == getattr(some, name).tolist()
+
+
+def test_dicts_are_ready_for_json():
+    made = ranking().to_dicts()
+    assert json.loads(json.dumps(made)) == made
+    assert made[1] == {
+        "qid": "Mon",
+        "item_id": "<b>Bo</b>",
+        "place": 2,
+        "score": 0.5,
+        "best": 2,
+        "worst": 3,
+        "open": True,
+    }
+
+
+def test_notebooks_show_escaped_names_and_open_ranks():
+    page = ranking()._repr_html_()
+    assert "&lt;b&gt;Bo" in page
+    assert "<b>" not in page
+    assert page.count("2 to 3") == 2
+    # One query needs no name; several do, escaped too.
+    assert "Mon" not in page
+    two = [ranking(qid="<i>"), ranking()]
+    both = Ranking(
+        *(
+            np.concatenate([getattr(part, name) for part in two])
+            for name in COLUMNS[:-1]
+        )
+    )
+    page = both._repr_html_()
+    assert "Mon" in page
+    assert "&lt;i&gt;" in page
+    assert "<i>" not in page
+    assert "n_queries=2" in page
+
+
+def test_notebooks_show_the_first_items_of_many():
+    page = ranking(100, range(100))._repr_html_()
+    assert page.count("<tr>") == 61
+    assert "... and 40 more" in page
