@@ -36,7 +36,8 @@ COLOURS = {
 
 # %%
 # A row holds two wines, [left | right]; the label is 1 where left is better, -1 where
-# right is, 0 where they are alike. All wines of a session are compared.
+# right is, 0 where they are alike. "left", "right" and "same" would do as well: labels
+# are read by what they mean. All wines of a session are compared.
 def taste(n_sessions: int, seed: int):
     wines = make_ranking(
         n_sessions,
@@ -103,10 +104,10 @@ def draw(classifier, X, y, table: list[dict], path: Path) -> None:
     figure, (reliable, price) = plt.subplots(
         1, 2, figsize=(9, 4.2), layout="constrained"
     )
-    proba = classifier.predict_proba(X)
+    proba = classifier.pair_proba(X)  # right, tie, left, whatever the labels are
     for k, (answer, colour) in enumerate(COLOURS.items()):
         CalibrationDisplay.from_predictions(
-            y == classifier.classes_[k],
+            y == k - 1,
             proba[:, k],
             n_bins=8,
             strategy="quantile",
@@ -162,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict]:
     half = classifier.at_coverage(0.5)
     doubtful = np.flatnonzero(half.abstain(X))[:3]
     print("Comparisons for a person, for instance:")
-    for right, tie, left in half.predict_proba(X[doubtful]):
+    for right, tie, left in half.pair_proba(X[doubtful]):
         print(f"  left better {left:.0%}, alike {tie:.0%}, right better {right:.0%}")
 
     draw(classifier, X, y, table, options.out / "pairwise_classifier.png")

@@ -7,7 +7,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import (
+    _num_samples,
+    check_consistent_length,
+    check_is_fitted,
+)
 
 from skrank_abstain._validation import (
     BoolArray,
@@ -22,6 +26,9 @@ from skrank_abstain.estimators._report import write_report
 from skrank_abstain.pairs import GapArray
 from skrank_abstain.selection import Calibration, Decided, PairTotals
 from skrank_abstain.tie_models import DifferenceModel
+
+#: Units that intervals in a report come from, where none are given: more say no more.
+_MOST_UNITS = 2000
 
 
 class PairRowDecider:
@@ -219,14 +226,20 @@ class PairRowDecider:
         -------
         report : str
             Markdown. Intervals are over queries; without ``qid`` they treat pairs as
-            independent, and are too short where pairs share items.
+            independent, and are too short where pairs share items. More than 2000
+            pairs are then taken as so many blocks of rows, which costs less.
         """
+        n_pairs = _num_samples(X)
+        blocks = qid is None and n_pairs > _MOST_UNITS
+        if blocks:
+            qid = np.arange(n_pairs) * _MOST_UNITS // n_pairs
         gaps = self._labelled_gaps(X, y, qid)
-        counted = f"- {gaps.n_pairs} pairs of {gaps.n_queries} queries"
-        if qid is None:
+        counted = f"- {n_pairs} pairs of {gaps.n_queries} queries"
+        if blocks or qid is None:
+            unit = f"in {_MOST_UNITS} blocks of rows, each" if blocks else "each"
             counted = (
-                f"- {gaps.n_pairs} pairs, each taken for a query of its own: no qid "
-                "was given, so that pairs with a common item count as independent"
+                f"- {n_pairs} pairs, {unit} taken for a query of its own: no qid was "
+                "given, so that pairs with a common item count as independent"
             )
         return write_report(self, gaps, data_line=counted)
 

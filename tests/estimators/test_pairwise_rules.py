@@ -160,6 +160,17 @@ def test_report(ties):
     assert f"decided pairs right | {totals.accuracy:.4f} | " in alone
 
 
+def test_a_report_on_many_pairs_without_queries_takes_blocks():
+    X, y, _ = comparisons(5001)
+    classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
+    report = classifier.report(X, y)
+    assert "- 5001 pairs, in 2000 blocks of rows, each taken for a query" in report
+    few = classifier.report(X, y, qid=np.arange(5001) % 50)
+    accuracy = f"decided pairs right | {classifier.score(X, y):.4f} | "
+    assert accuracy in report
+    assert accuracy in few
+
+
 # --- promises ---------------------------------------------------------------------
 
 
