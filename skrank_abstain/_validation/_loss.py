@@ -12,6 +12,10 @@ from skrank_abstain._validation._shown import shown
 
 #: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
 ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
+#: A wrong order costs, and so does a tie where there is an order; an order for a true
+#: tie is free, so that a tie is predicted for equal scores alone.
+MISRANKING_LOSS: FloatArray = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
+_NAMED = {"zero_one": ZERO_ONE_LOSS, "misranking": MISRANKING_LOSS}
 
 
 def check_loss(loss: Any) -> FloatArray:
@@ -19,7 +23,7 @@ def check_loss(loss: Any) -> FloatArray:
 
     Parameters
     ----------
-    loss : "zero_one" or array-like of shape (3, 3)
+    loss : "zero_one", "misranking" or array-like of shape (3, 3)
         Rows are predictions, columns truths, both in the order -1, 0, +1. The
         diagonal is zero, entries are finite and non-negative, and turning a pair
         around changes nothing: ``loss[i, j] == loss[2 - i, 2 - j]``.
@@ -29,18 +33,18 @@ def check_loss(loss: Any) -> FloatArray:
     loss : ndarray of shape (3, 3), float64
     """
     if isinstance(loss, str):
-        check_choice(loss, "loss", ("zero_one",))
-        return ZERO_ONE_LOSS.copy()
+        return _NAMED[check_choice(loss, "loss", tuple(_NAMED))].copy()
     try:
         matrix = as_numbers(loss).copy()
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
-            f"loss must be 'zero_one' or a 3x3 matrix of numbers, got {shown(loss)}."
+            "loss must be 'zero_one', 'misranking' or a 3x3 matrix of numbers, got "
+            f"{shown(loss)}."
         ) from error
     if matrix.shape != (3, 3):
         raise ValueError(
-            "loss must be 'zero_one' or a 3x3 matrix (rows predicted, columns true, "
-            f"order -1, 0, +1), got shape {matrix.shape}."
+            "loss must be 'zero_one', 'misranking' or a 3x3 matrix (rows predicted, "
+            f"columns true, order -1, 0, +1), got shape {matrix.shape}."
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():
         raise ValueError(

@@ -30,9 +30,12 @@ class BALToR(SelectiveRanker):
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
         "auto" takes the one of lowest cross-fitted log loss on the calibration
         queries, of those that need no more than scores.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
-        +1. Zero diagonal, non-negative, mirror-symmetric.
+    loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
+        With "zero_one" a tie is an answer like the others; with "misranking" only a
+        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
+        for equal scores alone. A matrix has a row per prediction and a column per
+        truth, both in the order -1, 0, +1; zero diagonal, non-negative,
+        mirror-symmetric.
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).

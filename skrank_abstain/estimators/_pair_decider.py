@@ -13,6 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
     BoolArray,
     FloatArray,
     IntArray,
@@ -75,6 +76,7 @@ class PairDecider:
     _region: Any
     _fitted_with_qid: bool
     _largest_query: int
+    _loss: FloatArray = ZERO_ONE_LOSS
 
     @abstractmethod
     def _decision(
@@ -213,9 +215,13 @@ class PairDecider:
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the selective accuracy: correct predictions among accepted pairs.
+        """Return one minus the selective risk under the ranker's own loss.
 
-        Higher is better, in [0, 1].
+        Higher is better. For the zero-one loss it is the selective accuracy, the share
+        of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
+        share of accepted pairs that are not in the wrong order. A search that may
+        lower the coverage with it always does: choose a coverage by
+        `metrics.selective_utility(cost)`.
 
         Parameters
         ----------
@@ -244,7 +250,7 @@ class PairDecider:
         """
         # sample_weight is in the signature also for scikit-learn: under routing a
         # search over a Pipeline refuses a score method without it.
-        accuracy = self.evaluate(X, y, qid, sample_weight).accuracy
+        accuracy = self.evaluate(X, y, qid, sample_weight).selective_score(self._loss)
         # NaN instead of 1 for "no error": a search then ranks a ranker that decides
         # nothing last.
         if np.isnan(accuracy):

@@ -44,9 +44,12 @@ class RiskControlledRanker(SelectiveRanker):
         Share of the calibration queries that fit the tie model and choose the start.
     tie_model : str or TieModel, default="bradley_terry"
         How scores become probabilities: see :class:`BALToR`.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Loss of a prediction, rows predicted, columns true, both in the order -1, 0,
-        +1. Zero diagonal, non-negative, mirror-symmetric.
+    loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
+        With "zero_one" a tie is an answer like the others; with "misranking" only a
+        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
+        for equal scores alone. A matrix has a row per prediction and a column per
+        truth, both in the order -1, 0, +1; zero diagonal, non-negative,
+        mirror-symmetric.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is: see :class:`BALToR`.
     calibration_size : float, default=0.25

@@ -19,6 +19,7 @@ from skrank_abstain._validation import (
     check_relevance,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
@@ -36,6 +37,9 @@ from skrank_abstain.selection import (
     calibrate,
 )
 from skrank_abstain.tie_models import tie_model_candidates
+
+#: Share of ties among the accepted pairs from which on `fit` says so.
+_MOST_TIES = 0.95
 
 
 class OperatingPoint(NamedTuple):
@@ -226,6 +230,7 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         self.n_queries_ = self._calibration.items.n_queries
         self.n_pairs_ = self._calibration.items.n_pairs
         self._set_threshold(rule)
+        self._warn_of_ties()
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
@@ -248,6 +253,19 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         rule.check(other._loss)
         other._set_threshold(rule)
         return other
+
+    def _warn_of_ties(self) -> None:
+        """Warn where the surest answers are ties, which nobody asked for."""
+        risk, items = self._calibration.risk, self._calibration.items
+        accepted = risk.accepted_mass(self._region, items)
+        ties = risk.accepted_tie_mass(self._region, items)
+        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
+            warn_user(
+                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
+                f"calibration pairs {type(self).__name__} decides the order of "
+                f"{accepted - ties:.0f}. If only a wrong order costs, pass "
+                "loss='misranking'; a tie is then an answer for equal scores alone."
+            )
 
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items

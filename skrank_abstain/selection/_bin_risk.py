@@ -149,6 +149,11 @@ class BinRisk(PairRisk):
         gap = np.abs(centre[:, None] - centre[None, :])
         return np.where(self._label == 0, gap, -gap)
 
+    def accepted_tie_mass(self, region: BinRegion, items: ScoredItems) -> float:
+        pairs = self._model.count_pairs(items).sum(axis=1)
+        weight = region.weight * (self._label == 0)
+        return float((pairs * weight[self._upper]).sum())
+
     def accepted_mass(self, region: BinRegion, items: ScoredItems) -> float:
         pairs = self._model.count_pairs(items).sum(axis=1)
         return float((pairs * region.weight[self._upper]).sum())

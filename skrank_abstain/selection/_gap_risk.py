@@ -215,7 +215,15 @@ class GapRisk(PairRisk):
         return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
     def accepted_mass(self, region: GapRegion, items: PairGaps) -> float:
-        starts, weight, _ = region.pieces()
+        return self._mass(region, items, ties_only=False)
+
+    def accepted_tie_mass(self, region: GapRegion, items: PairGaps) -> float:
+        return self._mass(region, items, ties_only=True)
+
+    def _mass(self, region: GapRegion, items: PairGaps, *, ties_only: bool) -> float:
+        starts, weight, tie = region.pieces()
+        if ties_only:
+            weight = weight * tie
         below = items.count_within(np.nextafter(starts, -np.inf))
         counts = np.diff(np.append(below, items.n_pairs))
         return float(weight @ counts)

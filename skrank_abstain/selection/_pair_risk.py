@@ -74,6 +74,10 @@ class PairRisk(PairDecision):
         """Return the expected number of accepted pairs."""
 
     @abstractmethod
+    def accepted_tie_mass(self, region: Any, items: Any) -> float:
+        """Return the expected number of accepted pairs that are called a tie."""
+
+    @abstractmethod
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:

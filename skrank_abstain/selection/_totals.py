@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import ZERO_ONE_LOSS, BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,8 @@ class PairTotals:
     ordered : ndarray, float64
         Accepted pairs of different relevance in the right order, and half of those
         predicted to be ties.
+    misranked : ndarray, float64
+        Accepted pairs that are predicted in the wrong order, whatever the loss.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class PairTotals:
     accepted_tied: FloatArray
     answered_tie: FloatArray
     ordered: FloatArray
+    misranked: FloatArray
 
     @classmethod
     def of_pieces(
@@ -93,6 +96,7 @@ class PairTotals:
             accepted_tied=tied @ accepted,
             answered_tie=mass @ (accepted * tie),
             ordered=ordered @ accepted,
+            misranked=np.where(tie, 0.0, pieces[:, :, 2]) @ accepted,
         )
 
     def __repr__(self) -> str:
@@ -118,6 +122,31 @@ class PairTotals:
     def accuracy(self) -> float:
         """Share of correct labels among accepted pairs; NaN where none is."""
         return _ratio(self.correct, self.accepted)
+
+    @property
+    def misranking_rate(self) -> float:
+        """Share of wrong orders among the orders decided; NaN where none is."""
+        return _ratio(self.misranked, self.answered_order)
+
+    def selective_score(self, loss: FloatArray) -> float:
+        """Return one minus the mean loss of accepted pairs; NaN where none is.
+
+        For the zero-one loss the accuracy, for ``"misranking"`` the share of accepted
+        pairs that are neither in the wrong order nor called a tie without being one.
+        """
+        if np.array_equal(loss, ZERO_ONE_LOSS):
+            return self.accuracy
+        # `correct` and `ordered` hold right orders, and right ties and half of the
+        # wrong ties: their difference tells ties apart.
+        right_ties = (self.correct - self.ordered + self.answered_tie / 2) / 1.5
+        right_orders = self.correct - right_ties
+        tied_orders = self.answered_order - right_orders - self.misranked
+        spent = (
+            loss[0, 2] * self.misranked
+            + loss[0, 1] * tied_orders
+            + loss[1, 0] * (self.answered_tie - right_ties)
+        )
+        return 1 - _ratio(spent, self.accepted)
 
     @property
     def auc(self) -> float:
