@@ -70,11 +70,15 @@ REFUSED = [
         ValueError,
         r"k must be at least 0, got -1\.",
     ),
-    (lambda: check_loss("l1"), ValueError, r"loss must be one of 'zero_one', got 'l1'"),
+    (
+        lambda: check_loss("l1"),
+        ValueError,
+        r"loss must be one of .*, got 'l1'",
+    ),
     (
         lambda: check_loss([["a"]]),
         TypeError,
-        r"loss must be 'zero_one' or a 3x3 matrix",
+        r"loss must be 'zero_one', 'misranking' or a 3x3 matrix",
     ),
     (
         lambda: check_loss([[0, 1], [1]]),

@@ -61,7 +61,7 @@ def test_evaluate_adds_up_the_decisions_of_each_query(ranker, data):
     for name, values in expected.items():
         sums = np.bincount(query, weights=values, minlength=order.size)
         np.testing.assert_allclose(getattr(totals, name), sums, atol=1e-9, err_msg=name)
-    assert totals.accuracy == ranker.score(X, y, qid=qid)
+    assert totals.selective_score(ranker._loss) == ranker.score(X, y, qid=qid)
     assert totals.coverage == pytest.approx(weight.mean())
     if set(weight) <= {0, 1}:
         auc = selective_auc_score(truth, decisions.label, decisions.accepted)

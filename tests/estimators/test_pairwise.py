@@ -837,7 +837,11 @@ class NotOfTheDifference(TieModel):
             TypeError,
             r"tie_model must be a model of the score difference",
         ),
-        ({"loss": "hinge"}, ValueError, r"loss must be one of 'zero_one', got 'hinge'"),
+        (
+            {"loss": "hinge"},
+            ValueError,
+            r"loss must be one of .*, got 'hinge'",
+        ),
         ({"prefit": "yes"}, ValueError, r"prefit must be 'auto', True or False"),
         ({"prefit": True}, NotFittedError, r"prefit=True needs a fitted estimator"),
         ({"calibration_size": 1.0}, ValueError, r"calibration_size must be in"),

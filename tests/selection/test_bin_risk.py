@@ -288,6 +288,7 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
             "accepted_tied": share * (truth == 0),
             "answered_tie": share * (label == 0),
             "ordered": share * (truth != 0) * (0.5 if label == 0 else label == truth),
+            "misranked": share * (label * truth == -1),
         }
         for name, value in seen.items():
             expected[name][queries.codes[i]] += mass * value
