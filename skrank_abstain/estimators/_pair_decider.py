@@ -21,7 +21,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._query_checks import warn_of_large_batch
+from skrank_abstain.estimators._query_checks import warn_of_batch
 from skrank_abstain.estimators._rows import Items, check_columns, take_items
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -306,10 +306,9 @@ class PairDecider:
         # were never meant to be. Unlabelled rows may well be one new query.
         if needs_qid and self._fitted_with_qid and not items.has_qid:
             raise ValueError(
-                "qid= must be given to score, since fit got one: without it rows of "
-                "different queries would be compared. Pass qid=, request it through "
-                "metadata routing, or name a column of X with qid_col=."
+                "qid= must be given to score labelled rows, since fit got one: rows of "
+                "different queries would be compared without it. Pass qid=, request it "
+                "through metadata routing, or name a column of X with qid_col=."
             )
-        if not items.has_qid:
-            warn_of_large_batch(self, items.queries.n_items)
+        warn_of_batch(self, items)
         return items, score_items(self.estimator_, items.X)

@@ -30,6 +30,7 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
+from skrank_abstain.estimators._rows import refuse_name_of_column
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
@@ -230,6 +231,7 @@ class PairwiseRankerClassifier(
         rule = self._rule()
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
+        refuse_name_of_column(X, qid)
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds

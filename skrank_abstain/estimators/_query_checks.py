@@ -14,6 +14,9 @@ from skrank_abstain.pairs import Queries
 #: A batch without qid of so many times the largest calibration query is suspicious.
 _TIMES = 10
 
+#: So many rows without a pair are a list whose names were taken for queries.
+_A_LIST = 5
+
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
     "a search with metadata routing; qid=0 says that one query is meant."
@@ -60,11 +63,9 @@ def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
         return  # meant
     if queries.n_queries == 1:
         told = "a qid that is the same for all rows" if items.has_qid else "no qid"
-        index = getattr(getattr(X, "index", None), "is_unique", True)
-        hint = "" if index is True else " The index of X repeats: is it the query?"
         warn_user(
-            f"All {queries.n_items} rows are one query: {name} got {told}.{hint} "
-            f"{_REMEDY}",
+            f"All {queries.n_items} rows are one query: {name} got {told}."
+            f"{_index_that_repeats(X)} {_REMEDY}",
             OneQueryWarning,
         )
     elif _look_like_sizes(queries):
@@ -77,9 +78,32 @@ def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
         )
 
 
-def warn_of_large_batch(estimator: Any, n_items: int) -> None:
-    """Warn of a batch without qid that is far larger than any query in ``fit``."""
-    largest = estimator._largest_query
+def _index_that_repeats(X: Any) -> str:
+    """Say which level of a pandas index may be the query."""
+    index: Any = getattr(X, "index", None)
+    for level in range(getattr(index, "nlevels", 0)):
+        values = index.get_level_values(level)
+        if not values.is_unique:
+            where = f"level {level} of the" if index.nlevels > 1 else "the"
+            which = f".get_level_values({level})" if index.nlevels > 1 else ""
+            return (
+                f" The values in {where} index of X repeat: if they are the query, "
+                f"pass qid=X.index{which}."
+            )
+    return ""
+
+
+def warn_of_batch(estimator: Any, items: Items) -> None:
+    """Warn of rows to score whose queries are hardly those that are meant."""
+    n_items, largest = items.queries.n_items, estimator._largest_query
+    if items.has_qid:
+        if items.queries.n_queries == n_items >= _A_LIST:
+            warn_user(
+                f"Each of the {n_items} rows is a query of its own, so that there is "
+                f"no pair: is qid the items' names? {type(estimator).__name__} takes "
+                "names as item_id=, and as qid= what the items of one list share.",
+            )
+        return
     if estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(
             f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "

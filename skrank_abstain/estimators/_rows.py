@@ -68,6 +68,7 @@ def take_items(
     -------
     items : Items
     """
+    refuse_name_of_column(X, qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
     # Here and below the messages begin in scikit-learn's words, which its estimator
@@ -85,6 +86,15 @@ def take_items(
             )
         X, qid = take_column(X, qid_col)
     return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
+
+
+def refuse_name_of_column(X: Any, qid: Any) -> None:
+    """Refuse the name of a column as qid: it would be one query of all rows."""
+    if isinstance(qid, str) and qid in (_names_of_columns(X) or ()):
+        raise ValueError(
+            f"qid must be one value per row, got {qid!r}, the name of a column of X: "
+            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r}."
+        )
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:

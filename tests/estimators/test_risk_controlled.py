@@ -916,6 +916,7 @@ def test_report_of_groups(model, data, groups):
 
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
+@pytest.mark.filterwarnings("ignore:Each of the 24 rows is a query of its own")
 def test_report_of_queries_without_pairs(ranker, data):
     X, y, qid = data
     rows = qid % 17 == 0  # of one item each

@@ -21,7 +21,9 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.selection import Coverage
 
-pytestmark = pytest.mark.filterwarnings("error")
+pytestmark = pytest.mark.filterwarnings(
+    "error", "ignore:Nearly all accepted pairs are ties"
+)
 
 CLASSES = {
     "BALToR": lambda **options: BALToR(FirstColumn(), **options),
@@ -65,8 +67,32 @@ def test_the_warning_points_here(data):
 
 def test_an_index_that_repeats_is_named(data):
     X = pd.DataFrame(data.data).set_axis(data.qid)
-    with pytest.warns(OneQueryWarning, match="The index of X repeats: is it the query"):
+    with pytest.warns(OneQueryWarning, match=r"pass qid=X\.index\."):
         BALToR(FirstColumn(), random_state=0).fit(X, data.target)
+    rows = np.arange(data.qid.size)
+    X = X.set_axis(pd.MultiIndex.from_arrays([data.qid, rows]))
+    with pytest.warns(OneQueryWarning, match=r"qid=X\.index\.get_level_values\(0\)"):
+        BALToR(FirstColumn(), random_state=0).fit(X, data.target)
+
+
+def test_the_name_of_a_column_is_no_query(data):
+    X = pd.DataFrame(data.data, columns=[f"f{k}" for k in range(data.data.shape[1])])
+    X["day"] = data.qid
+    ranker = BALToR(FirstColumn(), random_state=0)
+    with pytest.raises(ValueError, match=r"pass X\['day'\] .* or qid_col='day'"):
+        ranker.fit(X, data.target, qid="day")
+    ranker.fit(X, data.target, qid=data.qid)
+    with pytest.raises(ValueError, match=r"got 'day', the name of a column of X"):
+        ranker.predict_pairs(X, qid="day")
+
+
+def test_names_of_items_are_no_queries(data):
+    ranker = BALToR(FirstColumn(), random_state=0)
+    ranker.fit(data.data, data.target, qid=data.qid)
+    names = [f"MRN{row}" for row in range(6)]
+    with pytest.warns(UserWarning, match="is qid the items' names.*item_id="):
+        ranker.ranking(data.data[:6], names)
+    assert len(ranker.ranking(data.data[:6], item_id=names)) == 6
 
 
 def test_group_sizes_one_per_row_are_told_from_queries():
