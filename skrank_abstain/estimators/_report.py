@@ -113,9 +113,13 @@ def write_report(
         "some 3/n of the queries to have one.",
         "- The figures carry over to new queries that come from the same source as "
         "these; after a change of population or of ranker, calibrate and report anew.",
-        "- The ranker and its threshold must not have seen these queries. What equal "
-        "features tell of it is said under Data; copies that were changed, or data "
-        "that trained a model elsewhere, cannot be found.",
+        "- The ranker and its threshold must not have seen these queries. "
+        + (
+            "What equal features tell of it is said under Data; copies that were "
+            "changed, or data that trained a model elsewhere, cannot be found."
+            if repeats
+            else "Nothing here checks that."
+        ),
     ]
     return "\n".join(lines) + "\n"
 
