@@ -16,7 +16,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_positive_int,
 )
-from skrank_abstain.concentration._checks import check_per_query
+from skrank_abstain.concentration._query_arrays import check_per_query
 
 #: Draws of a query that are held in memory at a time.
 _BLOCK = 1 << 20

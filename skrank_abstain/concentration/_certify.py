@@ -19,15 +19,15 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration._checks import (
-    check_array,
-    check_range,
-    check_shares,
-)
 from skrank_abstain.concentration._pvalues import (
     hoeffding_bentkus_pvalue,
     least_queries,
     wsr_pvalue,
+)
+from skrank_abstain.concentration._query_arrays import (
+    check_array,
+    check_range,
+    check_shares,
 )
 
 

@@ -17,7 +17,7 @@ from skrank_abstain._validation import (
     check_vector,
     encode_qid,
 )
-from skrank_abstain.concentration._checks import (
+from skrank_abstain.concentration._query_arrays import (
     check_array,
     check_range,
     check_table,

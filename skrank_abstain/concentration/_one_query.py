@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from skrank_abstain._validation import check_fraction, check_positive_int
-from skrank_abstain.concentration._checks import check_shares
+from skrank_abstain.concentration._query_arrays import check_shares
 
 
 def one_query_bound(

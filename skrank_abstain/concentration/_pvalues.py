@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_positive_int,
 )
-from skrank_abstain.concentration._checks import check_array, check_range
+from skrank_abstain.concentration._query_arrays import check_array, check_range
 
 #: Share of the largest bet that no loss can ruin: what is left after a loss of one.
 _BOLDNESS = 0.99

@@ -6,7 +6,7 @@ something is drawn.
 """
 
 from skrank_abstain.displays._class_fraction import ClassFractionDisplay
-from skrank_abstain.displays._coverage import CoverageDisplay
+from skrank_abstain.displays._coverage_curve import CoverageDisplay
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
 from skrank_abstain.displays._reliability import PairReliabilityDisplay
 from skrank_abstain.displays._risk_coverage import RiskCoverageDisplay

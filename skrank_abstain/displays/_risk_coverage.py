@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, check_choice
-from skrank_abstain.displays._bootstrap import (
+from skrank_abstain.displays._band import (
     BandOptions,
     band_of_totals,
     tables_of_pairs,

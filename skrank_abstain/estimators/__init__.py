@@ -2,6 +2,7 @@
 
 from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._cost_abstainer import CostAbstainer
+from skrank_abstain.estimators._item_rows import Items, check_columns, take_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
@@ -16,8 +17,7 @@ from skrank_abstain.estimators._repeats import (
 )
 from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
-from skrank_abstain.estimators._rows import Items, check_columns, take_column
-from skrank_abstain.estimators._selective import OperatingPoint, SelectiveRanker
+from skrank_abstain.estimators._selective_ranker import OperatingPoint, SelectiveRanker
 from skrank_abstain.estimators._splitting import split_for_calibration
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from skrank_abstain.estimators._selective import SelectiveRanker
+from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import Coverage, GuaranteedCoverage, Rule
 
 

@@ -21,8 +21,8 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._item_rows import Items, check_columns, take_items
 from skrank_abstain.estimators._query_checks import warn_of_batch
-from skrank_abstain.estimators._rows import Items, check_columns, take_items
 from skrank_abstain.pairs import (
     PairDecisions,
     Queries,

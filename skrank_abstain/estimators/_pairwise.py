@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     check_loss,
     encode_qid,
 )
+from skrank_abstain.estimators._item_rows import refuse_name_of_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_classes import read_labels
 from skrank_abstain.estimators._pair_row_decider import PairRowDecider
@@ -30,7 +31,6 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._rows import refuse_name_of_column
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,

@@ -10,8 +10,8 @@ from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._item_rows import check_columns, take_column
 from skrank_abstain.estimators._row_hashes import HashArray, hash_rows, mix
-from skrank_abstain.estimators._rows import check_columns, take_column
 from skrank_abstain.pairs import Queries, group_queries
 
 #: Of fewer different rows than this nobody can say which item they are.

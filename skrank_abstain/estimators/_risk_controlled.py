@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
-from skrank_abstain.estimators._selective import SelectiveRanker
+from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import CertifiedRisk, Rule
 
 

@@ -16,9 +16,9 @@ from skrank_abstain._validation import (
     check_relevance,
     encode_qid,
 )
+from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
 from skrank_abstain.estimators._query_checks import warn_of_one_query
 from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
-from skrank_abstain.estimators._rows import Items, check_groups, take_items
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
 from skrank_abstain.selection import Groups

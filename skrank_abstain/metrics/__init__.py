@@ -6,7 +6,6 @@ from skrank_abstain.metrics._auc_intervals import (
     auc_confidence_interval,
     auc_test_set_bound,
 )
-from skrank_abstain.metrics._checks import undefined
 from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
@@ -17,6 +16,7 @@ from skrank_abstain.metrics._curves import (
 )
 from skrank_abstain.metrics._inside import find_ranker
 from skrank_abstain.metrics._intervals import Estimate
+from skrank_abstain.metrics._pair_arrays import undefined
 from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
 from skrank_abstain.metrics._scorers import (
     RankerScorer,
@@ -27,7 +27,7 @@ from skrank_abstain.metrics._scorers import (
     selective_auc_scorer,
     selective_utility,
 )
-from skrank_abstain.metrics._selective import (
+from skrank_abstain.metrics._selective_scores import (
     class_acceptance,
     coverage_score,
     selective_accuracy_score,

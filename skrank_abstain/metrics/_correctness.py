@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_labels
-from skrank_abstain.metrics._checks import (
+from skrank_abstain.metrics._intervals import MetricValue, check_interval
+from skrank_abstain.metrics._pair_arrays import (
     check_accepted,
     mean_ratio,
     query_codes,
 )
-from skrank_abstain.metrics._intervals import MetricValue, check_interval
 
 
 def correctness_completeness_score(

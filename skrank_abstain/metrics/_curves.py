@@ -31,15 +31,15 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
 )
-from skrank_abstain.metrics._checks import (
-    pair_weight,
-    query_codes,
-)
 from skrank_abstain.metrics._intervals import (
     MetricValue,
     QueryFunction,
     check_interval,
     mean_over_queries,
+)
+from skrank_abstain.metrics._pair_arrays import (
+    pair_weight,
+    query_codes,
 )
 
 

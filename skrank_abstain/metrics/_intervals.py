@@ -22,7 +22,7 @@ from skrank_abstain.concentration import (
     ratio_interval,
     resample_queries,
 )
-from skrank_abstain.metrics._checks import undefined
+from skrank_abstain.metrics._pair_arrays import undefined
 
 #: A number, or an `Estimate` where an interval was asked for. Only the value of an
 #: argument tells which, so that type checkers are told nothing.

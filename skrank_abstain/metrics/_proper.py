@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray, check_labels, check_proba
-from skrank_abstain.metrics._checks import (
+from skrank_abstain.metrics._intervals import MetricValue, check_interval
+from skrank_abstain.metrics._pair_arrays import (
     mean_ratio,
     pair_weight,
     query_codes,
 )
-from skrank_abstain.metrics._intervals import MetricValue, check_interval
 
 
 def pairwise_log_loss(

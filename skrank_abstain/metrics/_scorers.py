@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction, check_real
-from skrank_abstain.metrics._checks import undefined
 from skrank_abstain.metrics._curves import area_of_prefixes
 from skrank_abstain.metrics._inside import find_ranker
+from skrank_abstain.metrics._pair_arrays import undefined
 
 
 class RankerScorer(ABC):

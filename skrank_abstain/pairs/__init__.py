@@ -2,8 +2,8 @@
 
 from skrank_abstain.pairs._decisions import PairDecisions
 from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
-from skrank_abstain.pairs._labels import read_pair_labels
 from skrank_abstain.pairs._memory import check_output_size
+from skrank_abstain.pairs._pair_labels import read_pair_labels
 from skrank_abstain.pairs._queries import (
     Queries,
     check_item_id,

@@ -7,7 +7,7 @@ from skrank_abstain.tie_models._crossfit import (
     cross_fitted_loss,
 )
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
-from skrank_abstain.tie_models._graded import GradedRelevance
+from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
 from skrank_abstain.pairs import Queries
-from skrank_abstain.tie_models._graded import (
+from skrank_abstain.tie_models._graded_relevance import (
     GradedRelevance,
     merge_grades,
     query_means,

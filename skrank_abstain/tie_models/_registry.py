@@ -9,7 +9,7 @@ from sklearn.base import clone
 from skrank_abstain._validation import shown
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
-from skrank_abstain.tie_models._graded import GradedRelevance
+from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._tie_model import DifferenceModel, TieModel

@@ -6,7 +6,7 @@ import pytest
 
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays import RiskCoverageDisplay
-from skrank_abstain.displays._bootstrap import BandOptions, band_of_totals
+from skrank_abstain.displays._band import BandOptions, band_of_totals
 from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
 from skrank_abstain.pairs import pair_labels
 

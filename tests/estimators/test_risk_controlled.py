@@ -24,7 +24,7 @@ from skrank_abstain.concentration import (
     wsr_pvalue,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.estimators import _selective
+from skrank_abstain.estimators import _selective_ranker
 from skrank_abstain.metrics import augrc_loss, aurc_loss, excess_aurc_loss
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.selection import _certified_risk
@@ -100,7 +100,7 @@ def quietly(function):
 def spied(monkeypatch):
     """What `calibrate` and `certify_risk` were given: lists of parts and arguments."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = _selective.calibrate, _certified_risk.certify_risk
+    calibrate, certify = _selective_ranker.calibrate, _certified_risk.certify_risk
 
     def spy_calibrate(candidates, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -111,7 +111,7 @@ def spied(monkeypatch):
         calls["certified"].append((args, kwargs))
         return certify(*args, **kwargs)
 
-    monkeypatch.setattr(_selective, "calibrate", spy_calibrate)
+    monkeypatch.setattr(_selective_ranker, "calibrate", spy_calibrate)
     monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
     return calls
 

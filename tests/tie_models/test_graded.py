@@ -22,7 +22,11 @@ from skrank_abstain.tie_models import (
     cross_fitted_loss,
     tie_model_candidates,
 )
-from skrank_abstain.tie_models._graded import divide, merge_grades, tied_shares
+from skrank_abstain.tie_models._graded_relevance import (
+    divide,
+    merge_grades,
+    tied_shares,
+)
 
 
 def labelled(data, scores=None):

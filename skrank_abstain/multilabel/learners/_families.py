@@ -23,7 +23,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
 )
-from skrank_abstain.multilabel.losses._checks import check_top
+from skrank_abstain.multilabel.losses._label_arrays import check_top
 
 #: A loss ``(y_true, y_score) -> float``, such as `multilabel_auc_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]

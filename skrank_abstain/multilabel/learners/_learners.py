@@ -30,7 +30,7 @@ from skrank_abstain.multilabel.learners._families import (
     losses_of,
     top_positions,
 )
-from skrank_abstain.multilabel.losses._checks import check_top
+from skrank_abstain.multilabel.losses._label_arrays import check_top
 
 #: Most experts that are simulated.
 MAX_EXPERTS = 50_000

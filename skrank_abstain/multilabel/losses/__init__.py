@@ -8,7 +8,6 @@ from skrank_abstain.multilabel.losses._binary import (
     multilabel_reciprocal_rank_loss,
     multilabel_reciprocal_rank_score,
 )
-from skrank_abstain.multilabel.losses._checks import label_ranks
 from skrank_abstain.multilabel.losses._graded import (
     multilabel_dcg_loss,
     multilabel_dcg_score,
@@ -17,6 +16,7 @@ from skrank_abstain.multilabel.losses._graded import (
     multilabel_precision_score,
     multilabel_sum_loss,
 )
+from skrank_abstain.multilabel.losses._label_arrays import label_ranks
 from skrank_abstain.multilabel.losses._samples import multilabel_sample_losses
 
 __all__ = [

@@ -13,7 +13,7 @@ from sklearn.metrics import (
 
 from skrank_abstain._validation import check_choice
 from skrank_abstain.multilabel.losses import _rows
-from skrank_abstain.multilabel.losses._checks import (
+from skrank_abstain.multilabel.losses._label_arrays import (
     check_labels_and_scores,
     check_row_weights,
     mean_over_samples,

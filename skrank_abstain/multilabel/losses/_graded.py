@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from skrank_abstain.multilabel.losses import _rows
-from skrank_abstain.multilabel.losses._checks import (
+from skrank_abstain.multilabel.losses._label_arrays import (
     check_top,
     mean_over_samples,
     ranked_labels,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, check_choice
 from skrank_abstain.multilabel.losses import _rows
-from skrank_abstain.multilabel.losses._checks import check_top, ranked_labels
+from skrank_abstain.multilabel.losses._label_arrays import check_top, ranked_labels
 
 #: Losses that look at the top p labels, and the others.
 _TOP: dict[str, Callable[[_rows.RankedLabels, int], FloatArray]] = {

@@ -11,7 +11,9 @@ from skrank_abstain.multilabel.rankers._label_items import (
 )
 from skrank_abstain.multilabel.rankers._linear import LinearMultilabelRanker
 from skrank_abstain.multilabel.rankers._online import OnlineMultilabelRanker
-from skrank_abstain.multilabel.rankers._selective import SelectiveMultilabelRanker
+from skrank_abstain.multilabel.rankers._selective_labels import (
+    SelectiveMultilabelRanker,
+)
 from skrank_abstain.multilabel.rankers._threshold import (
     ThresholdDecompositionRanker,
 )

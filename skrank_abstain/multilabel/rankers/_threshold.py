@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from skrank_abstain._validation import FloatArray, check_choice, shown
-from skrank_abstain.multilabel.losses._checks import check_top
+from skrank_abstain.multilabel.losses._label_arrays import check_top
 from skrank_abstain.multilabel.losses._rows import (
     precision_loss,
     rank_labels,

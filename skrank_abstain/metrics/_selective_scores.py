@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_labels, check_real
-from skrank_abstain.metrics._checks import (
+from skrank_abstain.metrics._intervals import Estimate, MetricValue, check_interval
+from skrank_abstain.metrics._pair_arrays import (
     check_accepted,
     mean_ratio,
     pair_weight,
     query_codes,
     undefined,
 )
-from skrank_abstain.metrics._intervals import Estimate, MetricValue, check_interval
 
 
 def selective_accuracy_score(
