@@ -51,11 +51,8 @@ def imported(path):
 
 def is_private(name):
     """Whether a dotted name passes through a private module of a room."""
-    room, *inside = name.split(".")
-    # The kernels' modules are what that room offers: it has no other __init__.
-    return room != "_kernels" and any(
-        part.startswith("_") and not part.startswith("__") for part in inside
-    )
+    _, *inside = name.split(".")
+    return any(part.startswith("_") and not part.startswith("__") for part in inside)
 
 
 ids = {"ids": lambda path: str(path.relative_to(PACKAGE))}
