@@ -18,5 +18,3 @@ ranges to threads and add the integer results in order, so that the number of th
 changes nothing. A kernel calls only kernels of its own module: the cache on disk
 notices a change of that file and of no other.
 """
-
-from skrank_abstain._kernels._jit import jit

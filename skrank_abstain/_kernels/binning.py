@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._jit import jit
 from skrank_abstain._kernels._threads import map_ranges
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.counting import just_above
 
 FloatArray = NDArray[np.float64]

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._jit import jit
 from skrank_abstain._kernels._threads import map_ranges
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.sorting import dense_grades_within
 
 FloatArray = NDArray[np.float64]

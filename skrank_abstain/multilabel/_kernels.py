@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels import jit
+from skrank_abstain._kernels.compiling import jit
 
 FloatArray = NDArray[np.float64]
 
