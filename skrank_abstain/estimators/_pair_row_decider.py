@@ -113,7 +113,7 @@ class PairRowDecider:
         return self._classes.named(self._classes.strict(label))
 
     def conditional_risk(self, X: Any) -> FloatArray:
-        """Return the expected loss of the best prediction for each pair.
+        """Return the expected loss of the prediction for each pair.
 
         Parameters
         ----------

@@ -262,9 +262,9 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
             warn_user(
                 f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
-                f"calibration pairs {type(self).__name__} decides the order of "
-                f"{accepted - ties:.0f}. If only a wrong order costs, pass "
-                "loss='misranking'; a tie is then an answer for equal scores alone."
+                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
+                "only a wrong order costs, pass loss='misranking'; a tie is then an "
+                "answer for equal scores alone."
             )
 
     def _set_threshold(self, rule: Rule) -> None:
@@ -318,7 +318,7 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
     def conditional_risk(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
     ) -> FloatArray:
-        """Return the expected loss of the best prediction for each pair.
+        """Return the expected loss of the prediction for each pair.
 
         Parameters
         ----------
@@ -328,7 +328,8 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         Returns
         -------
         risk : ndarray of shape (n_pairs,), float64
-            Lower is better. For the zero-one loss one minus the largest probability.
+            Lower is better. For the zero-one loss one minus the largest probability;
+            for equal scores, which are called a tie, one minus that of a tie.
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
 

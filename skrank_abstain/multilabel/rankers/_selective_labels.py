@@ -207,7 +207,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             random_state=int(seeds[1]),
         )
         ranker._rows_are_items = False  # they are scores
-        self._take(ranker.fit(items.X, items.y, items.qid))
+        # A scalar says that one query is meant: the labels of one sample.
+        self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
 
     def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
