@@ -18,7 +18,7 @@ from skrank_abstain._validation._arrays import (
     check_scores,
     check_vector,
 )
-from skrank_abstain._validation._loss import MISRANKING_LOSS, ZERO_ONE_LOSS, check_loss
+from skrank_abstain._validation._loss import ZERO_ONE_LOSS, check_loss
 from skrank_abstain._validation._numbers import (
     check_choice,
     check_fraction,
@@ -33,7 +33,6 @@ __all__ = [
     "BoolArray",
     "FloatArray",
     "IntArray",
-    "MISRANKING_LOSS",
     "ZERO_ONE_LOSS",
     "check_choice",
     "check_finite",

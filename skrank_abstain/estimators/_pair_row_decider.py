@@ -122,7 +122,8 @@ class PairRowDecider:
         Returns
         -------
         risk : ndarray of shape (n_pairs,), float64
-            Lower is better. For the zero-one loss one minus the largest probability.
+            Lower is better. For the zero-one loss one minus the largest probability;
+            where both items have the same score, one minus that of a tie.
         """
         return cast("FloatArray", self._decide(X).risk)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -10,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     IntArray,
@@ -31,6 +29,7 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
+from skrank_abstain.estimators._selective_ranker import RuleThreshold, check_rule
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
@@ -41,7 +40,7 @@ from skrank_abstain.tie_models import LabelledPairs, tie_model_candidates
 
 
 class PairwiseRankerClassifier(
-    PairRowDecider, ClassifierMixin, ModelWrapper, BaseEstimator
+    PairRowDecider, RuleThreshold, ClassifierMixin, ModelWrapper, BaseEstimator
 ):
     """Classifier of comparisons: which of two items is preferred.
 
@@ -261,17 +260,13 @@ class PairwiseRankerClassifier(
     def _rule(self) -> Rule:
         if self.rule is None:
             return Coverage(self.coverage)
-        if not isinstance(self.rule, Rule):
-            raise TypeError(
-                "rule must be None or a rule of skrank_abstain.selection, such as "
-                f"CertifiedRisk(0.1), got {self.rule!r}."
-            )
+        rule = check_rule(self.rule, example="CertifiedRisk(0.1)", optional=True)
         if self.coverage != 1:
             raise ValueError(
                 f"coverage must be 1 where a rule is given, got {self.coverage!r} and "
                 f"rule={self.rule!r}: the rule alone sets the threshold."
             )
-        return self.rule
+        return rule
 
     def _fit_model(self, X: Any, label: IntArray, qid: Any, seed: int) -> IntArray:
         """Set ``estimator_``, and return the rows that are left to calibrate on."""
@@ -289,13 +284,6 @@ class PairwiseRankerClassifier(
             else trains_on_pairs(self.estimator_)
         )
         return rows
-
-    def _set_threshold(self, rule: Rule) -> None:
-        """Set the threshold from what calibration stored; nothing is rescored."""
-        risk, gaps = self._calibration.risk, self._calibration.items
-        self._region = rule.select(self._calibration)
-        self.threshold_ = self._region.risk
-        self.coverage_ = risk.accepted_mass(self._region, gaps) / gaps.n_pairs
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy with the threshold of another coverage.
@@ -342,16 +330,6 @@ class PairwiseRankerClassifier(
                 f"{self.rule!r}."
             )
         return self._with(rule=replace(self.rule, max_risk=max_risk))
-
-    def _with(self, **params: Any) -> Self:
-        check_is_fitted(self, "threshold_")
-        other = copy.copy(self)
-        for name, value in params.items():
-            setattr(other, name, value)
-        rule = other._rule()
-        rule.check(other._loss)
-        other._set_threshold(rule)
-        return other
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -29,6 +29,7 @@ from skrank_abstain.estimators._report import write_report
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
+    Calibration,
     Coverage,
     PairRisk,
     PairTotals,
@@ -74,7 +75,96 @@ class OperatingPoint(NamedTuple):
     totals: PairTotals
 
 
-class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
+def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
+    """Return ``rule`` if it is one; ``example`` is what the message shows.
+
+    Raises
+    ------
+    TypeError
+        If it is not a rule, or not a value.
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule must be {'None or ' if optional else ''}a rule of "
+            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+        )
+    kind: type = type(rule)
+    if not is_dataclass(kind):
+        raise TypeError(
+            "rule must be a value: put @dataclass(frozen=True) before the class "
+            f"{kind.__name__}."
+        )
+    return rule
+
+
+class RuleThreshold:
+    """Mixin of the estimators whose threshold is set by a rule.
+
+    ``fit`` sets ``_loss`` and ``_calibration``, then calls ``_set_threshold``.
+    """
+
+    _loss: FloatArray
+    _calibration: Calibration
+
+    def _rule(self) -> Rule:
+        """Return the rule that the parameters name."""
+        raise NotImplementedError
+
+    def _set_threshold(self, rule: Rule) -> None:
+        risk, items = self._calibration.risk, self._calibration.items
+        self._region = self._select(rule)
+        # For people to read. Decisions ask the region: where many pairs have the
+        # threshold's risk, one number does not say which of them are accepted.
+        self.threshold_ = self._region.risk
+        # Expected, not drawn: pairs on a randomised boundary count with their
+        # probability.
+        self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def _select(self, rule: Rule) -> Any:
+        """Return the region that a rule selects, if it is one."""
+        region = rule.select(self._calibration)
+        name = f"{type(rule).__name__}.select"
+        if not hasattr(region, "risk"):
+            raise TypeError(
+                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+            )
+        if np.isnan(region.risk):
+            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
+        return region
+
+    def _warn_of_ties(self) -> None:
+        """Warn where the surest answers are ties, which nobody asked for."""
+        risk, items = self._calibration.risk, self._calibration.items
+        accepted = risk.accepted_mass(self._region, items)
+        ties = risk.accepted_tie_mass(self._region, items)
+        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
+            warn_user(
+                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
+                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
+                "only a wrong order costs, pass loss='misranking'; a tie is then an "
+                "answer for equal scores alone."
+            )
+
+    def _with(self, **params: Any) -> Self:
+        """Return a fitted copy with another threshold; nothing is rescored."""
+        check_is_fitted(self, "threshold_")
+        # Shallow: nothing changes the model or the calibration pairs after fit, so that
+        # copies can share them.
+        other = copy.copy(self)
+        # Parameters first: the rule is built from them, so that get_params of the copy
+        # says what its threshold is.
+        for name, value in params.items():
+            setattr(other, name, value)
+        rule = other._rule()
+        rule.check(other._loss)
+        other._set_threshold(rule)
+        return other
+
+
+class SelectiveRanker(
+    RanksOpen, PairDecider, RuleThreshold, ModelWrapper, BaseEstimator
+):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
     Data flows one way: items are scored, scores become pair probabilities, these
@@ -152,18 +242,7 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
-        rule: Any = self.rule
-        if not isinstance(rule, Rule):
-            raise TypeError(
-                "rule must be a rule of skrank_abstain.selection, such as "
-                f"Coverage(0.8), got {shown(rule)}."
-            )
-        if not is_dataclass(type(rule)):
-            raise TypeError(
-                "rule must be a value: put @dataclass(frozen=True) before the class "
-                f"{type(rule).__name__}."
-            )
-        return rule
+        return check_rule(self.rule, example="Coverage(0.8)")
 
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
@@ -238,57 +317,6 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
                 f"{self.coverage_:.4f}"
             )
         return self
-
-    def _with(self, **params: Any) -> Self:
-        """Return a fitted copy with another threshold; nothing is rescored."""
-        check_is_fitted(self, "threshold_")
-        # Shallow: nothing changes the model or the calibration pairs after fit, so that
-        # copies can share them.
-        other = copy.copy(self)
-        # Parameters first: the rule is built from them, so that get_params of the copy
-        # says what its threshold is.
-        for name, value in params.items():
-            setattr(other, name, value)
-        rule = other._rule()
-        rule.check(other._loss)
-        other._set_threshold(rule)
-        return other
-
-    def _warn_of_ties(self) -> None:
-        """Warn where the surest answers are ties, which nobody asked for."""
-        risk, items = self._calibration.risk, self._calibration.items
-        accepted = risk.accepted_mass(self._region, items)
-        ties = risk.accepted_tie_mass(self._region, items)
-        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
-            warn_user(
-                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
-                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
-                "only a wrong order costs, pass loss='misranking'; a tie is then an "
-                "answer for equal scores alone."
-            )
-
-    def _set_threshold(self, rule: Rule) -> None:
-        risk, items = self._calibration.risk, self._calibration.items
-        self._region = self._select(rule)
-        # For people to read. Decisions ask the region: where many pairs have the
-        # threshold's risk, one number does not say which of them are accepted.
-        self.threshold_ = self._region.risk
-        # Expected, not drawn: pairs on a randomised boundary count with their
-        # probability.
-        self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
-
-    def _select(self, rule: Rule) -> Any:
-        """Return the region that a rule selects, if it is one."""
-        region = rule.select(self._calibration)
-        name = f"{type(rule).__name__}.select"
-        if not hasattr(region, "risk"):
-            raise TypeError(
-                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
-                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
-            )
-        if np.isnan(region.risk):
-            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
-        return region
 
     @property
     def predict_proba(self) -> NoReturn:
@@ -440,19 +468,13 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[PairRisk, FloatArray, Queries]:
-        values, queries = self._values(X, qid, needs_qid=needs_qid)
+        _, values, queries = self._scored(X, qid, needs_qid=needs_qid)
         return self._calibration.risk, values, queries
-
-    def _values(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, Queries]:
-        """Return what the tie model compares, one value per item, and the queries."""
-        return self._scored(X, qid, needs_qid=needs_qid)[1:]
 
     def _scored(
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[FloatArray, FloatArray, Queries]:
-        """Return the items' scores, and what ``_values`` returns."""
+        """Return the items' scores, what the tie model compares, and the queries."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         # One number per item, whatever the tie model looks at: pairs can then be
         # counted from sorted numbers, in O(n log n), without being formed.
@@ -460,5 +482,5 @@ class SelectiveRanker(RanksOpen, PairDecider, ModelWrapper, BaseEstimator):
         return scores, values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
-        values, queries = self._values(X, qid, needs_qid=True)
+        _, values, queries = self._scored(X, qid, needs_qid=True)
         return ScoredItems.build(values, queries, check_relevance(y, queries.n_items))

@@ -79,7 +79,7 @@ def new():
 
 def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
-    values, _ = ranker._values(X, qid)
+    _, values, _ = ranker._scored(X, qid)
     bins = ranker.tie_model_.bins(values)
     return ranker._region.weight[bins[decisions.left], bins[decisions.right]]
 
@@ -182,7 +182,7 @@ def test_accepted_orders_are_a_semiorder_without_cycles(ranker, new):
     assert ranker.threshold_ <= 0.5
     intervals = ranker.rank_intervals(X, qid=qid)
     winner, loser = certain_orders(ranker, X, qid)
-    values, _ = ranker._values(X, qid)
+    _, values, _ = ranker._scored(X, qid)
     assert (values[winner] > values[loser]).all()
     sizes = np.bincount(qid)[qid]
     np.testing.assert_array_equal(
