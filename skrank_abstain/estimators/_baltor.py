@@ -24,12 +24,13 @@ class BALToR(SelectiveRanker):
         ``decision_function`` or ``predict``. Higher scores are better.
     coverage : float, default=0.8
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
-    tie_model : str or TieModel, default="bradley_terry"
-        How scores become probabilities: "bradley_terry", "davidson",
-        "thurstone_mosteller", "isotonic_difference", "graded_relevance",
+    tie_model : str or TieModel, default="graded_relevance"
+        How scores become probabilities: "graded_relevance", "bradley_terry",
+        "davidson", "thurstone_mosteller", "isotonic_difference",
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
-        "auto" takes the one of lowest cross-fitted log loss on the calibration
-        queries, of those that need no more than scores.
+        "auto" takes "graded_relevance" unless the cross-fitted log loss of another
+        that needs no more than scores is lower by more than the standard error of the
+        gain over the calibration queries.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a
         wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
@@ -129,7 +130,7 @@ class BALToR(SelectiveRanker):
         estimator: Any,
         *,
         coverage: float = 0.8,
-        tie_model: Any = "bradley_terry",
+        tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
         boundary: str = "accept",
         quantile: str = "inverted_cdf",

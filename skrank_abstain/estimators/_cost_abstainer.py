@@ -23,12 +23,8 @@ class CostAbstainer(SelectiveRanker):
         Price of one abstention, in the units of ``loss``; non-negative. With the
         zero-one loss an error costs 1, and a price above the largest possible risk
         (at most 2/3) never abstains.
-    tie_model : str or TieModel, default="bradley_terry"
-        How scores become probabilities: "bradley_terry", "davidson",
-        "thurstone_mosteller", "isotonic_difference", "graded_relevance",
-        "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
-        "auto" takes the one of lowest cross-fitted log loss on the calibration
-        queries, of those that need no more than scores.
+    tie_model : str or TieModel, default="graded_relevance"
+        How scores become probabilities: see :class:`BALToR`.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a
         wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
@@ -99,7 +95,7 @@ class CostAbstainer(SelectiveRanker):
         estimator: Any,
         *,
         cost: float = 0.2,
-        tie_model: Any = "bradley_terry",
+        tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
         prefit: Any = "auto",
         calibration_size: float = 0.25,

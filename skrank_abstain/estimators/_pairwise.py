@@ -66,7 +66,8 @@ class PairwiseRankerClassifier(
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
-        score difference. "auto" takes the one of lowest cross-fitted log loss.
+        score difference. "auto" takes "bradley_terry" unless the cross-fitted log loss
+        of another is lower by more than the standard error of the gain.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction, rows predicted, columns true, both in the order right,
         tie, left. Zero diagonal, non-negative, mirror-symmetric. With two kinds of

@@ -68,11 +68,11 @@ class RanksOpen:
         >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
         >>> today = ranker.ranking(data.data[:4], item_id=["Ann", "Bo", "Cy", "Di"])
         >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])
-           place item_id  best  worst  open
-        0      1     Ann     1      3  True
-        1      2      Di     1      4  True
-        2      3      Cy     1      4  True
-        3      4      Bo     2      4  True
+           place item_id  best  worst   open
+        0      1     Ann     1      1  False
+        1      2      Di     2      4   True
+        2      3      Cy     2      4   True
+        3      4      Bo     2      4   True
         """
         scores, values, queries = self._scored(X, qid)
         names = check_item_id(item_id, queries)

@@ -42,7 +42,7 @@ class RiskControlledRanker(SelectiveRanker):
         which needs several times as many queries.
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start.
-    tie_model : str or TieModel, default="bradley_terry"
+    tie_model : str or TieModel, default="graded_relevance"
         How scores become probabilities: see :class:`BALToR`.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a
@@ -145,7 +145,7 @@ class RiskControlledRanker(SelectiveRanker):
         delta: float = 0.1,
         method: str = "wsr",
         tuning_size: float = 0.3,
-        tie_model: Any = "bradley_terry",
+        tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
         prefit: Any = "auto",
         calibration_size: float = 0.25,

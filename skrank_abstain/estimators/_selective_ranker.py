@@ -220,7 +220,7 @@ class SelectiveRanker(
         estimator: Any,
         *,
         rule: Any,
-        tie_model: Any = "bradley_terry",
+        tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
         prefit: Any = "auto",
         calibration_size: float = 0.25,

@@ -4,17 +4,57 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
+from skrank_abstain._validation import FloatArray
 from skrank_abstain.tie_models._labelled import LabelledData
 from skrank_abstain.tie_models._tie_model import TieModel
 
+#: Blocks of whole queries that each held-out part is judged in.
+_N_BLOCKS = 10
 
-def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]:
-    """Fit on the data without one part, for each part in turn.
+
+class CrossFitted(NamedTuple):
+    """Losses of blocks of whole queries, each judged by a fit that has not seen it.
+
+    Attributes
+    ----------
+    loss : ndarray of shape (n_blocks,), float64
+        Mean log loss of the pairs, in nats.
+    n_pairs : ndarray of shape (n_blocks,), int64
+    """
+
+    loss: FloatArray
+    n_pairs: FloatArray
+
+    @property
+    def mean(self) -> float:
+        """Over all pairs, as the threshold is a quantile over pairs."""
+        return float(np.average(self.loss, weights=self.n_pairs))
+
+    def beats(self, other: CrossFitted) -> bool:
+        """Whether the loss is lower by more than the standard error of the gain.
+
+        That is the linearised one of a ratio of sums, over blocks: pairs of one query
+        are dependent, and one lucky query is no evidence.
+        """
+        with np.errstate(invalid="ignore"):
+            gain = other.loss - self.loss
+        share = self.n_pairs / self.n_pairs.sum()
+        mean = (share * gain).sum()
+        if not np.isfinite(mean):
+            # An impossible outcome happened, to one of the two or to both.
+            return bool(mean > 0)
+        scale = share.size / (share.size - 1)
+        error = np.sqrt(scale * ((share * (gain - mean)) ** 2).sum())
+        return bool(mean > error)
+
+
+def cross_fit(model: TieModel, data: LabelledData) -> CrossFitted | None:
+    """Judge all pairs by fits that have not seen their query.
 
     Parameters
     ----------
@@ -24,29 +64,34 @@ def cross_fit(model: TieModel, data: LabelledData) -> list[tuple[TieModel, Any]]
 
     Returns
     -------
-    parts : list of (TieModel, ScoredItems or GapArray)
-        For each part a model that has not seen it, and its pairs. Together they hold
-        every pair. Empty if there are not two queries with pairs.
+    fitted : CrossFitted or None
+        None if there are not two queries with pairs.
 
     Notes
     -----
-    Five parts of whole queries, about equally large, the same every time.
+    Five parts of whole queries, about equally large, the same every time. Each is
+    judged in up to ten blocks, so that up to fifty queries count one by one.
     """
-    parts = []
+    loss, n_pairs = [], []
     for rest, held_out in data.folds():
         fold_model: TieModel = clone(model)
         rest.fit(fold_model)
-        parts.append((fold_model, held_out.transformed_by(fold_model)))
-    return parts
+        for block in held_out.blocks(_N_BLOCKS):
+            pairs = block.transformed_by(fold_model)
+            loss.append(fold_model.log_loss(pairs))
+            n_pairs.append(pairs.n_pairs)
+    return CrossFitted(np.array(loss), np.array(n_pairs)) if loss else None
 
 
 def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieModel:
-    """Return the candidate of lowest cross-fitted log loss.
+    """Return the first candidate, unless the data speak for another.
 
     Parameters
     ----------
     candidates : sequence of TieModel
-        Unfitted, simpler ones first: these win ties.
+        Unfitted. Another than the first is taken where its cross-fitted log loss is
+        lower by more than the standard error of the gain over queries; of several,
+        that of lowest loss.
     data : LabelledScores or LabelledPairs
 
     Returns
@@ -60,19 +105,14 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         # The fit of the chosen model will warn of the same data, once.
         warnings.simplefilter("ignore", UserWarning)
         fitted = [cross_fit(model, data) for model in candidates]
-    if not fitted[0]:
+    default = fitted[0]
+    if default is None:
         return candidates[0]
-    losses = [cross_fitted_loss(parts) for parts in fitted]
-    # argmin takes the first of equal losses, which is the simpler candidate.
-    chosen = candidates[int(np.argmin(losses))]
+    losses = [found.mean for found in fitted if found is not None]
+    better = [found is not None and found.beats(default) for found in fitted]
+    # The default itself gains nothing over itself; argmin takes the first of equals.
+    among = np.where(better, losses, np.inf)
+    chosen = candidates[int(np.argmin(among)) if any(better) else 0]
     names = [" ".join(repr(model).split()) for model in candidates]
     chosen.candidate_losses_ = dict(zip(names, losses, strict=True))
     return chosen
-
-
-def cross_fitted_loss(parts: list[tuple[TieModel, Any]]) -> float:
-    """Return the log loss of all pairs, each judged by a fit without its query."""
-    pairs = np.array([items.n_pairs for _, items in parts])
-    losses = np.array([model.log_loss(items) for model, items in parts])
-    # Weighed by pairs, as the threshold is a quantile over pairs.
-    return float(np.average(losses, weights=pairs))

@@ -16,14 +16,15 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._validation import FloatArray, IntArray, check_positive_int, shown
-from skrank_abstain.pairs import Queries
+from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._graded_relevance import (
     GradedRelevance,
-    merge_grades,
+    combine,
     query_means,
+    weigh,
 )
-from skrank_abstain.tie_models._ordinal import fit_grades
+from skrank_abstain.tie_models._tie_model import check_labelled
 
 #: How often the queries are divided into halves.
 _N_DIVISIONS = 12
@@ -50,7 +51,8 @@ class FeatureAwareRelevance(GradedRelevance):
     ----------
     classifiers_ : list of classifier
         Twelve, each fitted on half of the queries; none where all items have the same
-        relevance, or neither score nor features say anything about it.
+        relevance, or the features say too little about it: the model is that of the
+        score alone then.
     weights_ : ndarray of shape (2,), float64
         Of the score and of the classifier's expectation in the value, at least 0.
     slope_, cut_points_, query_spread_, edges_, table_, n_pairs_
@@ -73,7 +75,9 @@ class FeatureAwareRelevance(GradedRelevance):
     item depends on the other items of its query, through the ranks. Features must be
     numbers; put an encoder before the selective ranker where they are not. The
     combination is a proportional-odds fit with non-negative weights of the score and of
-    ``logit(mean_k P(grade >= k))``.
+    ``logit(mean_k P(grade >= k))``. Where what the latter adds to the log-likelihood,
+    less one for the parameter, does not exceed its standard error over queries, the
+    score alone is taken: with few queries that is the better model.
 
     Examples
     --------
@@ -111,7 +115,8 @@ class FeatureAwareRelevance(GradedRelevance):
         Returns
         -------
         self : object
-            ``proba`` takes values as ``transform`` returns them.
+            For probabilities, which depend on the whole query, ask ``pair_proba`` of a
+            ranker.
 
         Raises
         ------
@@ -119,12 +124,13 @@ class FeatureAwareRelevance(GradedRelevance):
             If lengths differ, a score is not finite, features are missing or no
             numbers, or no query has two items.
         """
-        return self._fit_labelled(scores, y, qid, X)
+        labelled = check_labelled(scores, y, qid)
+        values = self.checked_fit_transform(*labelled, X)
+        return self.fit_items(ScoredItems.build(values, labelled[2], labelled[1]))
 
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
         classifier = self.classifier
         if classifier is None:
             classifier = default_classifier()
@@ -133,8 +139,7 @@ class FeatureAwareRelevance(GradedRelevance):
                 f"classifier must have predict_proba, got {shown(classifier)}."
             )
         design = self._design(scores, queries, X)
-        ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        grades = merge_grades(ranks, max_grades)
+        grades = self._grades(y)
         self._n_grades = int(grades.max()) + 1
         self.classifiers_ = []
         if self._n_grades == 1:
@@ -154,17 +159,13 @@ class FeatureAwareRelevance(GradedRelevance):
                 # calibration item. The halves take turns, since with an odd number of
                 # queries one of the two is larger.
                 self.classifiers_.append(both[division % 2])
-        inputs = np.stack([scores, unseen / _N_DIVISIONS], axis=1)
-        # Sorted by what they are: the fit does not depend on the order of the rows, not
-        # even in its last bits.
-        order = np.lexsort((grades, unseen, scores, queries.codes))
-        fit = fit_grades(inputs[order], grades[order], queries.offsets)
-        if not fit.slopes.any():
-            # Neither says anything: pairs are told apart by the score, as before.
-            self.classifiers_, self.weights_ = [], np.array([1.0, 0.0])
+        expected = unseen / _N_DIVISIONS
+        self.weights_ = weigh(scores, expected, grades, queries)
+        if not self.weights_[1]:
+            # Pairs are told apart by the score, as `GradedRelevance` does.
+            self.classifiers_ = []
             return scores
-        self.weights_ = fit.slopes
-        return fit.value(inputs)
+        return combine(scores, expected, self.weights_)
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.classifiers_:
@@ -172,11 +173,7 @@ class FeatureAwareRelevance(GradedRelevance):
         design = self._design(scores, queries, X)
         with one_thread():
             every = [self._expect(fitted, design) for fitted in self.classifiers_]
-        expected = np.mean(every, axis=0)
-        value: FloatArray = (np.stack([scores, expected], axis=1) * self.weights_).sum(
-            axis=1
-        )
-        return value
+        return combine(scores, np.mean(every, axis=0), self.weights_)
 
     def _design(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         """Return what the classifier sees, shape (n_items, 2 * n_features + 3)."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -14,9 +16,8 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._bin_model import BinModel
-from skrank_abstain.tie_models._crossfit import choose_tie_model
-from skrank_abstain.tie_models._labelled import LabelledScores
 from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
+from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagreement
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256
@@ -37,19 +38,13 @@ class GradedRelevance(BinModel):
         at least 2. Two items of one quantile grade are then tied with the share of
         such pairs that are tied in the calibration data; where no two items of a query
         have the same relevance that share is 0, and no tie is ever predicted.
-    query_context : {"auto", True, False}, default=False
-        Whether the value of an item is its score alone, or also how far that is above
-        the mean score of its query. "auto" takes the context where it lowers the
-        cross-fitted log loss; the name "graded_relevance" of the rankers stands for
-        that. A ranker trained on lists is free to shift the scores of a query; where
-        it does, context helps. With context ``proba`` takes values as ``transform``
-        returns them instead of scores.
 
     Attributes
     ----------
     weights_ : ndarray of shape (2,), float64
         Of the score, and of how far it is above the query's mean, in the value of an
-        item; at least 0; [1, 0] without context.
+        item; at least 0. [1, 0], the score alone, unless the data clearly speak for
+        the context of the query.
     slope_ : float
         Of the logit of P(grade >= k) in the value, at least 0.
     cut_points_ : ndarray of shape (n_grades - 1,), float64
@@ -82,6 +77,11 @@ class GradedRelevance(BinModel):
     accepted orders never form a cycle; for thresholds of at most 1/2 they are a
     semiorder.
 
+    A ranker trained on lists is free to shift the scores of a query. So the context,
+    how far a score is above the mean of its query, is tried too, and taken where what
+    it adds to the log-likelihood, less one for the parameter, exceeds its standard
+    error over queries.
+
     Fitted by marginal maximum likelihood. A query weighs as 20 items at most, since
     pairs of one query are dependent, and a weak prior keeps slope and spread finite;
     one pair of unknown outcome is added, so that no probability is 0 or 1. Of more
@@ -107,50 +107,85 @@ class GradedRelevance(BinModel):
     True
     """
 
-    def __init__(self, *, max_grades: int = 10, query_context: Any = False) -> None:
+    def __init__(self, *, max_grades: int = 10) -> None:
         self.max_grades = max_grades
-        self.query_context = query_context
+
+    def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
+        """Fit on the scores of labelled queries, without context.
+
+        Two scores are all that ``proba`` is given. A ranker, which knows the query of
+        each item, tries the context.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_items,)
+            A ranker's scores, higher is better.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar means one query.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, a value is not finite, or no query has two items.
+        """
+        scores, relevance, queries = check_labelled(scores, y, qid)
+        self.weights_ = np.array([1.0, 0.0])
+        return self.fit_items(ScoredItems.build(scores, queries, relevance))
 
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
-        context = self.query_context
-        if not isinstance(context, bool | np.bool_) and context != "auto":
-            raise ValueError(
-                f"query_context must be 'auto', True or False, got {context!r}."
-            )
-        if context == "auto":
-            candidates = [
-                GradedRelevance(max_grades=max_grades, query_context=choice)
-                for choice in (False, True)
-            ]
-            chosen = choose_tie_model(candidates, LabelledScores(scores, y, queries))
-            context = chosen.get_params()["query_context"]
+        grades = self._grades(y)
         self.weights_ = np.array([1.0, 0.0])
-        ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        if context and ranks.any():
-            inputs = self._inputs(scores, queries)
-            grades = merge_grades(ranks, max_grades)
-            # The fit does not depend on the order of the rows, not even in its last
-            # bits.
-            order = np.lexsort((grades, scores, queries.codes))
-            fit = fit_grades(inputs[order], grades[order], queries.offsets)
-            # Without weight on the context the value is the score itself, in its own
-            # unit.
-            if fit.slopes[1] > 0:
-                self.weights_ = fit.slopes
+        if grades.any() and queries.n_queries > 1:
+            above = scores - query_means(scores, queries)
+            self.weights_ = weigh(scores, above, grades, queries)
         return self.transform(scores, queries, X)
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.weights_[1]:
             return scores
-        # No matrix product: its last bits depend on the number of threads.
-        values: FloatArray = (self._inputs(scores, queries) * self.weights_).sum(axis=1)
-        return values
+        return combine(scores, scores - query_means(scores, queries), self.weights_)
 
-    def _inputs(self, scores: FloatArray, queries: Queries) -> FloatArray:
-        return np.stack([scores, scores - query_means(scores, queries)], axis=1)
+    def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1.
+
+        Parameters
+        ----------
+        left_scores, right_scores : array-like of shape (n_pairs,)
+            Scores of the two items of each pair.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            Columns: right preferred, tie, left preferred. Swapping the two items
+            reverses a row exactly.
+
+        Raises
+        ------
+        ValueError
+            If a score is not finite, or two scores do not say enough: the model looks
+            at the whole query (``weights_[1]`` is not 0).
+        """
+        check_is_fitted(self, "n_pairs_")
+        if self.weights_[1]:
+            raise ValueError(
+                f"{type(self).__name__} compares values that depend on the whole query "
+                f"here, got weights_={self.weights_.tolist()}: two scores are not "
+                "enough for proba. Call pair_proba of the ranker."
+            )
+        return super().proba(left_scores, right_scores)
+
+    def _grades(self, y: FloatArray) -> IntArray:
+        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
+        ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return merge_grades(ranks, max_grades)
 
     def fit_bins(self, items: ScoredItems) -> None:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
@@ -169,11 +204,47 @@ class GradedRelevance(BinModel):
             fit = fit_grades(items.scores[:, None], grades, items.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
+            if not self.slope_:
+                warn_of_disagreement()
             shares = tied_shares(items.known_grades, grades, items.offsets)
             table = pair_table(fit, fit.value(centres[:, None]), shares)
         # One pair more, of any outcome.
         n_pairs = items.n_pairs
         self.table_ = (n_pairs * table + 1 / 3) / (n_pairs + 1)
+
+
+def weigh(
+    scores: FloatArray, other: FloatArray, grades: IntArray, queries: Queries
+) -> FloatArray:
+    """Return the weights of the score and of another number in an item's value.
+
+    Parameters
+    ----------
+    scores, other : ndarray of shape (n_items,), float64
+        The other must not have been learned from the grades of the same items.
+    grades : ndarray of shape (n_items,), int64
+        From 0 without gaps, at least two of them.
+    queries : Queries
+
+    Returns
+    -------
+    weights : ndarray of shape (2,), float64
+        At least 0; [1, 0], in the unit of the scores, where the other is not worth it.
+    """
+    # Sorted by what they are: the fit does not depend on the order of the rows, not
+    # even in its last bits.
+    order = np.lexsort((grades, other, scores, queries.codes))
+    inputs, grades = np.stack([scores, other], axis=1)[order], grades[order]
+    alone = fit_grades(inputs[:, :1], grades, queries.offsets)
+    both = fit_grades(inputs, grades, queries.offsets)
+    return both.slopes if both.gains_on(alone) else np.array([1.0, 0.0])
+
+
+def combine(scores: FloatArray, other: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the value of each item: what ``weigh`` weighs, added up."""
+    # No matrix product: its last bits depend on the number of threads.
+    values: FloatArray = (np.stack([scores, other], axis=1) * weights).sum(axis=1)
+    return values
 
 
 def merge_grades(grades: IntArray, max_grades: int) -> IntArray:

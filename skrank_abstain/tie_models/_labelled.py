@@ -23,6 +23,9 @@ class LabelledData(Protocol):
     def folds(self) -> list[tuple[Any, Any]]:
         """Return (rest, part) for each part of the data; empty if there are no two."""
 
+    def blocks(self, n_blocks: int) -> list[Any]:
+        """Divide the queries with pairs into so many blocks, or one by one."""
+
     def fit(self, model: Any) -> Any:
         """Fit a model in place and return the pairs, by out-of-fold values."""
 
@@ -51,10 +54,20 @@ class LabelledScores:
 
     def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
         """Divide the queries with pairs into parts of about as many items."""
+        rows, codes = self._with_pairs()
+        return [
+            (self.take(rows[a]), self.take(rows[b])) for a, b in _group_folds(codes)
+        ]
+
+    def blocks(self, n_blocks: int) -> list[LabelledScores]:
+        rows, codes = self._with_pairs()
+        return [self.take(rows[part]) for part in _group_blocks(codes, n_blocks)]
+
+    def _with_pairs(self) -> tuple[IntArray, IntArray]:
+        """Return the rows of queries with pairs, and the codes of these."""
         # Parts are balanced by items: a query of one item would count without a pair.
         rows = np.flatnonzero(self.queries.sizes[self.queries.codes] > 1)
-        split = _group_folds(self.queries.codes[rows])
-        return [(self.take(rows[a]), self.take(rows[b])) for a, b in split]
+        return rows, self.queries.codes[rows]
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
@@ -100,6 +113,9 @@ class LabelledPairs:
         """Divide the groups into parts of about as many pairs."""
         return [(self.take(a), self.take(b)) for a, b in _group_folds(self.groups)]
 
+    def blocks(self, n_blocks: int) -> list[LabelledPairs]:
+        return [self.take(rows) for rows in _group_blocks(self.groups, n_blocks)]
+
     def fit(self, model: DifferenceModel) -> GapArray:
         """Fit a model."""
         model.fit_pairs(self.left, self.right, self.label)
@@ -122,3 +138,11 @@ def _group_folds(groups: IntArray) -> list[tuple[IntArray, IntArray]]:
         return []
     # Not shuffled: the folds are the same for all candidates and at each fit.
     return list(GroupKFold(n_folds).split(groups, groups=groups))
+
+
+def _group_blocks(groups: IntArray, n_blocks: int) -> list[IntArray]:
+    kinds, number = np.unique(groups, return_inverse=True)
+    n_blocks = min(n_blocks, kinds.size)
+    # Neighbours in one block, about as many groups in each.
+    block = number.reshape(-1) * n_blocks // kinds.size
+    return [np.flatnonzero(block == k) for k in range(n_blocks)]

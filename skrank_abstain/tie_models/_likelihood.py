@@ -9,6 +9,7 @@ from skrank_abstain._validation import FloatArray
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import GapOutcomes, ScoredItems
 from skrank_abstain.tie_models._links import Link, RaoKupper
+from skrank_abstain.tie_models._tie_model import warn_of_disagreement
 
 #: A scale this small keeps the risk strictly decreasing over the observed range.
 _FLATTEST = 1e-3
@@ -123,11 +124,7 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
         _warn_no_optimum()
         pairs = _with_half_pairs(pairs)
     elif _agreement(pairs) <= 0:
-        warn_user(
-            "The scores do not agree with relevance on the calibration pairs: higher "
-            "scores are not preferred more often. Check the orientation of the "
-            "scores; the fitted probabilities hardly depend on them.",
-        )
+        warn_of_disagreement()
     if _agreement(pairs) > 0:
         scale, margin = _fit(link, pairs, None)
     else:

@@ -11,7 +11,7 @@ would be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -43,11 +43,32 @@ class OrdinalFit:
         Ascending.
     spread : float
         Standard deviation of the shift of a query, on the scale of the logits.
+    log_likelihood : ndarray of shape (n_queries,), float64
+        Of the queries that were fitted, by the weights they were fitted with; empty
+        where nothing was fitted.
     """
 
     slopes: FloatArray
     cuts: FloatArray
     spread: float
+    log_likelihood: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def gains_on(self, other: OrdinalFit) -> bool:
+        """Whether one input more than ``other`` has is worth it.
+
+        A parameter costs one unit of log-likelihood [1]_, and what remains of the gain
+        has to exceed its standard error over queries: with few queries the simpler
+        model is the better one.
+
+        References
+        ----------
+        .. [1] Akaike (1974). "A New Look at the Statistical Model Identification".
+           IEEE Transactions on Automatic Control 19(6).
+        """
+        gain = self.log_likelihood - other.log_likelihood
+        # Of a single query nothing can be said about queries.
+        error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
+        return bool(gain.sum() - 1 > error)
 
     def value(self, inputs: FloatArray) -> FloatArray:
         """Return the systematic part of the logits, shape (n_items,)."""
@@ -108,9 +129,15 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     unit = unit * ((inputs - centre) / unit).std(axis=0)
     unit[unit == 0] = 1.0
     likelihood = _Likelihood((inputs - centre) / unit, grades, query)
-    slopes, cuts, spread = likelihood.maximise()
+    theta = likelihood.maximise()
+    slopes, cuts, spread = likelihood.unpack(theta)
     slopes = slopes / unit
-    return OrdinalFit(slopes, cuts + (slopes * centre).sum(), spread)
+    return OrdinalFit(
+        slopes,
+        cuts + (slopes * centre).sum(),
+        spread,
+        likelihood.of_queries(theta),
+    )
 
 
 def _thin(offsets: IntArray) -> IntArray:
@@ -168,7 +195,7 @@ class _Likelihood:
         cuts = theta[n_inputs] + np.append(0.0, np.cumsum(steps))
         return theta[:n_inputs], cuts, float(theta[-1])
 
-    def maximise(self) -> tuple[FloatArray, FloatArray, float]:
+    def maximise(self) -> FloatArray:
         start = self.start()
         n_inputs = self.inputs.shape[1]
         bounds = [(0.0, None)] * n_inputs + [(None, None)] * (self.n_grades - 1)
@@ -182,12 +209,27 @@ class _Likelihood:
                 bounds=[*bounds, (0.0, None)],
                 options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
             )
-        return self.unpack(found.x)
+        return np.asarray(found.x)
 
-    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log-likelihood with its penalty, and its gradient."""
+    def of_queries(self, theta: FloatArray) -> FloatArray:
+        """Return the log-likelihood of each query, without the penalty."""
+        highest, relative, _, _ = self._by_node(theta)
+        return np.asarray(highest + np.log(relative.sum(axis=0)))
+
+    def _by_node(self, theta: FloatArray) -> tuple[FloatArray, ...]:
+        """Return what both need, by node of the shift.
+
+        Returns
+        -------
+        highest : ndarray of shape (n_queries,)
+            Log-likelihood at the largest node of each query.
+        relative : ndarray of shape (n_nodes, n_queries)
+            The likelihood of a query is tiny: it is divided by its largest node before
+            nodes are added.
+        up, down : ndarray of shape (n_nodes, n_items)
+            Derivatives of ln P(grade) in the lower cut's and the upper cut's logit.
+        """
         slopes, cuts, spread = self.unpack(theta)
-        n_inputs = slopes.size
         edges = np.concatenate([[-np.inf], cuts, [np.inf]])
         shift = spread * self.points[:, None]
         logit_value = (self.inputs * slopes).sum(axis=1) + shift
@@ -198,10 +240,14 @@ class _Likelihood:
         down = beyond * (1 - beyond) / proba
         log = np.bincount(self.slot, (self.weight * np.log(proba)).reshape(-1))
         log = log.reshape(self.shape) + np.log(self.mass)[:, None]
-        # The likelihood of a query is tiny: it is divided by its largest node before
-        # nodes are added.
         highest = log.max(axis=0)
-        relative = np.exp(log - highest)
+        return highest, np.exp(log - highest), up, down
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the negative log-likelihood with its penalty, and its gradient."""
+        slopes, _, spread = self.unpack(theta)
+        n_inputs = slopes.size
+        highest, relative, up, down = self._by_node(theta)
         total = relative.sum(axis=0)
         posterior = (relative / total)[:, self.query] * self.weight
         pull = posterior * (up - down)

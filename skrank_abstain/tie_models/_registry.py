@@ -19,18 +19,16 @@ _NAMED: dict[str, TieModel] = {
     "davidson": BradleyTerry(ties="davidson"),
     "thurstone_mosteller": ThurstoneMosteller(),
     "isotonic_difference": IsotonicDifference(),
-    # By its name it may choose the context; the class does not by default, so that its
-    # proba takes plain scores.
-    "graded_relevance": GradedRelevance(query_context="auto"),
+    "graded_relevance": GradedRelevance(),
     "feature_aware_relevance": FeatureAwareRelevance(),
 }
-#: What "auto" chooses from, simpler ones first: all that need no more than scores.
+#: What "auto" chooses from: all that need no more than scores. The first is taken
+#: unless the data speak for another.
 _AUTO: list[TieModel] = [
+    GradedRelevance(),
     BradleyTerry(),
     BradleyTerry(ties="davidson"),
     ThurstoneMosteller(),
-    GradedRelevance(query_context=False),
-    GradedRelevance(query_context=True),
     IsotonicDifference(),
 ]
 
@@ -43,14 +41,15 @@ def tie_model_candidates(
     Parameters
     ----------
     tie_model : str or TieModel
-        "auto" stands for all models that need no more than scores.
+        "auto" stands for all models that need no more than scores, and of these for
+        the first, unless the data speak for another.
     of_differences : bool, default=False
         Whether only models of the score difference can be used.
 
     Returns
     -------
     candidates : list of TieModel
-        Simpler ones first; clones, what the user passed is never changed.
+        The default first; clones, what the user passed is never changed.
 
     Raises
     ------

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_scores,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     GapOutcomes,
     Queries,
@@ -73,19 +74,9 @@ class TieModel(BaseEstimator, ABC):
         ValueError
             If lengths differ, a value is not finite, or no query has two items.
         """
-        return self._fit_labelled(scores, y, qid, None)
-
-    def _fit_labelled(self, scores: ArrayLike, y: ArrayLike, qid: Any, X: Any) -> Self:
-        scores = check_scores(scores)
-        relevance = check_relevance(y, scores.shape[0])
-        queries = group_queries(qid, scores.shape[0])
-        if queries.n_pairs == 0:
-            raise ValueError(
-                "qid must give at least one query with two items, got "
-                f"{queries.n_queries} queries with n_samples={queries.n_items} items."
-            )
-        values = self.checked_fit_transform(scores, relevance, queries, X)
-        return self.fit_items(ScoredItems.build(values, queries, relevance))
+        labelled = check_labelled(scores, y, qid)
+        values = self.checked_fit_transform(*labelled, None)
+        return self.fit_items(ScoredItems.build(values, labelled[2], labelled[1]))
 
     @abstractmethod
     def fit_items(self, items: ScoredItems) -> Self:
@@ -343,6 +334,30 @@ class DifferenceModel(TieModel):
     def log_loss(self, items: ScoredItems) -> float:
         gap, counts = items.counts_by_gap()
         return mean_log_loss(counts, self.checked_proba_at_gap(gap))
+
+
+def check_labelled(
+    scores: ArrayLike, y: ArrayLike, qid: Any
+) -> tuple[FloatArray, FloatArray, Queries]:
+    """Return scores, relevance and queries, if there is a pair of items."""
+    scores = check_scores(scores)
+    relevance = check_relevance(y, scores.shape[0])
+    queries = group_queries(qid, scores.shape[0])
+    if queries.n_pairs == 0:
+        raise ValueError(
+            "qid must give at least one query with two items, got "
+            f"{queries.n_queries} queries with n_samples={queries.n_items} items."
+        )
+    return scores, relevance, queries
+
+
+def warn_of_disagreement() -> None:
+    """Warn that no scale above 0 fits: higher scores do not win more often."""
+    warn_user(
+        "The scores do not agree with relevance on the calibration pairs: higher "
+        "scores are not preferred more often. Check the orientation of the scores; the "
+        "fitted probabilities hardly depend on them."
+    )
 
 
 def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:

@@ -40,13 +40,18 @@ def test():
 @pytest.fixture(scope="module")
 def ranker(train):
     model = Ridge().fit(train.data, train.target)
-    return BALToR(model, coverage=0.7).fit(train.data, train.target, qid=train.qid)
+    return BALToR(model, coverage=0.7, tie_model="bradley_terry").fit(
+        train.data, train.target, qid=train.qid
+    )
+
+
+#: What is exact about gaps is tested with a model of the gap.
+TERRY = {"tie_model": "bradley_terry"}
 
 
 def fit_scores(scores, y, qid=None, **options):
-    return BALToR(FirstColumn().fit(None, None), **options).fit(
-        column(scores), y, qid=qid
-    )
+    ranker = BALToR(FirstColumn().fit(None, None), **{**TERRY, **options})
+    return ranker.fit(column(scores), y, qid=qid)
 
 
 # --- the flow ----------------------------------------------------------------------
@@ -351,7 +356,7 @@ def test_randomised_draws_are_seeded_and_about_right():
 def test_any_hashable_qid(rename, train, ranker):
     order = np.random.default_rng(0).permutation(train.qid.size)
     qid = rename(train.qid[order])
-    same = BALToR(ranker.estimator_, coverage=0.7).fit(
+    same = BALToR(ranker.estimator_, coverage=0.7, **TERRY).fit(
         train.data[order], train.target[order], qid=qid
     )
     assert same.threshold_ == pytest.approx(ranker.threshold_, rel=1e-9)

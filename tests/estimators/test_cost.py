@@ -85,7 +85,7 @@ def test_report_reads_like_a_page(model, data):
     assert page.startswith("# CostAbstainer: report\n")
     assert f"| selective accuracy: decided pairs right | {score:.4f} |" in page
     assert "used as it was given" in page
-    assert "BradleyTerry(), scale_ = " in page
+    assert "GradedRelevance(), slope_ = " in page
     assert "price of one abstention" in page
     assert "queries, not pairs, as the sample" in page
 
@@ -137,7 +137,8 @@ def test_equal_scores_without_ties_are_the_riskiest_pairs():
     qid = np.repeat(np.arange(40), 6)
     scores = rng.integers(0, 4, qid.size).astype(float)
     y = scores + rng.normal(size=qid.size)  # no two are tied
-    ranker = CostAbstainer(FirstColumn().fit(None, None), cost=0.55, random_state=0)
+    model = FirstColumn().fit(None, None)
+    ranker = CostAbstainer(model, cost=0.55, tie_model="bradley_terry")
     ranker.fit(scores[:, None], y, qid=qid)
     decisions = ranker.predict_pairs(np.array([[1.0], [1.0], [2.0]]))
     assert decisions.risk[0] == pytest.approx(1.0)

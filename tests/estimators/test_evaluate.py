@@ -23,13 +23,19 @@ def data(request):
     return data.data.round(decimals), data.target, data.qid
 
 
+#: Other models are counted in test_tie_models_in_rankers.
+TERRY = {"tie_model": "bradley_terry"}
+
+
 @pytest.fixture(scope="module", params=["budget", "random boundary", "price", "counts"])
 def ranker(request, data):
     model = FirstColumn().fit(None, None)
     made = {
-        "budget": BALToR(model, coverage=0.6),
-        "random boundary": BALToR(model, coverage=0.6, boundary="randomize"),
-        "price": CostAbstainer(model, cost=0.4, loss=[[0, 1, 3], [1, 0, 1], [3, 1, 0]]),
+        "budget": BALToR(model, coverage=0.6, **TERRY),
+        "random boundary": BALToR(model, coverage=0.6, boundary="randomize", **TERRY),
+        "price": CostAbstainer(
+            model, cost=0.4, loss=[[0, 1, 3], [1, 0, 1], [3, 1, 0]], **TERRY
+        ),
         "counts": BALToR(model, tie_model=BradleyTerry(calibration="counts")),
     }[request.param]
     X, y, qid = data

@@ -25,6 +25,7 @@ def ranker(request):
         FirstColumn().fit(None, None),
         coverage=0.6,
         boundary=request.param,
+        tie_model="bradley_terry",
         random_state=0,
     ).fit(scores, data.target, qid=data.qid)
 

@@ -1,7 +1,10 @@
 """Fits that have not seen what they judge, and the choice by them."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
+from sklearn.model_selection import GroupKFold
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import (
@@ -12,8 +15,8 @@ from skrank_abstain.tie_models import (
     ThurstoneMosteller,
     choose_tie_model,
     cross_fit,
-    cross_fitted_loss,
 )
+from skrank_abstain.tie_models._crossfit import CrossFitted
 
 
 def labelled(scores, y, qid):
@@ -36,26 +39,62 @@ def simulated(link, n_queries=150, size=12, seed=0):
     return labelled(scores.ravel(), y.ravel(), np.repeat(np.arange(label.size), 2))
 
 
-def test_every_pair_is_judged_once_by_a_fit_without_its_query():
+def cross_fits(kind, data):
+    """Return (fit without the query, query's rows) for each query with pairs."""
+    codes = data.queries.codes
+    rows = np.flatnonzero(data.queries.sizes[codes] > 1)
+    for rest, part in GroupKFold(5).split(rows, groups=codes[rows]):
+        rest = rows[rest]
+        model = kind().fit(data.scores[rest], data.y[rest], codes[rest])
+        for query in np.unique(codes[rows[part]]):
+            yield model, rows[part][codes[rows[part]] == query]
+
+
+def loss_by_definition(model, data, rows):
+    losses = [
+        -np.log(
+            model.proba([data.scores[i]], [data.scores[j]])[0][
+                int(np.sign(data.y[i] - data.y[j])) + 1
+            ]
+        )
+        for i, j in combinations(rows, 2)
+    ]
+    return np.mean(losses), len(losses)
+
+
+def test_every_query_is_judged_once_by_a_fit_without_it():
     rng = np.random.default_rng(0)
     qid = np.repeat([7, 3, 5, 1, 2, 9, 4], [3, 1, 4, 5, 2, 3, 4])
     scores, y = rng.normal(size=qid.size), rng.integers(0, 3, qid.size)
     data = labelled(scores, y, qid)
-    parts = cross_fit(BradleyTerry(calibration="counts"), data)
-    assert len(parts) == 5
-    assert sum(items.n_pairs for _, items in parts) == data.queries.n_pairs
-    for model, items in parts:
-        # The queries of this part, found by their scores.
-        inside = np.isin(scores, items.scores)
-        rest = ~inside & (qid != 3)
-        expected = BradleyTerry(calibration="counts")
-        expected.fit(scores[rest], y[rest], qid[rest])
-        assert model.theta_ == expected.theta_
+    found = cross_fit(BradleyTerry(), data)
+    # Fewer than fifty queries are judged one by one; one item has no pair.
+    expected = [
+        loss_by_definition(model, data, rows)
+        for model, rows in cross_fits(BradleyTerry, data)
+    ]
+    np.testing.assert_allclose(
+        sorted(zip(found.loss, found.n_pairs, strict=True)), sorted(expected)
+    )
+    total = sum(loss * n for loss, n in expected)
+    assert found.mean == pytest.approx(total / data.queries.n_pairs)
+
+
+def test_of_many_queries_blocks_are_judged():
+    data = simulated("logit", n_queries=20)  # 240 queries of one pair each
+    found = cross_fit(BradleyTerry(), data)
+    assert found.n_pairs.tolist() == pytest.approx([4.8] * 50, abs=1)
+    assert found.n_pairs.sum() == 240
+    expected = [
+        loss_by_definition(model, data, rows)[0]
+        for model, rows in cross_fits(BradleyTerry, data)
+    ]
+    assert found.mean == pytest.approx(np.mean(expected))
 
 
 def test_one_query_cannot_be_cross_fitted():
     data = labelled([0.0, 1.0, 2.0], [0, 1, 1], [0, 0, 0])
-    assert cross_fit(BradleyTerry(), data) == []
+    assert cross_fit(BradleyTerry(), data) is None
     model = choose_tie_model([ThurstoneMosteller(), BradleyTerry()], data)
     assert isinstance(model, ThurstoneMosteller)
 
@@ -65,24 +104,31 @@ def test_the_choice_keeps_the_losses_it_was_made_by():
     candidates = [ThurstoneMosteller(), BradleyTerry()]
     model = choose_tie_model(candidates, data)
     assert list(model.candidate_losses_) == ["ThurstoneMosteller()", "BradleyTerry()"]
-    expected = [cross_fitted_loss(cross_fit(other, data)) for other in candidates]
+    expected = [cross_fit(other, data).mean for other in candidates]
     assert list(model.candidate_losses_.values()) == expected
-    assert model is candidates[int(np.argmin(expected))]
 
 
-def test_the_loss_is_that_of_all_held_out_pairs():
-    data = simulated("logit", n_queries=10)
-    parts = cross_fit(BradleyTerry(), data)
-    total, n_pairs = 0.0, 0
-    for model, items in parts:
-        for a, b in zip(items.offsets[:-1], items.offsets[1:], strict=True):
-            assert b - a == 2
-            low, high = items.scores[a], items.scores[a + 1]
-            outcome = np.sign(items.grades[a + 1] - items.grades[a])
-            proba = model.proba([high], [low])[0]
-            total -= np.log(proba[int(outcome) + 1])
-            n_pairs += 1
-    assert cross_fitted_loss(parts) == pytest.approx(total / n_pairs, rel=1e-10)
+def test_a_gain_must_exceed_its_standard_error():
+    n_pairs = np.array([10, 30, 20])
+    default = CrossFitted(np.array([0.5, 0.6, 0.7]), n_pairs)
+    gain = np.array([0.3, 0.1, -0.1])
+    mean = (10 * 0.3 + 30 * 0.1 - 20 * 0.1) / 60
+    terms = n_pairs * (gain - mean)
+    error = np.sqrt(3 / 2 * (terms**2).sum()) / 60
+    for more, beats in ((0.999, False), (1.001, True)):
+        # Shifted so that the mean is just below and just above the error.
+        other = CrossFitted(default.loss - gain + mean - more * error, n_pairs)
+        assert other.beats(default) is beats
+    assert not default.beats(default)
+
+
+def test_what_happened_against_all_odds_rules_a_model_out():
+    n_pairs = np.ones(2, dtype=int)
+    possible = CrossFitted(np.array([1.0, 2.0]), n_pairs)
+    impossible = CrossFitted(np.array([0.1, np.inf]), n_pairs)
+    assert possible.beats(impossible)
+    assert not impossible.beats(possible)
+    assert not impossible.beats(impossible)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +140,7 @@ def test_the_generating_model_is_recovered(link, kind):
     assert isinstance(model, kind)
 
 
-def test_the_simpler_model_wins_ties():
+def test_the_first_model_wins_ties():
     data = simulated("logit", n_queries=10)
     first, second = BradleyTerry(), BradleyTerry()
     assert choose_tie_model([first, second], data) is first
@@ -118,5 +164,5 @@ def test_pairs_of_a_group_stay_together():
     left, right = rng.normal(size=(2, 30))
     label = np.sign(left - right).astype(int)
     groups = np.repeat(np.arange(3), 10)
-    parts = cross_fit(IsotonicDifference(), LabelledPairs(left, right, label, groups))
-    assert [gaps.n_pairs for _, gaps in parts] == [10, 10, 10]
+    data = LabelledPairs(left, right, label, groups)
+    assert cross_fit(IsotonicDifference(), data).n_pairs.tolist() == [10, 10, 10]

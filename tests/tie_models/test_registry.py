@@ -4,6 +4,7 @@ from sklearn.base import clone
 from skrank_abstain.tie_models import (
     BradleyTerry,
     DifferenceModel,
+    GradedRelevance,
     IsotonicDifference,
     ThurstoneMosteller,
     TieModel,
@@ -27,9 +28,9 @@ def test_names(name, kind, params):
     assert tie_model_candidates(name)[0] is not model
 
 
-def test_auto_stands_for_all_simpler_ones_first():
+def test_auto_stands_for_all_the_default_first():
     candidates = tie_model_candidates("auto")
-    assert isinstance(candidates[0], BradleyTerry)
+    assert type(candidates[0]) is GradedRelevance
     only = tie_model_candidates("auto", of_differences=True)
     assert all(isinstance(model, DifferenceModel) for model in only)
     assert [type(m) for m in only] == [
