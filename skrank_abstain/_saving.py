@@ -62,8 +62,12 @@ class Saved:
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        models = [name for name in state if hasattr(state[name], "__dict__")]
-        names = {id(state[name]): name for name in reversed(models)}
+        # What is held under two names, such as a model that came fitted, is saved once.
+        names = {
+            id(value): name
+            for name, value in reversed(state.items())
+            if hasattr(value, "__dict__") and not isinstance(value, Value)
+        }
         plain = {name: _to_plain(value, name, names) for name, value in state.items()}
         return {**plain, _STAMP: __version__}
 
@@ -96,7 +100,6 @@ class Saved:
 def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:
     name = names.get(id(value), own)
     if name != own:
-        # The model of an estimator, say: saved once, under the other name.
         return {_KIND: "attribute", "name": name}
     if not isinstance(value, Value):
         return value
@@ -117,7 +120,7 @@ def _of_plain(value: Any, state: dict[str, Any]) -> Any:
 
 
 def _narrow(value: Any) -> Any:
-    """Return an array of a smaller type with the name of its own, if none is lost."""
+    """Return the name of an array's type and a smaller one, if that loses nothing."""
     if isinstance(value, np.ndarray):
         for kind in _SMALLER.get(value.dtype.kind, ()):
             with np.errstate(all="ignore"):

@@ -13,7 +13,7 @@ import sklearn
 
 #: The code that stands between the user's line and the warning: folders of this package
 #: and of what calls it on the user's behalf, and the module that loads what was saved.
-#: With a separator at the end: a folder whose name only begins like theirs is the user's.
+#: With a separator at the end: a folder whose name only begins like one is the user's.
 _BETWEEN = (
     *(
         str(Path(file).parent) + os.sep
