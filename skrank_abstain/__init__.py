@@ -3,8 +3,7 @@
 score -> pair probabilities -> risk -> threshold -> decisions -> report
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
+from skrank_abstain._saving import __version__
 from skrank_abstain.estimators import (
     BALToR,
     CostAbstainer,
@@ -14,11 +13,6 @@ from skrank_abstain.estimators import (
     SelectiveRanker,
 )
 from skrank_abstain.pairs import PairDecisions, Ranking
-
-try:
-    __version__ = version("skrank-abstain")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0+unknown"
 
 __all__ = [
     "BALToR",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -10,21 +11,24 @@ from pathlib import Path
 import joblib
 import sklearn
 
-#: Folders of the code that stands between the user's line and the warning: this
-#: package, and what calls it on the user's behalf. With a separator at the end: a
-#: folder whose name only begins like theirs is the user's.
-_BETWEEN = tuple(
-    str(Path(file).parent) + os.sep
-    for file in (__file__, sklearn.__file__, joblib.__file__)
+#: The code that stands between the user's line and the warning: folders of this package
+#: and of what calls it on the user's behalf, and the module that loads what was saved.
+#: With a separator at the end: a folder whose name only begins like one is the user's.
+_BETWEEN = (
+    *(
+        str(Path(file).parent) + os.sep
+        for file in (__file__, sklearn.__file__, joblib.__file__)
+    ),
+    pickle.__file__,
 )
 
 
-def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn about the call that the user wrote.
 
     Parameters
     ----------
-    message : str
+    message : str or Warning
     category : type, default=UserWarning
 
     Notes

@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 
+from skrank_abstain.tie_models import BinModel
+
 
 class FirstColumn(BaseEstimator):
     """A ranker whose score is the first feature: scores under full control."""
@@ -36,6 +38,17 @@ class PredictOnly:
 
     def predict(self, X):
         return np.zeros(len(X)) if self.scores is None else self.scores
+
+
+class OwnTable(BinModel):
+    """A table of a user's own, by which far apart items may be more often tied."""
+
+    def fit_bins(self, items):
+        self.edges_ = np.quantile(items.scores, np.arange(1, 9) / 9)
+        rng = np.random.default_rng(0)
+        lead, tie = (np.tril(rng.uniform(0, 1, (9, 9)), k=k) for k in (-1, 0))
+        wins = (1 - np.maximum(tie, tie.T)) * (1 + lead - lead.T) / 2
+        self.table_ = np.stack([wins.T, 1 - wins - wins.T, wins], axis=2)
 
 
 class Trap:

@@ -20,6 +20,7 @@ SPINE = [
     {"scorers", "datasets"},
     {"pairs"},
     {"_validation"},
+    {"_saving"},
     {"_kernels", "_warnings"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}

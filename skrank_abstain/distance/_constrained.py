@@ -11,6 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._validation import (
     FloatArray,
     check_choice,
@@ -27,7 +28,7 @@ _FEW_PAIRS = 1 << 16
 _BATCH = 1 << 12
 
 
-class ConstrainedRanker(BaseEstimator):
+class ConstrainedRanker(Saved, BaseEstimator):
     """A ranker trained on strict pairs of items of one query."""
 
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)

@@ -12,6 +12,7 @@ from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._validation import IntArray, check_fraction, shown
 from skrank_abstain.scorers import (
     describe,
@@ -22,7 +23,7 @@ from skrank_abstain.scorers import (
 )
 
 
-class ModelWrapper(MetaEstimatorMixin):
+class ModelWrapper(Saved, MetaEstimatorMixin):
     """Mixin of the estimators around a model, given as ``estimator``.
 
     A fitted model is used as it is and survives ``clone``; an unfitted one is trained

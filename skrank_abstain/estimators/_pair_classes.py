@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import IntArray
 from skrank_abstain.pairs import read_pair_labels
 
@@ -20,7 +22,8 @@ _MEND = (
 )
 
 
-class PairClasses(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class PairClasses(Value):
     """The kinds of labels of a classifier of pairs, and what they mean.
 
     Attributes

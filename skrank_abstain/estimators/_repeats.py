@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._item_rows import check_columns, take_column
@@ -23,7 +24,7 @@ _REMEMBERED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class FitRows:
+class FitRows(Value):
     """What ``fit`` got twice, and the rows to know its items by.
 
     Attributes

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._validation import (
     FloatArray,
     check_fraction,
@@ -97,11 +98,13 @@ def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
     return rule
 
 
-class RuleThreshold:
+class RuleThreshold(Saved):
     """Mixin of the estimators whose threshold is set by a rule.
 
     ``fit`` sets ``_loss`` and ``_calibration``, then calls ``_set_threshold``.
     """
+
+    _fitted_state = ("estimator_", "tie_model_", "_loss", "_calibration", "_region")
 
     _loss: FloatArray
     _calibration: Calibration

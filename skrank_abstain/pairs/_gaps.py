@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
 
 
@@ -70,7 +71,7 @@ class PairGaps(Protocol):
 
 
 @dataclass(frozen=True)
-class GapArray:
+class GapArray(Value):
     """Gaps of pairs that were given one by one, or collected.
 
     Attributes
@@ -120,6 +121,15 @@ class GapArray:
         # Numbers without a gap, in the order of those that were given.
         codes = order if queries is None else _dense(queries)[order]
         return cls(gap[order], outcome[order], float(largest), order, codes)
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = super().to_plain()
+        del plain["rows"]  # of an X that is not saved
+        return plain
+
+    @classmethod
+    def of_plain(cls, **plain: Any) -> Self:
+        return cls(rows=np.arange(plain["gaps"].size), **plain)
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""

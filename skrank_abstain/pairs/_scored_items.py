@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._queries import Queries
@@ -28,7 +29,7 @@ _SKETCH = 1 << 17
 
 
 @dataclass(frozen=True)
-class ScoredItems:
+class ScoredItems(Value):
     """Items of labelled or unlabelled queries, sorted by score within each query.
 
     Attributes
@@ -75,6 +76,15 @@ class ScoredItems:
         return cls(
             ascending, rows, queries.offsets, grades.astype(np.int64, copy=False)
         )
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = super().to_plain()
+        del plain["rows"]  # of an X that is not saved
+        return plain
+
+    @classmethod
+    def of_plain(cls, **plain: Any) -> Self:
+        return cls(rows=np.arange(plain["scores"].size), **plain)
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""

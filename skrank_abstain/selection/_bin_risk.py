@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
@@ -28,7 +30,7 @@ from skrank_abstain.tie_models import BinModel, expected_losses
 
 
 @dataclass(frozen=True, eq=False)
-class BinRegion:
+class BinRegion(Value):
     """Which pairs of bins are accepted.
 
     Attributes
@@ -44,6 +46,22 @@ class BinRegion:
     risk: float
     weight: FloatArray
     seed: int = 0
+
+    def to_plain(self) -> dict[str, Any]:
+        # Of half a megabyte of numbers, nearly all 0 or 1, the bits.
+        levels, level = np.unique(self.weight, return_inverse=True)
+        bits = level.reshape(1, -1) == np.arange(1, levels.size)[:, None]
+        plain = {"levels": levels, "bits": np.packbits(bits, axis=1)}
+        n_bins = self.weight.shape[0]
+        return {"risk": self.risk, "seed": self.seed, "n_bins": n_bins, **plain}
+
+    @classmethod
+    def of_plain(cls, **plain: Any) -> Self:
+        levels, bits, n_bins = (
+            plain.pop(name) for name in ("levels", "bits", "n_bins")
+        )
+        level = np.arange(1, levels.size) @ np.unpackbits(bits, axis=1, count=n_bins**2)
+        return cls(weight=levels[level].reshape(n_bins, n_bins), **plain)
 
 
 class BinRisk(PairRisk):

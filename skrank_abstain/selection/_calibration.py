@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray, shown
 from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
@@ -28,7 +29,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _N_THRESHOLDS = 100
 
 
-class Groups(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Groups(Value):
     """Kinds of queries, such as sites.
 
     Attributes
@@ -60,13 +62,13 @@ class LossTables(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Calibration:
+class Calibration(Value):
     """All that a rule turns into an accepted region.
 
     Attributes
     ----------
-    risk : PairRisk
-        Of the fitted tie model.
+    model : TieModel
+        Fitted.
     items : ScoredItems or GapArray
         The pairs that set the threshold, as the model sees them.
     loss : ndarray of shape (3, 3)
@@ -76,6 +78,8 @@ class Calibration:
         For all that is random about a rule.
     groups : Groups or None
         Of the queries of ``items``; None: there is one group.
+    risk : PairRisk
+        Of the model; computed once.
 
     Examples
     --------
@@ -99,12 +103,18 @@ class Calibration:
     True
     """
 
-    risk: PairRisk
+    model: TieModel
     items: Any
     loss: FloatArray
     tuning: ScoredItems | GapArray | None = None
     seed: int = 0
     groups: Groups | None = None
+
+    @cached_property
+    def risk(self) -> PairRisk:
+        """The conditional risk under the model."""
+        fitted_on = self.items if self.tuning is None else self.tuning
+        return pair_risk(self.model, self.loss, fitted_on)
 
     def group_counts(self) -> dict[Any, int]:
         """Return the number of queries of each group; {None: all} without groups."""
@@ -188,11 +198,10 @@ def calibrate(
     if len(candidates) > 1:
         model = choose_tie_model(candidates, fitted_on)
     tuned: Any = fitted_on.fit(model)
-    risk = pair_risk(model, loss, tuned)
     if tuning is None:
-        return model, Calibration(risk, tuned, loss, seed=seed, groups=groups)
+        return model, Calibration(model, tuned, loss, seed=seed, groups=groups)
     items: Any = data.transformed_by(model)
-    return model, Calibration(risk, items, loss, tuned, seed, groups)
+    return model, Calibration(model, items, loss, tuned, seed, groups)
 
 
 def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:

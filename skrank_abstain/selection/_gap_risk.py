@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_array
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairGaps, ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
@@ -39,7 +40,7 @@ _COUNTS = 1 << 19
 
 
 @dataclass(frozen=True)
-class GapRegion:
+class GapRegion(Value):
     """The gaps that are accepted, and those where a tie is predicted.
 
     Attributes

@@ -16,7 +16,7 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._bin_model import BinModel
-from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
+from skrank_abstain.tie_models._ordinal import OrdinalFit, fit_grades, pair_table
 from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagreement
 
 #: Bins that the values are divided into; more change nothing that can be measured.
@@ -190,27 +190,49 @@ class GradedRelevance(BinModel):
     def fit_bins(self, items: ScoredItems) -> None:
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
         grades = merge_grades(items.known_grades, max_grades)
-        self.edges_, centres = divide(items.scores)
+        self.edges_, self._centres = divide(items.scores)
         n_grades = int(grades.max()) + 1
         if n_grades == 1:
             warn_user(
                 "All items have the same relevance: every pair is expected to be tied.",
             )
             self.slope_, self.query_spread_ = 0.0, 0.0
-            self.cut_points_ = np.empty(0)
-            table = np.zeros((centres.size, centres.size, 3))
-            table[:, :, 1] = 1.0
+            self.cut_points_, self._tied_shares = np.empty(0), np.ones(1)
         else:
             fit = fit_grades(items.scores[:, None], grades, items.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
                 warn_of_disagreement()
-            shares = tied_shares(items.known_grades, grades, items.offsets)
-            table = pair_table(fit, fit.value(centres[:, None]), shares)
+            self._tied_shares = tied_shares(items.known_grades, grades, items.offsets)
+        self.table_ = self._made_table(items.n_pairs)
+
+    def _made_table(self, n_pairs: int) -> FloatArray:
+        """Return the table of the fitted attributes, the same each time."""
+        if self.cut_points_.size:
+            slopes = np.array([self.slope_])
+            fit = OrdinalFit(slopes, self.cut_points_, self.query_spread_)
+            value = fit.value(self._centres[:, None])
+            table = pair_table(fit, value, self._tied_shares)
+        else:
+            table = np.zeros((self._centres.size, self._centres.size, 3))
+            table[:, :, 1] = 1.0
         # One pair more, of any outcome.
-        n_pairs = items.n_pairs
-        self.table_ = (n_pairs * table + 1 / 3) / (n_pairs + 1)
+        return (n_pairs * table + 1 / 3) / (n_pairs + 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        # 1.5 MB that follow from a few numbers, unless a subclass made another table.
+        if hasattr(self, "_centres") and np.array_equal(
+            self.table_, self._made_table(self.n_pairs_)
+        ):
+            del state["table_"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_centres" in state and "table_" not in state:
+            self.table_ = self._made_table(self.n_pairs_)
 
 
 def weigh(

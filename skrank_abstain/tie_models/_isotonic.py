@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import GapOutcomes, ScoredItems
 from skrank_abstain.tie_models._tie_model import DifferenceModel
 
 
 @dataclass(frozen=True)
-class MonotoneCurve:
+class MonotoneCurve(Value):
     """Straight lines between points, level beyond the first and the last.
 
     Attributes

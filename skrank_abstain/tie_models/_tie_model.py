@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._validation import (
     FloatArray,
     check_labels,
@@ -31,7 +32,7 @@ from skrank_abstain.pairs import (
 MIRROR = 1e-9
 
 
-class TieModel(BaseEstimator, ABC):
+class TieModel(Saved, BaseEstimator, ABC):
     """Probabilities of the three outcomes of a pair from the values of its items.
 
     The value of an item is its score, or what a model makes of the score, the query

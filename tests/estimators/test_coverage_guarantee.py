@@ -106,11 +106,11 @@ def tuned(model, people, n_queries, rng):
     return tables.rest, tables.tuning
 
 
-def hierarchical(risk, items, coverage):
+def hierarchical(fitted, items, coverage):
     """Select; a warning that there are too few queries is looked at elsewhere."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Every pair is accepted")
-        calibration = Calibration(risk, items, ZERO_ONE)
+        calibration = Calibration(fitted.model, items, ZERO_ONE, fitted.items)
         return GuaranteedCoverage(coverage).select(calibration)
 
 
@@ -278,7 +278,7 @@ def coverages(name, n_queries, n_draws):
         queries = rng.integers(N_POPULATION, size=n_queries)
         items = people.take(queries).transformed_by(fitted)
         true[draw] = (
-            coverage_at(hierarchical(risk, items, COVERAGE).risk),
+            coverage_at(hierarchical(calibration, items, COVERAGE).risk),
             coverage_at(risk.select_coverage(items, COVERAGE).risk),
         )
     return true.T
@@ -308,11 +308,11 @@ def test_too_few_queries_for_a_coverage(n_queries):
     risk = calibration.risk
     items = people.take(np.arange(n_queries)).transformed_by(fitted)
     every = risk.accepted_mass(risk.select_risk(risk.highest), items)
-    region = hierarchical(risk, items, COVERAGE)
+    region = hierarchical(calibration, items, COVERAGE)
     # 2 / 3 of a share of queries is less than 0.7, 3 / 4 is more.
     assert (region.risk == risk.highest) == (n_queries == 2)
     assert (risk.accepted_mass(region, items) == every) == (n_queries == 2)
-    assert hierarchical(risk, items, 1.0).risk == risk.highest
+    assert hierarchical(calibration, items, 1.0).risk == risk.highest
 
 
 def test_the_estimator_takes_the_hierarchical_quantile():

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
-from doubles import FirstColumn
+from doubles import FirstColumn, OwnTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
-from skrank_abstain.tie_models import BinModel, BradleyTerry, FeatureAwareRelevance
+from skrank_abstain.tie_models import BradleyTerry, FeatureAwareRelevance
 
 
 @pytest.fixture(scope="module", params=["accept", "randomize"])
@@ -132,17 +132,6 @@ def test_the_graph_of_many_queries_has_a_block_for_each(ranker, first, second):
         np.testing.assert_array_equal(block, ranker.preference_graph(rows).toarray())
     assert not graph[np.ix_(qid == "a", qid == "b")].any()
     assert not graph[np.ix_(qid == "b", qid == "a")].any()
-
-
-class OwnTable(BinModel):
-    """A table of a user's own, by which far apart items may be more often tied."""
-
-    def fit_bins(self, items):
-        self.edges_ = np.quantile(items.scores, np.arange(1, 9) / 9)
-        rng = np.random.default_rng(0)
-        lead, tie = (np.tril(rng.uniform(0, 1, (9, 9)), k=k) for k in (-1, 0))
-        wins = (1 - np.maximum(tie, tie.T)) * (1 + lead - lead.T) / 2
-        self.table_ = np.stack([wins.T, 1 - wins - wins.T, wins], axis=2)
 
 
 TIE_MODELS = {

@@ -1,11 +1,17 @@
-"""A fitted ranker in a server: forked workers, and many threads at once."""
+"""A fitted ranker in a server: warm, in forked workers, and many threads at once."""
 
 import multiprocessing
 import os
+import pickle
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from doctest import DocTestParser
+from pathlib import Path
 
 import numpy as np
 import pytest
+from doubles import OwnTable
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
@@ -67,3 +73,75 @@ def test_eight_threads_at_once_get_the_same_answer(ranker, data):
     with ThreadPoolExecutor(8) as pool:
         for one in pool.map(lambda _: answer(ranker, data), range(32)):
             np.testing.assert_array_equal(one, expected)
+
+
+#: What a server calls before its first request: the lines of the page on saving.
+PAGE = Path(__file__).parents[2] / "docs" / "saving.md"
+SERVER = """
+import pickle
+import sys
+
+from numba.core.dispatcher import Dispatcher
+
+
+def compiled():
+    return {
+        (name, kernel): len(value.signatures)
+        for name, module in list(sys.modules.items())
+        if name.startswith("skrank_abstain.")
+        for kernel, value in vars(module).items()
+        if isinstance(value, Dispatcher) and value.signatures
+    }
+
+
+ranker, X, qid, warm_up, kernel = pickle.load(sys.stdin.buffer)
+assert not compiled()
+exec(warm_up)
+before = compiled()
+assert kernel in {name for _, name in before}
+for X, qid in ((X, qid), (X, None), (X[:2], None), (X[:1], None)):
+    decisions = ranker.predict_pairs(X, qid, item_id=range(len(X)))
+    decisions.deferred(limit=3)
+    decisions.deferred(within_top=3)
+    decisions.deferred(deciding_top=3)
+    decisions.to_dicts()
+    ranker.predict_pairs(X, pairs=[[0, 1]] if len(X) > 1 else [])
+    ranker.abstain(X, qid)
+    ranker.pair_proba(X, qid)
+    list(ranker.iter_pairs(X, qid))
+    ranker.ranking(X, qid)
+    ranker.rank_intervals(X, qid)
+    ranker.preference_graph(X, qid)
+assert compiled() == before, compiled()
+"""
+
+
+@pytest.mark.parametrize(
+    ("tie_model", "boundary", "kernel"),
+    [
+        ("bradley_terry", "accept", "settle_pairs"),
+        ("graded_relevance", "randomize", "_sort_range"),
+        (OwnTable(), "accept", "_reach"),  # no semiorder: ranks follow from others
+    ],
+)
+def test_after_the_warm_up_of_the_docs_nothing_compiles(
+    tie_model, boundary, kernel, data
+):
+    lines = PAGE.read_text(encoding="utf-8").partition("## Serving")[2]
+    examples = DocTestParser().get_examples(lines)
+    warm_up = "".join(each.source for each in examples if "few" in each.source)
+    assert "rank_intervals" in warm_up
+    model = Ridge().fit(data.data, data.target)
+    ranker = BALToR(model, tie_model=tie_model, boundary=boundary, random_state=0)
+    ranker.fit(data.data, data.target, qid=data.qid)
+    new = make_ranking(n_queries=40, n_items=(1, 60), random_state=1)
+    tests = str(Path(__file__).parents[1])
+    inherited = os.environ.get("PYTHONPATH", "")
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER],
+        input=pickle.dumps((ranker, new.data, new.qid, warm_up, kernel)),
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, inherited])},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
-from selection.engines import ZERO_ONE, decide_all, gap_risk
+from selection.engines import ZERO_ONE, decide_all
 from strategies import COVERAGES, FixedModel, items, losses, models
 
 from skrank_abstain.concentration import hierarchical_quantile_search
@@ -109,8 +109,7 @@ def test_any_pairs_of_a_model_of_the_gap(data, model, loss, coverage):
     if queries.n_pairs == 0:
         return
     scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = gap_risk(model, loss, scored.largest, 1e-14)
-    found = Coverage(coverage).select(Calibration(risk, scored, loss))
+    found = Coverage(coverage).select(Calibration(model, scored, loss))
     pairs = reference.pairs(list(data.qid))
     left, right = (data.scores[list(rows)] for rows in zip(*pairs, strict=True))
     every = decide_all(model, loss, left, right).risk
@@ -202,9 +201,9 @@ def test_a_bound_beyond_the_largest_loss_is_refused(max_risk):
 def test_pairs_given_one_by_one_are_pairs_too():
     gaps = GapArray.of(np.array([0.0, 0.5, 1.0, 2.0]))
     model = FixedModel("rao_kupper", 1.5)
-    risk = pair_risk(model, ZERO_ONE, gaps)
-    region = Coverage(0.5).select(Calibration(risk, gaps, ZERO_ONE))
-    assert risk.accepted_mass(region, gaps) == 2
+    calibration = Calibration(model, gaps, ZERO_ONE)
+    region = Coverage(0.5).select(calibration)
+    assert calibration.risk.accepted_mass(region, gaps) == 2
     assert region.outer == 1.0
 
 

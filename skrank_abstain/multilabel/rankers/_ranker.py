@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators import check_columns
 from skrank_abstain.multilabel import label_ranks
@@ -20,7 +21,7 @@ from skrank_abstain.multilabel.rankers._labels import (
 )
 
 
-class MultilabelRanker(BaseEstimator):
+class MultilabelRanker(Saved, BaseEstimator):
     """Base of estimators that rank the labels of each sample.
 
     A subclass supplies ``fit`` and ``_scores``. Nothing here is a classifier: relevance
