@@ -30,8 +30,13 @@ td { white-space: nowrap; }
 figure { margin: 1rem 0; break-inside: avoid; }
 img { max-width: 100%; background: #fff; border-radius: 4px; }
 figcaption { font-size: .9rem; }
-@media print { body { margin: 0; max-width: none; font-size: 10pt; }
-  tr { break-inside: avoid; } }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  .wide { overflow-x: visible; }
+  table { font-size: 8pt; }
+  td { white-space: normal; }
+  tr { break-inside: avoid; }
+}
 """
 
 
