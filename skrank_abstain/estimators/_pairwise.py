@@ -242,7 +242,8 @@ class PairwiseRankerClassifier(
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
-        self._loss = loss if self._classes.has_ties else without_ties(loss)
+        self._answers_ties = self._classes.has_ties
+        self._loss = loss if self._answers_ties else without_ties(loss)
         rule.check(self._loss)
         random = check_random_state(self.random_state)
         split_seed, seed = random.randint(2**31 - 1, size=2).tolist()

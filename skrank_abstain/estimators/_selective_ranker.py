@@ -104,6 +104,8 @@ class RuleThreshold:
 
     _loss: FloatArray
     _calibration: Calibration
+    #: Whether a tie is among the answers.
+    _answers_ties = True
 
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""

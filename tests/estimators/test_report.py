@@ -30,6 +30,7 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.estimators import Report
 from skrank_abstain.estimators._report import _content, _curve
 from skrank_abstain.estimators._report._curve import LossCurve
+from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
 
 DATE = "2026-11-22T08:00:00+00:00"
@@ -320,10 +321,17 @@ def test_pairs_of_rows_have_groups_and_days_without_labels():
         counts = [100, 100, accepted[k::2].sum(), 0]
         assert cells[1:5] == [str(count) for count in counts]
         assert cells[6].startswith(f"{right[k::2].sum() / counts[2]:.3f} (")
+    assert "- loss: each wrong answer costs 1" in page
+    wrong, risk = label != y[300:], classifier.conditional_risk(X[300:])
+    [cells] = rows_of(page, "AURC: mean over all coverages of the share of decided")
+    assert float(cells[1]) == pytest.approx(
+        aurc_loss(np.ones(200), np.where(wrong, -1, 1), risk), abs=5.1e-5
+    )
     unlabelled = classifier.report(X[300:], groups=language)
     assert "NO LABELS WERE GIVEN" in unlabelled
-    [cells] = rows_of(unlabelled, "expected loss")
-    expected = classifier.conditional_risk(X[300:])[accepted].mean()
+    # Without ties among the labels what counts is errors, too.
+    [cells] = rows_of(unlabelled, "expected accuracy")
+    expected = 1 - classifier.conditional_risk(X[300:])[accepted].mean()
     assert float(cells[1]) == pytest.approx(expected, abs=5.1e-5)
     with pytest.raises(ValueError, match="groups must be the same"):
         classifier.report(X[300:], y[300:], qid=np.zeros(200), groups=language)

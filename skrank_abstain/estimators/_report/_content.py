@@ -183,39 +183,45 @@ def _labelled_results(
     ranker: Any, data: ReportData, totals: PairTotals
 ) -> list[Section]:
     rows = [*rows_of_pairs(totals), *rows_of_queries(ranker, data.items, totals)]
-    found = [
-        Section("On these data", [Table(HEAD, rows)]),
-        *_by_group(data, totals),
-    ]
-    title = "How well the risk tells which pairs to give up"
-    lead = "Whatever the threshold; lower is better."
-    areas = _areas(ranker)
+    found = [Section("On these data", [Table(HEAD, rows)]), *_by_group(data, totals)]
     if not data.items.n_pairs:
-        rows = [line(name, np.nan, np.nan, np.nan) for name in areas]
-        return [*found, Section(title, [lead, Table(HEAD, rows)])]
+        rows = [line(name, np.nan, np.nan, np.nan) for name in _areas(ranker)]
+        return [*found, _about_curve(rows)]
     curve = LossCurve.of(ranker._calibration.risk, data.items)
     pairs, loss = curve.pairs.sum(axis=0), curve.loss.sum(axis=0)
+    what = "loss per decided pair"
     if counts_errors(ranker):
+        what = "share of decided pairs wrong"
         # All levels: the values are those of `metrics.aurc_loss` and the like.
         profile = curve.profile
-        exact = (
-            np.cumsum(profile.n_pairs),
-            np.cumsum(profile.n_pairs - profile.n_correct),
-        )
-    else:
-        exact = pairs, loss
+        pairs = np.cumsum(profile.n_pairs)
+        loss = np.cumsum(profile.n_pairs - profile.n_correct)
     rows = [
-        line(name, area(*exact), *curve.interval_of_area(area))
-        for name, area in areas.items()
+        line(name, area(pairs, loss), *curve.interval_of_area(area))
+        for name, area in _areas(ranker).items()
     ]
     at = totals.coverage, np.nan
     if totals.accepted.sum():
         accepted, spent = loss_of_decided(ranker, data.items, totals)
         at = totals.coverage, float(spent.sum() / accepted.sum())
-    what = "loss per decided pair"
-    if counts_errors(ranker):
-        what = "share of decided pairs wrong"
-    risk_coverage = Picture(
+    return [
+        *found,
+        _about_curve(rows, _curve_picture(curve, ranker._loss.max(), at, what)),
+        _about_risk(curve, ranker._loss.max()),
+    ]
+
+
+def _about_curve(rows: list[list[str]], *pictures: Picture) -> Section:
+    lead = "Whatever the threshold; lower is better."
+    title = "How well the risk tells which pairs to give up"
+    return Section(title, [lead, Table(HEAD, rows), *pictures])
+
+
+def _curve_picture(
+    curve: LossCurve, largest: float, at: tuple[float, float], what: str
+) -> Picture:
+    pairs = curve.pairs.sum(axis=0)
+    return Picture(
         "Risk-coverage curve, with the point of this threshold.",
         f"The {what} if the least risky pairs are decided, from a few (left) to all "
         "(right): as observed, with 95 % intervals over queries at each coverage, and "
@@ -224,22 +230,24 @@ def _labelled_results(
         partial(
             draw_curve,
             coverage=pairs / pairs[-1],
-            loss=loss / pairs,
-            interval=intervals(curve.loss, curve.pairs).clip(min=0),
+            loss=curve.loss.sum(axis=0) / pairs,
+            interval=intervals(curve.loss, curve.pairs).clip(0, largest),
             predicted=curve.predicted / pairs,
             threshold=at,
             what=what,
         ),
     )
-    found.append(Section(title, [lead, Table(HEAD, rows), risk_coverage]))
+
+
+def _about_risk(curve: LossCurve, largest: float) -> Section:
     share, predicted, observed, interval = curve.bins()
-    interval = interval.clip(0, ranker._loss.max())
-    bins = [
+    interval = interval.clip(0, largest)
+    rows = [
         [f"{p:.4f}", f"{o:.4f}", as_interval(*ends), f"{s:.4f}"]
         for s, p, o, ends in zip(share, predicted, observed, interval, strict=True)
     ]
     head = ("predicted loss (mean risk)", "observed loss", HEAD[2], "share of pairs")
-    reliability = Picture(
+    picture = Picture(
         "Observed against predicted loss of pairs of similar risk.",
         "On the dotted line pairs are as often wrong as the tie model says. Above it "
         "the tie model is too sure of itself. Intervals are over queries.",
@@ -249,10 +257,7 @@ def _labelled_results(
         ),
     )
     lead = "All pairs, cut into tenths by their risk, the least risky first."
-    return [
-        *found,
-        Section("Is the risk right?", [lead, Table(head, bins), reliability]),
-    ]
+    return Section("Is the risk right?", [lead, Table(head, rows), picture])
 
 
 def _unlabelled_results(

@@ -51,7 +51,8 @@ def draw_reliability(
 ) -> None:
     """Draw the observed against the predicted loss of pairs of similar risk."""
     ax = figure.add_subplot()
-    top = 1.05 * max(predicted.max(), observed.max(), np.nanmax(interval, initial=0))
+    top = max(predicted.max(), observed.max(), np.nanmax(interval, initial=0)) * 1.05
+    top = top or 1.0
     ax.plot([0, top], [0, top], color=_GREY, ls=":", label="as predicted")
     error = np.abs(interval.T - observed)
     ax.errorbar(

@@ -83,7 +83,10 @@ def loss_of_decided(
 
 
 def counts_errors(ranker: Any) -> bool:
-    return np.array_equal(ranker._loss, ZERO_ONE_LOSS)
+    """Return whether the loss is the number of wrong answers."""
+    # Where a tie is no answer, what it would cost means nothing.
+    answers = slice(None) if ranker._answers_ties else slice(None, None, 2)
+    return np.array_equal(ranker._loss[answers], ZERO_ONE_LOSS[answers])
 
 
 def as_ratio(part: FloatArray, whole: FloatArray) -> str:
