@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._validation import check_loss
 from skrank_abstain.estimators._repeats import AboutRows
 from skrank_abstain.estimators._report._curve import (
     Area,
@@ -172,10 +173,11 @@ def _summary(data: ReportData, totals: PairTotals) -> list[str]:
             "data",
             *lines,
         ]
-    lines.append(
-        f"of the decided pairs {as_percent(totals.accuracy)} are right; of the decided "
-        f"orders {as_percent(totals.misranking_rate)} are the wrong way round"
-    )
+    if accepted:
+        lines.append(f"of the decided pairs {as_percent(totals.accuracy)} are right")
+    if accepted > ties:
+        wrong = as_percent(totals.misranking_rate)
+        lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
 
 
@@ -395,7 +397,12 @@ _WORDS = [
 
 def _loss_in_words(ranker: Any) -> str:
     if counts_errors(ranker):
-        return "each wrong answer costs 1, be it an order or a tie"
+        return "each wrong answer costs 1"
+    if np.array_equal(ranker._loss, check_loss("misranking")):
+        return (
+            "'misranking': a wrong order costs 1, and so does a tie that is none; an "
+            "order of tied items costs nothing"
+        )
     return (
         f"{ranker._loss.tolist()}, a row per answer and a column per truth: second "
         "better, tie, first better"
