@@ -2,7 +2,12 @@
 
 from skrank_abstain.estimators._baltor import BALToR
 from skrank_abstain.estimators._cost_abstainer import CostAbstainer
-from skrank_abstain.estimators._item_rows import Items, check_columns, take_column
+from skrank_abstain.estimators._item_rows import (
+    Items,
+    check_columns,
+    groups_of_queries,
+    take_column,
+)
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
@@ -11,12 +16,13 @@ from skrank_abstain.estimators._query_checks import (
     refuse_fit_arguments,
 )
 from skrank_abstain.estimators._repeats import (
-    compare_with_fit,
+    describe_rows,
     find_repeats,
     warn_of_repeats,
 )
-from skrank_abstain.estimators._report import write_report
+from skrank_abstain.estimators._report import Report, ReportData, write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
+from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.estimators._selective_ranker import OperatingPoint, SelectiveRanker
 from skrank_abstain.estimators._splitting import split_for_calibration
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
@@ -28,5 +34,6 @@ __all__ = [
     "RiskControlledRanker",
     "PairwiseRankerClassifier",
     "OperatingPoint",
+    "Report",
     "OneQueryWarning",
 ]

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from skrank_abstain._validation import IntArray, encode_qid, listed, shown
 from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.selection import Groups
 
 #: Beyond this, floats skip integers and two identifiers could become one.
 _LARGEST_EXACT_FLOAT = 2.0**53
@@ -205,8 +206,8 @@ def _check_exact(qid: NDArray[Any], qid_col: str | int) -> NDArray[Any]:
     return qid
 
 
-def check_groups(groups: Any, queries: Queries) -> IntArray:
-    """Return the number of each row's group; None is one group.
+def check_groups(groups: Any, queries: Queries) -> tuple[IntArray, list[Any]]:
+    """Return the number of each row's group, and their names; None is one group.
 
     Parameters
     ----------
@@ -217,6 +218,8 @@ def check_groups(groups: Any, queries: Queries) -> IntArray:
     Returns
     -------
     codes : ndarray of shape (n_items,), int64
+    names : list
+        By code, in order of first appearance.
 
     Raises
     ------
@@ -224,7 +227,7 @@ def check_groups(groups: Any, queries: Queries) -> IntArray:
         If lengths differ, a value is missing, or a query is in two groups.
     """
     codes, values = encode_qid(groups, queries.n_items, name="groups")
-    first = codes[queries.order[queries.offsets[:-1]]][queries.codes]
+    first = codes[queries.first_rows][queries.codes]
     if not np.array_equal(first, codes):
         row = int(np.flatnonzero(first != codes)[0])
         query = queries.values.item(int(queries.codes[row]))
@@ -233,4 +236,13 @@ def check_groups(groups: Any, queries: Queries) -> IntArray:
             f"groups must be the same for all items of a query, got {one!r} and "
             f"{other!r} for query {query!r}."
         )
-    return codes
+    names: list[Any] = values.tolist()
+    return codes, names
+
+
+def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
+    """Return the group of each query; parameters and errors as in `check_groups`."""
+    if groups is None:
+        return None
+    codes, names = check_groups(groups, queries)
+    return Groups(codes[queries.first_rows], names)

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import (
-    _num_samples,
     check_consistent_length,
     check_is_fitted,
 )
@@ -16,19 +15,19 @@ from sklearn.utils.validation import (
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
+    IntArray,
     check_sample_weight,
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._item_rows import groups_of_queries
 from skrank_abstain.estimators._pair_classes import PairClasses
-from skrank_abstain.estimators._pair_rows import score_sides, take_pairs
-from skrank_abstain.estimators._report import write_report
-from skrank_abstain.pairs import GapArray
+from skrank_abstain.estimators._pair_rows import score_sides, sides, take_pairs
+from skrank_abstain.estimators._repeats import describe_rows, hash_halves
+from skrank_abstain.estimators._report import Report, ReportData, write_report
+from skrank_abstain.pairs import GapArray, group_queries
 from skrank_abstain.selection import Calibration, Decided, PairTotals
 from skrank_abstain.tie_models import DifferenceModel
-
-#: Units that intervals in a report come from, where none are given: more say no more.
-_MOST_UNITS = 2000
 
 
 class PairRowDecider:
@@ -215,41 +214,83 @@ class PairRowDecider:
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         return self._calibration.risk.totals(self._region, gaps, weight)
 
-    def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 
         Parameters
         ----------
         X, y, qid
-            As in ``evaluate``.
+            As in ``evaluate``; without ``y`` the page says what is decided and
+            expected, and that nothing was measured.
+        groups : array-like of shape (n_pairs,), default=None
+            Kind of query of each pair, such as a language: the page then has a row for
+            each. The same for all pairs of a query.
 
         Returns
         -------
-        report : str
-            Markdown. Intervals are over queries; without ``qid`` they treat pairs as
-            independent, and are too short where pairs share items. More than 2000
-            pairs are then taken as so many blocks of rows, which costs less.
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
+            with pictures. Intervals are over queries; without ``qid`` they treat pairs
+            as independent, and are too short where pairs share items.
+
+        Raises
+        ------
+        ValueError
+            If an input breaks its rule, or a query is in two groups.
+
+        Warns
+        -----
+        UserWarning
+            If pairs have the features of pairs that ``fit`` got, in either order of
+            their items.
+
+        Notes
+        -----
+        The fingerprint is as for the rankers of items, of the halves of each row and
+        of the labels as -1, 0, +1.
         """
-        n_pairs = _num_samples(X)
-        blocks = qid is None and n_pairs > _MOST_UNITS
-        if blocks:
-            qid = np.arange(n_pairs) * _MOST_UNITS // n_pairs
-        gaps = self._labelled_gaps(X, y, qid)
-        counted = f"- {n_pairs} pairs of {gaps.n_queries} queries"
-        if blocks or qid is None:
-            unit = f"in {_MOST_UNITS} blocks of rows, each" if blocks else "each"
+        left, right = self._score(X)
+        label = None if y is None else self._classes.read(y, self.labels)
+        # Without labels all pairs count as tied; the page says nothing of that.
+        known = np.zeros(left.size, dtype=np.int64) if label is None else label
+        unit = np.arange(left.size) if qid is None else qid
+        queries = group_queries(unit, left.size)
+        gaps = self._gaps(left, right, known, queries.codes)
+        hashes = hash_halves(sides(take_pairs(self, X, reset=False)))
+        rows = describe_rows(self, hashes, queries.codes, label, unit="pair")
+        counted = f"{left.size} pairs of {gaps.n_queries} queries"
+        if qid is None:
             counted = (
-                f"- {n_pairs} pairs, {unit} taken for a query of its own: no qid was "
+                f"{left.size} pairs, each taken for a query of its own: no qid was "
                 "given, so that pairs with a common item count as independent"
             )
-        return write_report(self, gaps, data_line=counted)
+        data = ReportData(
+            gaps, y is not None, rows, groups_of_queries(groups, queries), counted
+        )
+        return write_report(self, data)
 
     def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
         """Return the pairs as the risk counts them."""
         left, right = self._score(X)
         truth = self._classes.read(y, self.labels)
+        queries = None if qid is None else encode_qid(qid, left.size)[0]
+        return self._gaps(left, right, truth, queries)
+
+    def _gaps(
+        self,
+        left: FloatArray,
+        right: FloatArray,
+        truth: IntArray,
+        queries: IntArray | None,
+    ) -> GapArray:
         check_consistent_length(left, truth)
-        queries = None if qid is None else encode_qid(qid, truth.size)[0]
         with np.errstate(over="ignore"):
             difference = left - right
         if not self._classes.has_ties:

@@ -10,11 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 
-from skrank_abstain._validation import (
-    IntArray,
-    check_loss,
-    encode_qid,
-)
+from skrank_abstain._validation import IntArray, check_loss
 from skrank_abstain.estimators._item_rows import refuse_name_of_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_classes import read_labels
@@ -23,13 +19,20 @@ from skrank_abstain.estimators._pair_rows import (
     divide_pairs,
     fit_on_pairs,
     score_sides,
+    sides,
     split_pairs,
     take_pairs,
     trains_on_pairs,
     was_trained_on_pairs,
     without_ties,
 )
+from skrank_abstain.estimators._repeats import (
+    find_repeats,
+    hash_halves,
+    warn_of_repeats,
+)
 from skrank_abstain.estimators._selective_ranker import RuleThreshold, check_rule
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
@@ -227,6 +230,11 @@ class PairwiseRankerClassifier(
             finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
+
+        Warns
+        -----
+        UserWarning
+            If pairs are in the training and in the calibration part, in either order.
         """
         rule = self._rule()
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
@@ -235,7 +243,8 @@ class PairwiseRankerClassifier(
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
-        self._loss = loss if self._classes.has_ties else without_ties(loss)
+        self._answers_ties = self._classes.has_ties
+        self._loss = loss if self._answers_ties else without_ties(loss)
         rule.check(self._loss)
         random = check_random_state(self.random_state)
         split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
@@ -243,8 +252,13 @@ class PairwiseRankerClassifier(
         left, right = score_sides(
             self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
         )
-        codes, values = encode_qid(qid, label.size)
-        groups = codes if values.size > 1 else np.arange(label.size)
+        queries = group_queries(
+            np.arange(label.size) if qid is None else qid, label.size
+        )
+        self._fit_rows = find_repeats(hash_halves(sides(X)), queries, rows, label)
+        warn_of_repeats(self._fit_rows, "pair")
+        codes = queries.codes
+        groups = codes if queries.n_queries > 1 else np.arange(label.size)
         data = LabelledPairs(left, right, label[rows], groups[rows])
         tuning = None
         if rule.tuning_size:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import check_columns, take_column
-from skrank_abstain.estimators._row_hashes import HashArray, hash_rows, mix
+from skrank_abstain.estimators._row_hashes import (
+    HashArray,
+    fingerprint,
+    hash_rows_if_readable,
+    mix,
+)
 from skrank_abstain.pairs import Queries, group_queries
 
 #: Of fewer different rows than this nobody can say which item they are.
@@ -43,6 +46,8 @@ class FitRows(Value):
         Of the rows that ``fit`` got, ascending; the smallest 100,000.
     complete : bool
         Whether these are all.
+    fingerprint : str
+        Of all that ``fit`` got; empty where it is not known.
     """
 
     comparable: bool
@@ -53,6 +58,8 @@ class FitRows(Value):
     trained: bool
     hashes: HashArray
     complete: bool
+    # With a default for rankers that were saved before there was one.
+    fingerprint: str = ""
 
     def count_in(self, hashes: HashArray) -> int:
         """Return how many of some rows ``fit`` got; an estimate unless ``complete``."""
@@ -67,23 +74,50 @@ class FitRows(Value):
 _NOT_COMPARABLE = FitRows(False, 0, 0, 0, 0, False, np.zeros(0, np.uint64), True)
 
 
+class AboutRows(NamedTuple):
+    """What a report says of its rows.
+
+    Attributes
+    ----------
+    lines : list of str
+    warnings : list of str
+        What casts doubt on the rest of the report.
+    compared : bool
+        Whether the rows were compared with those that ``fit`` got.
+    """
+
+    lines: list[str]
+    warnings: list[str]
+    compared: bool
+
+
+def hash_halves(X: tuple[Any, Any]) -> HashArray | None:
+    """Return hashes (n_pairs, 2) of the left and the right half of rows of pairs."""
+    left, right = (hash_rows_if_readable(half) for half in X)
+    return None if left is None or right is None else np.stack([left, right], axis=1)
+
+
 def find_repeats(
-    X: Any,
+    hashes: HashArray | None,
     queries: Queries,
     calibration: IntArray,
-    relevance: FloatArray | None = None,
+    labels: Any,
+    *,
+    copies: bool = False,
 ) -> FitRows:
     """Compare the rows that ``fit`` got with each other.
 
     Parameters
     ----------
-    X : array, sparse matrix or frame of shape (n_items, n_features)
+    hashes : ndarray of shape (n_rows,) or (n_pairs, 2), uint64, or None
+        Of the rows. A pair is the same pair with its halves swapped.
     queries : Queries
     calibration : ndarray of int64
         Rows of the calibration part, ascending; the others trained. Without others
         it is not known what trained the model.
-    relevance : ndarray of shape (n_items,), float64, default=None
-        Without it repeated queries are not looked for.
+    labels : ndarray of shape (n_rows,) or (n_rows, n_labels)
+    copies : bool, default=False
+        Whether repeated queries are looked for.
 
     Returns
     -------
@@ -91,7 +125,7 @@ def find_repeats(
 
     Notes
     -----
-    A query repeats another one where both have the same rows with the same relevance,
+    A query repeats another one where both have the same rows with the same label,
     in any order, two at least.
 
     Rows tell items apart if, each repeated query counted once, at least 95 % of the
@@ -100,9 +134,27 @@ def find_repeats(
     items that come back, as the same patients do on many days. Rows that are there
     twice in one query stand for more than one item and are never counted.
     """
-    try:
-        hashes = hash_rows(X)
-    except (TypeError, ValueError, OverflowError):  # a container unknown to numpy
+    digits = fingerprint(hashes, queries.codes, labels)
+    found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
+    return replace(found, fingerprint=digits)
+
+
+def _one_per_row(hashes: HashArray | None) -> HashArray | None:
+    if hashes is None or hashes.ndim == 1:
+        return hashes
+    # A sum is the same with the halves swapped.
+    merged: HashArray = mix(hashes).sum(axis=1, dtype=np.uint64)
+    return merged
+
+
+def _compare(
+    hashes: HashArray | None,
+    queries: Queries,
+    calibration: IntArray,
+    labels: Any,
+    look_for_copies: bool,
+) -> FitRows:
+    if hashes is None:
         return _NOT_COMPARABLE
     trains = np.ones(queries.n_items, dtype=bool)
     trains[calibration] = False
@@ -111,8 +163,8 @@ def find_repeats(
     for part in (training, calibration):
         if part.size:
             own, grouped = hashes[part], group_queries(queries.codes[part], part.size)
-            if relevance is not None:
-                copies = _copies(own, relevance[part], grouped)
+            if look_for_copies:
+                copies = _copies(own, labels[part], grouped)
             twice, n_equal = _twice_in_a_query(own, grouped)
             once = own[~copies[grouped.codes]] if copies.size else own
             if not _tells_apart(own, once, grouped, n_equal):
@@ -213,60 +265,63 @@ def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
         )
 
 
-def compare_with_fit(ranker: Any, X: Any, unit: str = "item") -> list[str]:
-    """Return what a report says of rows that ``fit`` got, and warn of them.
+def describe_rows(
+    ranker: Any,
+    hashes: HashArray | None,
+    codes: IntArray,
+    labels: Any = None,
+    *,
+    unit: str = "item",
+) -> AboutRows:
+    """Return what a report says of its rows, and warn of those that ``fit`` got.
 
     Parameters
     ----------
     ranker : estimator
-        Fitted, with the attribute ``_fit_rows``; without it nothing is said.
-    X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        As it was given to the report.
+        Fitted, with the attribute ``_fit_rows``; without it nothing is compared.
+    hashes : ndarray of shape (n_rows,) or (n_pairs, 2), uint64, or None
+        Of the rows of the report, as in `find_repeats`.
+    codes : ndarray of shape (n_rows,), int64
+        Number of the query of each row.
+    labels : ndarray of shape (n_rows,) or (n_rows, n_labels), default=None
     unit : str, default="item"
         What a row is.
-
-    Returns
-    -------
-    lines : list of str
-        Markdown.
     """
     found: FitRows | None = getattr(ranker, "_fit_rows", None)
+    columns = [codes] if labels is None else [codes, labels]
+    lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
     if found is None:
-        return []
-    X = check_columns(ranker, X, reset=False)
-    if getattr(ranker, "qid_col", None) is not None:
-        X = take_column(X, ranker.qid_col)[0]
-    n_items = _num_samples(X)
-    try:
-        hashes = hash_rows(X)
-    except (TypeError, ValueError, OverflowError):
-        found = _NOT_COMPARABLE
-    if not found.comparable:
-        return [
-            f"- whether {unit}s were used twice cannot be said: too many have equal "
+        return AboutRows(lines, [], False)
+    lines.append(f"fingerprint of what fit got: {found.fingerprint or 'none'}")
+    own = _one_per_row(hashes)
+    if own is None or not found.comparable:
+        lines.append(
+            f"whether {unit}s were used twice cannot be said: too many have equal "
             "features"
-        ]
-    n_seen = found.count_in(hashes)
-    parts = "training and calibration data" if found.trained else "calibration data"
-    if _is_many(n_seen, n_items, _FEWEST_ITEMS):
-        warn_user(
-            f"{n_seen} of {n_items} {unit}s of this report were in the {parts} of fit, "
-            f"with equal features: what it says of them is too good for new {unit}s. "
-            f"Report on {unit}s that fit did not get."
         )
+        return AboutRows(lines, [], True)
+    warnings, n_seen, n_rows = [], found.count_in(own), own.size
+    parts = "training and calibration data" if found.trained else "calibration data"
+    if _is_many(n_seen, n_rows, _FEWEST_ITEMS):
+        seen = (
+            f"{n_seen} of {n_rows} {unit}s of this report were in the {parts} of fit, "
+            f"with equal features: what it says of them is too good for new {unit}s"
+        )
+        warn_user(f"{seen}. Report on {unit}s that fit did not get.")
+        warnings.append(seen)
     about = "" if found.complete else "about "
-    lines = [f"- {unit}s that fit had in its {parts}: {about}{n_seen} of {n_items}"]
+    lines.append(f"{unit}s that fit had in its {parts}: {about}{n_seen} of {n_rows}")
     if found.trained:
         lines.append(
-            f"- calibration {unit}s that were in the training part too: "
+            f"calibration {unit}s that were in the training part too: "
             f"{found.n_shared} of {found.n_calibration}"
         )
     if found.n_queries:
         lines.append(
-            "- calibration queries that repeat another one: "
+            "calibration queries that repeat another one: "
             f"{found.n_copies} of {found.n_queries}"
         )
-    return lines
+    return AboutRows(lines, warnings, True)
 
 
 def _is_many(n_found: int, n_all: int, fewest: int) -> bool:

@@ -25,8 +25,7 @@ from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
-from skrank_abstain.estimators._repeats import compare_with_fit
-from skrank_abstain.estimators._report import write_report
+from skrank_abstain.estimators._report import ItemReport
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
@@ -108,6 +107,8 @@ class RuleThreshold(Saved):
 
     _loss: FloatArray
     _calibration: Calibration
+    #: Whether a tie is among the answers.
+    _answers_ties = True
 
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
@@ -166,7 +167,7 @@ class RuleThreshold(Saved):
 
 
 class SelectiveRanker(
-    RanksOpen, PairDecider, RuleThreshold, ModelWrapper, BaseEstimator
+    RanksOpen, ItemReport, PairDecider, RuleThreshold, ModelWrapper, BaseEstimator
 ):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
@@ -442,31 +443,6 @@ class SelectiveRanker(
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
-
-    def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
-        """Return a page about data, model, threshold and results, for an audit.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
-
-        Returns
-        -------
-        report : str
-            Markdown. Intervals are over queries, since the pairs of one query are
-            dependent.
-
-        Warns
-        -----
-        UserWarning
-            If items have the features of items that ``fit`` got.
-        """
-        items = self._labelled_items(X, y, qid)
-        return write_report(self, items, repeats=compare_with_fit(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False

@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_relevance,
-    encode_qid,
-)
+from skrank_abstain._validation import FloatArray, IntArray, check_relevance
 from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
 from skrank_abstain.estimators._query_checks import warn_of_one_query
 from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
+from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
 from skrank_abstain.selection import Groups
@@ -102,8 +97,7 @@ def train_and_score(
     # One draw per use, so that the split does not depend on the boundary mode.
     random = check_random_state(ranker.random_state)
     split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
-    names = [None] if groups is None else _names_of(groups, items.X)
-    codes = check_groups(groups, items.queries)
+    codes, names = check_groups(groups, items.queries)
 
     def split(size: float) -> tuple[IntArray, IntArray]:
         return split_for_calibration(items.queries, size, split_seed, codes)
@@ -118,7 +112,10 @@ def train_and_score(
 
     rows = ranker._train_or_take(relevance.size, split, train)
     if ranker._rows_are_items:
-        ranker._fit_rows = find_repeats(items.X, items.queries, rows, relevance)
+        hashes = hash_rows_if_readable(items.X)
+        ranker._fit_rows = find_repeats(
+            hashes, items.queries, rows, relevance, copies=True
+        )
         warn_of_repeats(ranker._fit_rows)
     left = items.take(rows)
     if left.queries.n_pairs == 0:
@@ -137,7 +134,7 @@ def train_and_score(
     rest = taken[-1].queries
     # The group of each query is that of its first row; `rows` and `parts` lead from
     # there back to the rows of X.
-    group = codes[rows[parts[-1][rest.order[rest.offsets[:-1]]]]]
+    group = codes[rows[parts[-1][rest.first_rows]]]
     # Everything is cut to size before the model runs: it runs once.
     scores = score_items(ranker.estimator_, left.X)
     data = [
@@ -146,8 +143,3 @@ def train_and_score(
     ]
     tuning = data[0] if tuning_size else None
     return CalibrationData(data[-1], tuning, Groups(group, names), seed)
-
-
-def _names_of(groups: ArrayLike, X: Any) -> list[Any]:
-    names: list[Any] = encode_qid(groups, _num_samples(X), name="groups")[1].tolist()
-    return names

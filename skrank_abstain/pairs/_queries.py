@@ -80,6 +80,11 @@ class Queries:
         """Number of within-query pairs."""
         return int(self.pair_counts.sum())
 
+    @property
+    def first_rows(self) -> IntArray:
+        """The first row of each query, shape (n_queries,)."""
+        return self.order[self.offsets[:-1]]
+
     def rows(self, query: int) -> IntArray:
         """Rows of one query, in row order."""
         return self.order[self.offsets[query] : self.offsets[query + 1]]

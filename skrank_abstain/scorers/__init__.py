@@ -9,7 +9,12 @@ One file says all that is particular to a library, as a ``Booster`` in ``BOOSTER
 """
 
 from skrank_abstain.scorers._adapter import Booster, Features
-from skrank_abstain.scorers._dispatch import BOOSTERS, describe, library_of
+from skrank_abstain.scorers._dispatch import (
+    BOOSTERS,
+    describe,
+    last_step,
+    library_of,
+)
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import freeze, is_fitted, resolve_model

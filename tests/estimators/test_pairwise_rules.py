@@ -8,6 +8,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
+from skrank_abstain.estimators._report import _curve
+from skrank_abstain.estimators._report._curve import LossCurve
 from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
 from skrank_abstain.selection import (
     CertifiedRisk,
@@ -16,6 +18,8 @@ from skrank_abstain.selection import (
     Price,
 )
 from skrank_abstain.tie_models import BradleyTerry
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*of this report were in")
 
 SCORER = FirstColumn().fit(None, None)
 TIE_MODEL = BradleyTerry(calibration="counts").fit_pairs(
@@ -160,15 +164,20 @@ def test_report(ties):
     assert f"decided pairs right | {totals.accuracy:.4f} | " in alone
 
 
-def test_a_report_on_many_pairs_without_queries_takes_blocks():
-    X, y, _ = comparisons(5001)
+def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
+    X, y, qid = comparisons(1501, per_query=2)
     classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
-    report = classifier.report(X, y)
-    assert "- 5001 pairs, in 2000 blocks of rows, each taken for a query" in report
-    few = classifier.report(X, y, qid=np.arange(5001) % 50)
-    accuracy = f"decided pairs right | {classifier.score(X, y):.4f} | "
-    assert accuracy in report
-    assert accuracy in few
+    whole = LossCurve.of(classifier._calibration.risk, classifier._calibration.items)
+    monkeypatch.setattr(_curve, "_MOST_UNITS", 40)
+    blocks = LossCurve.of(classifier._calibration.risk, classifier._calibration.items)
+    assert (whole.pairs.shape[0], blocks.pairs.shape[0]) == (1501, 40)
+    # Of 1501 queries in 40 blocks the first has 37.
+    assert blocks.pairs[0, -1] == 37
+    for name in ("pairs", "loss"):
+        sums = [getattr(curve, name).sum(axis=0) for curve in (whole, blocks)]
+        np.testing.assert_array_equal(*sums)
+    page = classifier.report(X, y, qid)
+    assert f"decided pairs right | {classifier.score(X, y):.4f} | " in page
 
 
 # --- promises ---------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,12 +12,18 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multioutput import MultiOutputClassifier
 
-from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker, SelectiveRanker
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+    SelectiveRanker,
+)
 from skrank_abstain.datasets import load_triage, make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.estimators import _repeats
-from skrank_abstain.estimators._repeats import find_repeats
-from skrank_abstain.estimators._row_hashes import hash_rows
+from skrank_abstain.estimators._repeats import describe_rows, find_repeats
+from skrank_abstain.estimators._row_hashes import hash_rows, hash_rows_if_readable
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import Coverage
@@ -178,9 +185,9 @@ def test_a_share_of_rows_without_content_is_no_leak(days):
     assert ranker._fit_rows.n_shared == 0
 
 
-def find(X, qid, calibration, y=None):
-    queries = group_queries(qid, len(X))
-    return find_repeats(X, queries, np.asarray(calibration), y)
+def find(X, qid, calibration):
+    queries, labels = group_queries(qid, len(X)), np.zeros(len(X))
+    return find_repeats(hash_rows(X), queries, np.asarray(calibration), labels)
 
 
 def test_95_of_100_rows_that_differ_are_enough():
@@ -272,8 +279,14 @@ def test_rows_that_nothing_can_read(days):
         def __array__(self, dtype=None, copy=None):
             raise TypeError("on another device")
 
-    found = find_repeats(Strange(), group_queries(None, 20), np.arange(20))
-    assert not found.comparable
+    hashes = hash_rows_if_readable(Strange())
+    found = find_repeats(hashes, group_queries(None, 20), np.arange(20), np.zeros(20))
+    assert (found.comparable, found.fingerprint) == (False, "")
+    rows = describe_rows(SimpleNamespace(_fit_rows=found), hashes, np.zeros(20))
+    assert rows.lines[:2] == [
+        "fingerprint of these data: none",
+        "fingerprint of what fit got: none",
+    ]
 
 
 # Labels of samples
@@ -302,3 +315,41 @@ def test_samples_in_both_parts():
     ranker = SelectiveMultilabelRanker(labels, calibration_size=0.5, random_state=3)
     with pytest.warns(UserWarning, match="calibration samples are in the training"):
         ranker.fit(X[rows], y[rows])
+
+
+# Pairs of rows
+
+
+def pairs_of(n):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 6))
+    y = np.sign(X[:, 0] - X[:, 3] + rng.logistic(size=n)).astype(int)
+    return X, y
+
+
+def test_a_pair_is_the_same_in_either_order():
+    X, y = pairs_of(300)
+    turned = np.roll(X, 3, axis=1)
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    classifier.fit(X[:200], y[:200])
+    page = classifier.report(X[200:], y[200:])
+    assert "- pairs that fit had in its training and calibration data: 0 of 100" in page
+    with pytest.warns(UserWarning, match=f"40 of 100 pairs {SEEN}"):
+        page = classifier.report(
+            np.append(turned[160:200], X[200:260], axis=0), y[:100]
+        )
+    assert (
+        "## Warnings\n\n- 40 of 100 pairs of this report were in the training" in page
+    )
+
+
+def test_pairs_in_both_parts():
+    X, y = pairs_of(1000)
+    # Once more, the other way round; in each part most pairs differ from each other.
+    X, y = np.append(X, np.roll(X[:40], 3, axis=1), axis=0), np.append(y, -y[:40])
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    with pytest.warns(UserWarning, match="calibration pairs are in the training part"):
+        classifier.fit(X, y)
+    # Together by qid they are on one side.
+    classifier.fit(X, y, qid=np.append(np.arange(1000), np.arange(40)))
+    assert classifier._fit_rows.n_shared == 0

@@ -22,9 +22,13 @@ from skrank_abstain._validation import (
 from skrank_abstain.estimators import (
     BALToR,
     ModelWrapper,
+    Report,
+    ReportData,
     check_columns,
-    compare_with_fit,
+    describe_rows,
     find_repeats,
+    groups_of_queries,
+    hash_rows_if_readable,
     split_for_calibration,
     warn_of_repeats,
     write_report,
@@ -193,7 +197,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
-        self._fit_rows = find_repeats(X, samples, rows)
+        hashes = hash_rows_if_readable(X)
+        self._fit_rows = find_repeats(hashes, samples, rows, relevance)
         warn_of_repeats(self._fit_rows, unit="sample")
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
@@ -427,36 +432,32 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         )
         return float(correctness), float(completeness)
 
-    def report(self, X: Any, y: ArrayLike) -> str:
+    def report(self, X: Any, y: Any = None, *, groups: Any = None) -> Report:
         """Return a page about data, model, threshold and results, for an audit.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-        y : array-like or sparse matrix of shape (n_samples, n_labels)
-            Relevance, higher is better.
+        y : array-like or sparse matrix of shape (n_samples, n_labels), default=None
+            Relevance, higher is better. None: the page says that nothing was measured.
+        groups : array-like of shape (n_samples,), default=None
+            Kind of each sample: the page then has a row for each.
 
         Returns
         -------
-        report : str
-            Markdown. Its queries are the samples, its items their labels.
-
-        Warns
-        -----
-        UserWarning
-            If samples have the features of samples that ``fit`` got.
+        report : Report
+            Markdown, see `SelectiveRanker.report`. Its queries are the samples, its
+            items their labels.
         """
-        items = self.to_items(X, y)
         ranker = self.selective_ranker_
-        # The line about the ranker is this estimator's: BALToR knows its ScoreColumn
-        # only.
-        labelled = ranker._labelled_items(items.X, items.y, items.qid)
-        origin = "used as it was given" if self.prefit_ else "trained here"
-        line = f"{describe(self.estimator_)}, {origin}; each label of a sample an item"
-        title, repeats = type(self).__name__, compare_with_fit(self, X, "sample")
-        return write_report(
-            ranker, labelled, title=title, ranker_line=line, repeats=repeats
-        )
+        items, _, relevance = ranker._items_of_report(*self.to_items(X, y))
+        hashes = hash_rows_if_readable(check_columns(self, X, reset=False))
+        samples = group_queries(np.arange(items.n_queries), items.n_queries)
+        rows = describe_rows(self, hashes, samples.codes, relevance, unit="sample")
+        kinds = groups_of_queries(groups, samples)
+        data = ReportData(items, y is not None, rows, kinds)
+        note = "; each label of a sample an item"
+        return write_report(ranker, data, owner=self, note=note)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.

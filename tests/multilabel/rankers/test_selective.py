@@ -234,12 +234,23 @@ def test_report(data, ranker):
     assert seen in page
     # Else they are one page; what the inner ranker knows are scores, which repeat too
     # often to be looked for.
-    outer, inner = set(page.split("\n")), set(inner.split("\n"))
-    assert [len(inner - outer), len(outer - inner)] == [3, 5]
+    outer, inner = (
+        {line for line in text.split("\n") if not line.startswith("- date: ")}
+        for text in (page, inner)
+    )
+    assert [len(inner - outer), len(outer - inner)] == [4, 7]
     assert f"{ranker.evaluate(X, y).coverage:.4f}" in page
     fitted = SelectiveMultilabelRanker(ranker.estimator_).fit(X, y)
     line = "- ranker: ThresholdDecompositionRanker, used as it was given"
     assert line in fitted.report(X, y)
+    # The data that fit got have the fingerprint that fit remembers.
+    own = [
+        text for text in fitted.report(X, y).splitlines() if "fingerprint of" in text
+    ]
+    assert own[0].split(": ")[1] == own[1].split(": ")[1]
+    unlabelled = ranker.report(X, groups=np.arange(len(X)) % 2)
+    assert "NO LABELS WERE GIVEN" in unlabelled
+    assert f"| 0 | {(len(X) + 1) // 2} | " in unlabelled
 
 
 def test_coverage_can_be_guaranteed(data, ranker):

@@ -1,0 +1,113 @@
+"""The report of a ranker of items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import FloatArray, check_relevance
+from skrank_abstain.estimators._item_rows import (
+    check_columns,
+    groups_of_queries,
+    take_column,
+)
+from skrank_abstain.estimators._repeats import describe_rows
+from skrank_abstain.estimators._report._content import ReportData, write_report
+from skrank_abstain.estimators._report._page import Report
+from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
+from skrank_abstain.pairs import Queries, ScoredItems
+
+
+class ItemReport:
+    """Mixin of the rankers of items whose threshold is set by a rule."""
+
+    qid_col: str | int | None
+
+    def _scored(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[FloatArray, FloatArray, Queries]:
+        """Return the items' scores, what the tie model compares, and the queries."""
+        raise NotImplementedError
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. None: a day without labels, of which the page
+            says what is decided and expected, and that nothing was measured.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, such as a site: the page then has a row for
+            each. The same for all items of a query.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
+            with pictures. Intervals are over queries, since the pairs of one query are
+            dependent.
+
+        Raises
+        ------
+        ValueError
+            If an input breaks its rule, a query is in two groups, or the model was
+            fitted with a ``qid`` and gets labels without one.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
+
+        Notes
+        -----
+        The fingerprint of the data is the start of a SHA-256 over the rows by value
+        (without a column of queries), the number of each row's query in order of
+        appearance, and the relevance. Equal numbers in the same order have the same
+        one in an array, a sparse matrix or a frame; names of columns and of queries do
+        not count. O(n log n), as ``evaluate``; no pair is stored.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> known = make_ranking(n_queries=60, random_state=0)
+        >>> new = make_ranking(n_queries=60, random_state=1)
+        >>> ranker = BALToR(Ridge(), random_state=0)
+        >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
+        >>> print(ranker.report(new.data, qid=new.qid))
+        # BALToR: report
+        ...
+        - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
+        ...
+        """
+        items, queries, relevance = self._items_of_report(X, y, qid)
+        X = check_columns(self, X, reset=False)
+        if self.qid_col is not None:
+            X = take_column(X, self.qid_col)[0]
+        hashes = hash_rows_if_readable(X)
+        rows = describe_rows(self, hashes, queries.codes, relevance)
+        groups_of = groups_of_queries(groups, queries)
+        return write_report(self, ReportData(items, y is not None, rows, groups_of))
+
+    def _items_of_report(
+        self, X: Any, y: ArrayLike | None, qid: Any
+    ) -> tuple[ScoredItems, Queries, FloatArray | None]:
+        _, values, queries = self._scored(X, qid, needs_qid=y is not None)
+        relevance = None if y is None else check_relevance(y, queries.n_items)
+        # Without labels all pairs count as tied; the page says nothing of that.
+        known = np.zeros(queries.n_items) if relevance is None else relevance
+        return ScoredItems.build(values, queries, known), queries, relevance

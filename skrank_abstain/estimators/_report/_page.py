@@ -1,0 +1,219 @@
+"""A page as a value: sections of lines, tables and pictures, written in two ways."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """\
+:root { color-scheme: light dark; }
+body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
+  padding: 0 1rem; overflow-wrap: break-word; }
+h1, h2 { line-height: 1.2; break-after: avoid; }
+h2 { font-size: 1.2rem; margin-top: 2rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; width: 100%; }
+th, td { border-bottom: 1px solid #8888; padding: .25rem .6rem .25rem 0;
+  text-align: left; vertical-align: top; font-variant-numeric: tabular-nums; }
+thead th { border-bottom-width: 2px; }
+tbody th { font-weight: normal; }
+td { white-space: nowrap; }
+figure { margin: 1rem 0; break-inside: avoid; }
+img { max-width: 100%; background: #fff; border-radius: 4px; }
+figcaption { font-size: .9rem; }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10pt; }
+  .wide { overflow-x: visible; }
+  table { font-size: 8pt; }
+  td { white-space: normal; }
+  tr { break-inside: avoid; }
+}
+"""
+
+
+class Table(NamedTuple):
+    """Cells as text, the first of each row naming it."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Picture(NamedTuple):
+    """What is drawn on a page and left out of markdown."""
+
+    alt: str
+    caption: str
+    size: tuple[float, float]
+    #: Draws on a new figure of that many inches; picklable.
+    draw: Callable[[Figure], None]
+
+
+class Section(NamedTuple):
+    """A title, and paragraphs (text), lists (of lines), tables and pictures."""
+
+    title: str
+    blocks: Sequence[str | list[str] | Table | Picture]
+
+
+class Report(str):
+    """What ``report`` returns: a text in markdown that can also be saved as a page.
+
+    Parameters
+    ----------
+    title : str
+    sections : sequence of Section
+        The first one stands below the title.
+
+    See Also
+    --------
+    skrank_abstain.SelectiveRanker.report : Writes one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> known = make_ranking(n_queries=60, random_state=0)
+    >>> new = make_ranking(n_queries=60, random_state=1)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
+    >>> report = ranker.report(new.data, new.target, qid=new.qid)
+    >>> report.splitlines()[0]
+    '# BALToR: report'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report.to_html(Path(folder) / "audit.html")
+    ...     page = (Path(folder) / "audit.html").read_text(encoding="utf-8")
+    >>> page.count("<img"), "http" in page  # pictures are inside, nothing is loaded
+    (2, False)
+    """
+
+    _title: str
+    _sections: Sequence[Section]
+
+    def __new__(cls, title: str, sections: Sequence[Section]) -> Report:
+        self = super().__new__(cls, _markdown(title, sections))
+        self._title, self._sections = title, sections
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._title, self._sections)
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Save the report as one page that needs nothing else, pictures included.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, such as ``"audit.html"``; one that is there is replaced.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed. Nothing is written then.
+        """
+        text = _html(self._title, self._sections)
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def _markdown(title: str, sections: Sequence[Section]) -> str:
+    parts = [f"# {title}"]
+    for section in sections:
+        if section.title:
+            parts.append(f"## {section.title}")
+        for block in section.blocks:
+            if isinstance(block, str):
+                parts.append(block)
+            elif isinstance(block, Table):
+                rule = ["---"] * len(block.head)
+                rows = [block.head, rule, *block.rows]
+                parts.append("\n".join(map(_row, rows)))
+            elif isinstance(block, list):
+                parts.append("\n".join(f"- {line}" for line in block))
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    # A name with a bar or a line break would end the cell.
+    clean = [" ".join(cell.split()).replace("|", "\\|") for cell in cells]
+    return f"| {' | '.join(clean)} |"
+
+
+def _html(title: str, sections: Sequence[Section]) -> str:
+    body = [f"<h1>{escape(title)}</h1>"]
+    for section in sections:
+        if section.title:
+            body.append(f"<h2>{escape(section.title)}</h2>")
+        body += [_element(block) for block in section.blocks]
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>",
+            "</head>\n<body>",
+            *body,
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _element(block: str | list[str] | Table | Picture) -> str:
+    if isinstance(block, str):
+        return f"<p>{escape(block)}</p>"
+    if isinstance(block, Table):
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in block.head)
+        rows = "\n".join(
+            f'<tr><th scope="row">{escape(row[0])}</th>'
+            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+            + "</tr>"
+            for row in block.rows
+        )
+        return (
+            f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
+            f"{rows}\n</tbody>\n</table></div>"
+        )
+    if isinstance(block, Picture):
+        return (
+            f'<figure>\n<img alt="{escape(block.alt)}" src="{_drawn(block)}">\n'
+            f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
+        )
+    return (
+        "<ul>\n" + "\n".join(f"<li>{escape(line)}</li>" for line in block) + "\n</ul>"
+    )
+
+
+def _drawn(picture: Picture) -> str:
+    """Return a picture as the address of an image that holds its own data."""
+    try:
+        # Here, not above: the package works without it.
+        import matplotlib.style
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "Report.to_html requires matplotlib; install skrank-abstain[plot]."
+        ) from error
+    # Letters stay text, so that the reader's machine has fonts for every script. The
+    # salt and no date: the same report is the same file.
+    options: Any = {"svg.fonttype": "none", "svg.hashsalt": "report"}
+    file = BytesIO()
+    # Nobody's own style, which may be for dark slides. Glyphs that are not drawn here
+    # need no font here.
+    with warnings.catch_warnings(), matplotlib.style.context(["default", options]):
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        figure = Figure(figsize=picture.size, layout="constrained")
+        picture.draw(figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"

@@ -1,0 +1,487 @@
+"""What a report says, against every pair, and the page that it is saved as."""
+
+import base64
+import copy
+import io
+import pickle
+import re
+import sys
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import FirstColumn
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
+from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.estimators import Report
+from skrank_abstain.estimators._report import _content, _curve
+from skrank_abstain.estimators._report._curve import LossCurve
+from skrank_abstain.metrics import aurc_loss
+from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
+
+DATE = "2026-11-22T08:00:00+00:00"
+
+
+@pytest.fixture(scope="module")
+def known():
+    return make_ranking(n_queries=60, n_items=(2, 12), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return make_ranking(n_queries=80, n_items=(1, 12), random_state=1)
+
+
+@pytest.fixture(scope="module")
+def ranker(known):
+    ranker = BALToR(Ridge(), coverage=0.6, random_state=0)
+    return ranker.fit(known.data, known.target, qid=known.qid)
+
+
+@pytest.fixture
+def now(monkeypatch):
+    monkeypatch.setattr(_content, "date", lambda: DATE)
+
+
+def rows_of(page, start):
+    """Return the cells of the rows of a report that start so."""
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in page.splitlines()
+        if line.startswith(f"| {start}")
+    ]
+
+
+# --- where it comes from --------------------------------------------------------------
+
+
+class Triage(BALToR):
+    """A user's own class."""
+
+
+def test_the_page_says_whose_it_is_when_and_by_what(known, new, now):
+    ranker = Triage(make_pipeline(StandardScaler(), FirstColumn()), random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    page = ranker.report(new.data, new.target, qid=new.qid)
+    assert isinstance(page, str)
+    head = page.split("\n## ")[0]
+    assert head.startswith(f"# Triage: report\n\n- date: {DATE}\n- versions: ")
+    assert re.search(r"skrank_abstain \S+, Python 3\.\d+\.\d+, scikit-learn ", head)
+    assert f"numpy {np.__version__}, scipy " in head
+    assert "doubles" not in head  # which has no version
+
+
+def test_the_library_of_the_model_is_named(known, new):
+    lightgbm = pytest.importorskip("lightgbm")
+    model = lightgbm.LGBMRanker(n_estimators=2, n_jobs=1, verbose=-1)
+    for wrapped in (model, make_pipeline(StandardScaler(), model)):
+        ranker = BALToR(wrapped, random_state=0)
+        ranker.fit(known.data, known.target, qid=known.qid)
+        page = ranker.report(new.data, qid=new.qid)
+        assert f", lightgbm {lightgbm.__version__}\n" in page
+
+
+def test_the_date_is_that_of_now_in_iso_8601():
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", _content.date())
+
+
+def fingerprints(page):
+    """Return the fingerprint of the data, and that of what fit got."""
+    return re.findall(r"^- fingerprint of .*: (\w+)$", page, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("hold", [pd.DataFrame, sparse.csr_array, np.asfortranarray])
+def test_the_same_data_have_the_same_fingerprint_whatever_holds_them(hold, ranker, new):
+    X, y, qid = new.data, new.target, new.qid
+    mine, fits = fingerprints(ranker.report(X, y, qid=qid))
+    assert re.fullmatch("[0-9a-f]{16}", mine)
+    names = np.array([f"query {q}" for q in range(qid.max() + 1)])[qid]
+    page = ranker.report(hold(X), y.astype(np.float32), qid=names)
+    assert fingerprints(page) == [mine, fits]
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_other_data_have_another_fingerprint(ranker, known, new):
+    X, y, qid = new.data, new.target, new.qid
+    turned = slice(None, None, -1)
+    first = np.arange(y.size) == 0
+    pages = [
+        ranker.report(X, y, qid=qid),
+        ranker.report(X[turned], y[turned], qid=qid[turned]),
+        ranker.report(X + 1e-9, y, qid=qid),
+        ranker.report(X, y + first, qid=qid),
+        ranker.report(X, y, qid=np.where(first, -1, qid)),
+        ranker.report(X, qid=qid),
+    ]
+    found = [fingerprints(page) for page in pages]
+    assert len({mine for mine, _ in found}) == len(pages)
+    mine, fits = fingerprints(ranker.report(known.data, known.target, qid=known.qid))
+    assert {fits} == {mine} == {fits for _, fits in found}
+
+
+def test_the_column_of_queries_is_no_part_of_the_rows(ranker, known, new):
+    frame = pd.DataFrame(known.data).rename(columns=str).assign(day=known.qid)
+    other = BALToR(Ridge(), qid_col="day", random_state=0).fit(frame, known.target)
+    new_frame = pd.DataFrame(new.data).rename(columns=str).assign(day=new.qid)
+    page = other.report(new_frame, new.target)
+    expected = ranker.report(new.data, new.target, qid=new.qid)
+    assert fingerprints(page) == fingerprints(expected)
+
+
+# --- a day without labels -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
+@pytest.mark.parametrize("loss", ["zero_one", "misranking"])
+def test_a_day_without_labels(known, new, tie_model, loss):
+    ranker = BALToR(
+        DecisionTreeRegressor(max_leaf_nodes=9, random_state=0),  # many equal scores
+        coverage=0.6,
+        tie_model=tie_model,
+        loss=loss,
+        random_state=0,
+    ).fit(known.data, known.target, qid=known.qid)
+    page = ranker.report(new.data, qid=new.qid)
+    decisions = ranker.predict_pairs(new.data, qid=new.qid)
+    n, orders = len(decisions), decisions.decided_order.sum()
+    ties = decisions.decided_tie.sum()
+    share = f"{100 * decisions.coverage:.1f} %"
+    assert (
+        "## In short\n\n- NO LABELS WERE GIVEN: nothing about correctness was measured "
+        f"on these data\n- {orders + ties} of {n} pairs are decided ({share}): "
+        f"{orders} by an order, {ties} by a tie; {n - orders - ties} are left to a "
+        "person\n"
+    ) in page
+    if loss == "zero_one":
+        # The probability of the answer, which for equal scores need not be the largest.
+        answered = decisions.proba[np.arange(n), decisions.label + 1]
+        name, expected = "expected accuracy", answered[decisions.accepted].mean()
+    else:
+        name, expected = "expected loss", decisions.risk[decisions.accepted].mean()
+    [cells] = rows_of(page, name)
+    assert float(cells[1]) == pytest.approx(expected, abs=5.1e-5)
+    assert cells[2] == "not measured"
+    for word in ("selective", "AURC", "right", "tied pairs", "yardstick", "predicted"):
+        assert word not in page.split("## Assumptions")[0]
+
+
+def test_a_day_without_labels_or_queries_is_one_query(ranker, new):
+    page = ranker.report(new.data[:7])
+    assert "- 7 items, 1 queries, 21 pairs of items of one query\n" in page
+    with pytest.raises(ValueError, match="qid= must be given"):
+        ranker.report(new.data[:7], new.target[:7])
+
+
+def test_a_randomised_boundary_counts_by_its_probability(known, new):
+    model = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)
+    ranker = BALToR(model, coverage=0.6, boundary="randomize", random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    totals = ranker.evaluate(new.data, new.target, qid=new.qid)
+    assert totals.accepted.sum() % 1  # some pairs count in part
+    page = ranker.report(new.data, qid=new.qid)
+    [cells] = rows_of(page, "coverage: share of pairs decided")
+    assert cells[1] == f"{totals.coverage:.4f}"
+    decisions = ranker.predict_pairs(new.data, qid=new.qid)
+    risk = np.sort(decisions.risk)
+    # The least risky pairs, the last of them in part.
+    mass = np.clip(totals.accepted.sum() - np.arange(risk.size), 0, 1)
+    [cells] = rows_of(page, "expected accuracy")
+    expected = 1 - mass @ risk / totals.accepted.sum()
+    assert float(cells[1]) == pytest.approx(expected, abs=5.1e-5)
+
+
+def test_nothing_to_decide(ranker, new):
+    page = ranker.report(new.data[:1])
+    assert "- 0 of 0 pairs are decided (an undefined share)" in page
+    assert "- no pair is decided\n- queries with pairs: 0; with fewer than" in page
+
+
+# --- groups ---------------------------------------------------------------------------
+
+
+def test_each_group_by_its_own_pairs(ranker, new):
+    X, y, qid = new.data, new.target, new.qid
+    site = np.array(["north", "south", "east"])[qid % 3]
+    page = ranker.report(X, y, qid=qid, groups=site)
+    unlabelled = ranker.report(X, qid=qid, groups=site)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    right = decisions.label == pair_labels(y, decisions.left, decisions.right)
+    wrong = decisions.label == -pair_labels(y, decisions.left, decisions.right)
+    queries = np.unique(qid)
+
+    def cell(part, whole):
+        sums = [[some[decisions.qid == q].sum() for q in own] for some in (part, whole)]
+        low, high = ratio_interval(*sums)
+        value = sum(sums[0]) / sum(sums[1])
+        return f"{value:.3f} ({max(low, 0):.3f} to {min(high, 1):.3f})"
+
+    for name, rest in [("north", 0), ("south", 1), ("east", 2)]:
+        own = queries[queries % 3 == rest]
+        mine = decisions.qid % 3 == rest
+        order, accepted = decisions.decided_order, decisions.accepted
+        counts = [own.size, mine.sum(), order[mine].sum()]
+        counts.append(decisions.decided_tie[mine].sum())
+        [cells] = rows_of(page, name)
+        assert cells[1:5] == [str(count) for count in counts]
+        assert cells[5:] == [
+            cell(accepted, np.ones(mine.size)),
+            cell(accepted & right, accepted),
+            cell(order & wrong, order),
+        ]
+        assert rows_of(unlabelled, name) == [cells[:6]]
+    assert "By group" not in ranker.report(X, y, qid=qid)
+
+
+def test_groups_are_checked(ranker, new):
+    X, y, qid = new.data, new.target, new.qid
+    with pytest.raises(ValueError, match="groups must be the same for all items"):
+        ranker.report(X, y, qid=qid, groups=np.arange(y.size))
+    with pytest.raises(ValueError, match="groups must"):
+        ranker.report(X, y, qid=qid, groups=[1, 2])
+
+
+def test_a_group_without_pairs_is_undefined(ranker, new):
+    lonely = np.unique(new.qid, return_counts=True)[1] == 1
+    kind = np.where(lonely[new.qid], "lonely", "others")
+    page = ranker.report(new.data, new.target, qid=new.qid, groups=kind)
+    assert rows_of(page, "lonely") == [
+        ["lonely", str(lonely.sum()), "0", "0", "0", *["undefined"] * 3]
+    ]
+
+
+# --- is the risk right ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("leaves", [5, None])
+@pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
+def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_model):
+    model = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=0)
+    if leaves is None:
+        model = Ridge()
+    ranker = BALToR(model, tie_model=tie_model, random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    X, y, qid = new.data, new.target, new.qid
+    values, queries = ranker._scored(X, qid)[1:]
+    items = ScoredItems.build(values, queries, y.astype(float))
+    curve = LossCurve.of(ranker._calibration.risk, items)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    wrong = decisions.label != pair_labels(y, decisions.left, decisions.right)
+    risk = decisions.risk
+    share, predicted, observed, interval = curve.bins()
+    assert share.sum() == pytest.approx(1)
+    assert (leaves is None) == (share.size == 10)
+    low = 0.0
+    for k, part in enumerate(np.cumsum(share)):
+        # Equal risks, which may differ in the last bit, are in one bin.
+        high = np.sort(risk)[round(part * risk.size) - 1] + 1e-9
+        own = (risk > low) & (risk <= high)
+        assert share[k] == pytest.approx(own.mean())
+        assert predicted[k] == pytest.approx(risk[own].mean())
+        assert observed[k] == pytest.approx(wrong[own].mean())
+        codes = group_queries(decisions.qid, risk.size).codes
+        sums = [np.bincount(codes, own & some) for some in (wrong, own)]
+        # Queries without pairs add nothing to the totals, but to the number of units.
+        missing = np.zeros(curve.pairs.shape[0] - sums[0].size)
+        ends = ratio_interval(*(np.append(some, missing) for some in sums))
+        np.testing.assert_allclose(interval[k], ends)
+        low = high
+    np.testing.assert_allclose(curve.predicted[-1], risk.sum())
+
+
+# --- other estimators, and what casts doubt -------------------------------------------
+
+
+def test_pairs_of_rows_have_groups_and_days_without_labels():
+    items = make_ranking(500, n_items=2, n_grades=None, random_state=0)
+    X = items.data.reshape(500, -1)
+    y = np.where(items.target[::2] > items.target[1::2], "left", "right")
+    classifier = PairwiseRankerClassifier(
+        LogisticRegression(), coverage=0.7, random_state=0
+    ).fit(X[:300], y[:300])
+    language = np.array(["en", "fr"])[np.arange(200) % 2]
+    page = classifier.report(X[300:], y[300:], groups=language)
+    label, accepted = classifier.predict(X[300:]), ~classifier.abstain(X[300:])
+    right = accepted & (label == y[300:])
+    for k, name in enumerate(["en", "fr"]):
+        [cells] = rows_of(page, name)
+        counts = [100, 100, accepted[k::2].sum(), 0]
+        assert cells[1:5] == [str(count) for count in counts]
+        assert cells[6].startswith(f"{right[k::2].sum() / counts[2]:.3f} (")
+    assert "- loss: each wrong answer costs 1" in page
+    wrong, risk = label != y[300:], classifier.conditional_risk(X[300:])
+    [cells] = rows_of(page, "AURC: mean over all coverages of the share of decided")
+    assert float(cells[1]) == pytest.approx(
+        aurc_loss(np.ones(200), np.where(wrong, -1, 1), risk), abs=5.1e-5
+    )
+    unlabelled = classifier.report(X[300:], groups=language)
+    assert "NO LABELS WERE GIVEN" in unlabelled
+    # Without ties among the labels what counts is errors, too.
+    [cells] = rows_of(unlabelled, "expected accuracy")
+    expected = 1 - classifier.conditional_risk(X[300:])[accepted].mean()
+    assert float(cells[1]) == pytest.approx(expected, abs=5.1e-5)
+    with pytest.raises(ValueError, match="groups must be the same"):
+        classifier.report(X[300:], y[300:], qid=np.zeros(200), groups=language)
+
+
+def test_what_casts_doubt_on_a_report_stands_first(known, new):
+    X, y = new.data, new.target
+    ties = CostAbstainer(Ridge(), cost=0.9, loss=[[0, 5, 9], [1, 0, 1], [9, 5, 0]])
+    ties.fit(known.data, known.target, qid=known.qid)
+    decisions = ties.predict_pairs(X, qid=new.qid)
+    n_ties, n = decisions.decided_tie.sum(), decisions.accepted.sum()
+    assert n_ties >= 0.95 * n > 0
+    page = ties.report(X, y, qid=new.qid)
+    assert f"## Warnings\n\n- {n_ties} of {n} decided pairs are called a tie: " in page
+    assert page.index("## Warnings") < page.index("## In short")
+    assert "- loss: [[0.0, 5.0, 9.0], [1.0, 0.0, 1.0], [9.0, 5.0, 0.0]], a row " in page
+    with pytest.warns(UserWarning, match="No threshold could be certified"):
+        silent = RiskControlledRanker(Ridge(), max_risk=0.001, random_state=0).fit(
+            known.data, known.target, qid=known.qid
+        )
+    few = new.qid < 20
+    page = silent.report(X[few], y[few], qid=new.qid[few])
+    assert "## Warnings\n\n- no pair is decided\n- queries with pairs: " in page
+    assert "of the decided" not in page  # there are none
+
+
+# --- the page -------------------------------------------------------------------------
+
+
+class Page(HTMLParser):
+    """A page taken apart; fails where tags do not match."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.images, self.texts = [], [], [], []
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag == "img":
+            self.images.append(dict(attrs))
+        elif tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def pictures(page):
+    """Return the pictures of a page as trees of elements."""
+    head = "data:image/svg+xml;base64,"
+    sources = [image["src"] for image in page.images]
+    assert all(source.startswith(head) for source in sources)
+    parts = [base64.b64decode(source.removeprefix(head)) for source in sources]
+    return [ET.parse(io.BytesIO(part)) for part in parts]
+
+
+def text_of(tree):
+    return " ".join("".join(tree.getroot().itertext()).split())
+
+
+NAMES = ["<script>alert(1)</script>", 'a | b\nc & "d"', "$x_1$ costs 5 $"]
+
+
+def test_one_page_with_pictures_that_needs_nothing_else(ranker, new, tmp_path):
+    pytest.importorskip("matplotlib")
+    site = np.array(NAMES)[new.qid % 3]
+    odd = copy.copy(ranker)
+    odd.__class__ = type("Odd<b>", (BALToR,), {})
+    report = odd.report(new.data, new.target, qid=new.qid, groups=site)
+    report.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert not {"script", "link", "b"} & set(page.tags)
+    assert "http" not in text  # nothing is loaded from anywhere
+    assert "<title>Odd&lt;b&gt;: report</title>" in text
+    # All that the markdown says, but for its own signs, is there, and in its order.
+    words = " ".join(" ".join(page.texts).split())
+    place = 0
+    for line in report.replace("\\|", "|").splitlines()[1:]:
+        for piece in line.strip("|#- ").split(" | ") if line[:4] != "| --" else []:
+            place = words.index(" ".join(piece.split()), place)
+    # In the table and in the picture alike.
+    groups, curve, reliability = pictures(page)
+    for name in NAMES:
+        assert " ".join(name.split()) in words
+        assert " ".join(name.split()) in text_of(groups)
+    assert "this threshold" in text_of(curve)
+    assert "as predicted" in text_of(reliability)
+    assert all(image["alt"] for image in page.images)
+
+
+def test_the_page_of_a_day_without_labels(ranker, new, tmp_path):
+    pytest.importorskip("matplotlib")
+    ranker.report(new.data, qid=new.qid).to_html(str(tmp_path / "page.html"))
+    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+    [risks] = pictures(page)
+    assert "calibration pairs" in text_of(risks)
+    assert "threshold (decided: left)" in text_of(risks)
+
+
+def test_a_page_without_pairs(ranker, new, tmp_path):
+    pytest.importorskip("matplotlib")
+    for y in (new.target[:1], None):
+        report = ranker.report(new.data[:1], y, qid=0, groups=["x"])
+        report.to_html(tmp_path / "page.html")
+        page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
+        assert len(page.images) == 1  # of the group
+
+
+def test_the_same_report_is_the_same_file(ranker, new, tmp_path, now):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    before = set(plt.get_fignums())
+    files = []
+    for k, style in enumerate(["default", "dark_background"]):
+        report = ranker.report(new.data, new.target, qid=new.qid)
+        if k:
+            report = pickle.loads(pickle.dumps(copy.deepcopy(report)))
+            assert isinstance(report, Report)
+        with plt.style.context(style):
+            report.to_html(tmp_path / f"{k}.html")
+        files.append((tmp_path / f"{k}.html").read_bytes())
+    assert files[0] == files[1]
+    assert set(plt.get_fignums()) == before
+
+
+def test_a_notebook_shows_the_markdown(ranker, new):
+    report = ranker.report(new.data, qid=new.qid)
+    assert report._repr_markdown_() == report
+
+
+def test_without_matplotlib_nothing_is_written(ranker, new, tmp_path, monkeypatch):
+    report = ranker.report(new.data, new.target, qid=new.qid)
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"install skrank-abstain\[plot\]"):
+        report.to_html(tmp_path / "page.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
+    monkeypatch.setattr(_curve, "_LEVELS", 7)
+    values, queries = ranker._scored(new.data, new.qid)[1:]
+    items = ScoredItems.build(values, queries, new.target.astype(float))
+    curve = LossCurve.of(ranker._calibration.risk, items)
+    assert curve.place.size == 7
+    assert curve.place[-1] == curve.profile.risk.size - 1
+    assert curve.pairs[:, -1].sum() == items.n_pairs
