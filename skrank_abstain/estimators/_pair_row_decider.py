@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
+    check_row_order,
     check_sample_weight,
     encode_qid,
 )
@@ -211,6 +212,7 @@ class PairRowDecider:
         -----
         Pairs on a randomised boundary count with their probability of acceptance.
         """
+        check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         return self._calibration.risk.totals(self._region, gaps, weight)
@@ -246,6 +248,7 @@ class PairRowDecider:
 
     def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
         """Return the pairs as the risk counts them."""
+        check_row_order(X, y=y, qid=qid)
         left, right = self._score(X)
         truth = self._classes.read(y, self.labels)
         check_consistent_length(left, truth)

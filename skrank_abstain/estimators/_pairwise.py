@@ -13,6 +13,7 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 from skrank_abstain._validation import (
     IntArray,
     check_loss,
+    check_row_order,
     encode_qid,
 )
 from skrank_abstain.estimators._item_rows import refuse_name_of_column
@@ -231,6 +232,7 @@ class PairwiseRankerClassifier(
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         refuse_name_of_column(X, qid)
+        check_row_order(X, y=y, qid=qid)
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds

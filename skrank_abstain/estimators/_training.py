@@ -14,6 +14,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_relevance,
+    check_row_order,
     encode_qid,
 )
 from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
@@ -67,6 +68,7 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
         raise ValueError(
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
+    check_row_order(X, y=y)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
     warn_of_one_query(ranker, X, qid, items)
     # One query needs no qid to be scored; of several each row must be told.
@@ -103,6 +105,7 @@ def train_and_score(
     random = check_random_state(ranker.random_state)
     split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
     names = [None] if groups is None else _names_of(groups, items.X)
+    check_row_order(items.X, groups=groups)
     codes = check_groups(groups, items.queries)
 
     def split(size: float) -> tuple[IntArray, IntArray]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, check_row_order
 from skrank_abstain.estimators import check_columns
 from skrank_abstain.multilabel import label_ranks
 from skrank_abstain.multilabel.rankers._labels import (
@@ -41,6 +41,7 @@ class MultilabelRanker(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
+        check_row_order(X, y=y)
         X = self._check_features(X, reset=True)
         relevance = check_label_matrix(y, "y", (X.shape[0], None))
         self.n_labels_ = relevance.shape[1]
@@ -131,6 +132,7 @@ class MultilabelRanker(BaseEstimator):
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Return scores and relevance of labelled samples."""
+        check_row_order(X, y=y)
         scores = np.ascontiguousarray(self.decision_function(X))
         return scores, check_label_matrix(y, "y", scores.shape)
 

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_row_order,
 )
 from skrank_abstain.estimators import (
     BALToR,
@@ -271,6 +272,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
             ``from_estimator`` likewise.
         """
+        check_row_order(X, y=y)
         return to_items(self.decision_function(X), y)
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
