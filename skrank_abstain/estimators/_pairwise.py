@@ -139,11 +139,11 @@ class PairwiseRankerClassifier(
     *Frames.* All column names differ, and those of the right half are those of the
     left half in the same order, but for what marks the side at the front or at the end
     of either: ``age, bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``.
-    Halves in turns, ``age, age_right, bmi, bmi_right``, are refused. Names that are
-    counted, ``0, 1, 2`` or ``x0, x1, x2``, say nothing: the columns go by their
-    positions, as those of an array do. Items are handed on under the names of the left
-    half, taken as they are: these are the names that a fitted ranker must know. The
-    names of the right half are dropped.
+    Halves in turns, ``age, age_right, bmi, bmi_right``, and the right half first,
+    ``b.age, b.bmi, a.age, a.bmi``, are refused. Names that are counted, ``0, 1, 2`` or
+    ``x0, x1, x2``, say nothing: the columns go by their positions, as those of an array
+    do. Items are handed on under the names of the left half, without the mark of the
+    side where a fitted ranker knows them so: ``age, bmi`` for ``a.age, a.bmi``.
 
     *Promises.* ``rule=CertifiedRisk(0.1)`` accepts as many pairs as a certified bound
     on the share of wrong decisions allows, ``rule=GuaranteedCoverage(0.8)`` a share of

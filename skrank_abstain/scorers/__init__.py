@@ -12,7 +12,12 @@ from skrank_abstain.scorers._adapter import Booster, Features
 from skrank_abstain.scorers._dispatch import BOOSTERS, describe, library_of
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
-from skrank_abstain.scorers._models import freeze, is_fitted, resolve_model
+from skrank_abstain.scorers._models import (
+    feature_names,
+    freeze,
+    is_fitted,
+    resolve_model,
+)
 from skrank_abstain.scorers._score import score_items
 
 __all__ = [

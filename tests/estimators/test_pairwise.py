@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from doubles import FirstColumn, Recorder
 from scipy.sparse import coo_array, csr_array
+from scorers.boosters import make_ranker
 from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay, calibration_curve
@@ -33,6 +34,7 @@ from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.estimators._pair_columns import check_halves
 from skrank_abstain.estimators._pair_rows import fit_on_pairs, take_pairs
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
+from skrank_abstain.scorers import fit_ranker, score_items
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller, TieModel
 
 N_FEATURES = 5
@@ -368,6 +370,46 @@ def test_a_fitted_ranker_gets_both_halves_under_its_own_names(frame, items, thre
     np.testing.assert_array_equal(
         classifier.predict_proba(shuffled), plain.predict_proba(X)
     )
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("left_{}", "right_{}"),
+        ("{} (left)", "{} (right)"),
+        ("a.{} at first", "b.{} at first"),
+        ("{}", "{}_right"),
+    ],
+)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_fitted_ranker_gets_its_names_without_the_mark_of_the_side(
+    marks, frame, library, items, three
+):
+    X, y = three
+    names = ["f", "f1", "f12", "left", "at"]
+    columns = [mark.format(name) for mark in marks for name in names]
+    held = frame(dict(zip(columns, X.T, strict=True)))
+    known = pd.DataFrame(items.data, columns=names)
+    if frame is pl.DataFrame:
+        known = pl.from_pandas(known)
+    queries = group_queries(items.qid, items.qid.size)
+    scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), Ridge())
+    for model in (Ridge(), scaled, make_ranker(library)):
+        ranker = fit_ranker(model, known, items.target, queries)
+        classifier = PairwiseRankerClassifier(ranker).fit(held, y)
+        left, right = (
+            score_items(ranker, type(known)(dict(zip(names, half, strict=True))))
+            for half in (X.T[:5], X.T[5:])
+        )
+        np.testing.assert_array_equal(classifier.decision_function(held), left - right)
+
+
+def test_names_that_no_mark_explains_are_left_to_the_model(items, three):
+    X, y = three
+    ranker = Ridge().fit(pd.DataFrame(items.data, columns=list("abcde")), items.target)
+    columns = [f"{side}_{name}" for side in ("left", "right") for name in "abcdf"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        PairwiseRankerClassifier(ranker).fit(pd.DataFrame(X, columns=columns), y)
 
 
 def test_missing_values_reach_the_model(three):
@@ -1011,6 +1053,50 @@ def test_halves_in_different_orders_are_refused(names):
         PairwiseRankerClassifier(Ridge()).fit(X, np.tile([-1, 1], 20))
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["right_a", "right_b", "right_c", "left_a", "left_b", "left_c"],
+        ["age_right", "bmi_right", "age_left", "bmi_left"],
+        ["age_right", "bmi_right", "age", "bmi"],
+        ["age_r", "bmi_r", "age_l", "bmi_l"],
+        ["b.age", "b.bmi", "a.age", "a.bmi"],
+        ["model_b_len", "model_b_cost", "model_a_len", "model_a_cost"],
+        ["second_age", "second_bmi", "first_age", "first_bmi"],
+        ["age_y", "bmi_y", "age_x", "bmi_x"],
+        ["age 2", "bmi 2", "age 1", "bmi 1"],
+        ["score_right", "score_left"],
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_right_half_first_is_refused_and_both_remedies_work(names, frame):
+    half = len(names) // 2
+    rng = np.random.default_rng(0)
+    data = rng.normal(size=(200, len(names)))
+    X = frame(dict(zip(names, data.T, strict=True)))
+    difference = data[:, half] - data[:, 0] + rng.normal(0, 0.5, 200)
+    label = np.where(difference > 0, "left", "right")
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    with pytest.raises(ValueError, match=r"got the right one first.*X\.to_numpy") as e:
+        classifier.fit(X, label)
+    assert f"X[[*X.columns[{half}:], *X.columns[:{half}]]]" in str(e.value)
+    ordered = X[[*X.columns[half:], *X.columns[:half]]]
+    assert classifier.fit(ordered, label).score(ordered, label) > 0.8
+    other = np.where(difference < 0, "left", "right")
+    assert classifier.fit(X.to_numpy(), other).score(X.to_numpy(), other) > 0.8
+
+
+def test_right_and_left_in_turns_are_put_right_by_the_remedy():
+    names = ["a_right", "a_left", "b_right", "b_left"]
+    with pytest.raises(ValueError, match="got them in turns") as e:
+        check_halves(names)
+    assert str(e.value).endswith(
+        "X[[*X.columns[1::2], *X.columns[::2]]]: ['a_left', 'b_left', 'a_right', "
+        "'b_right']."
+    )
+
+
 INTERLEAVED = [
     ["a_left", "a_right", "b_left", "b_right"],
     ["left_a", "right_a", "left_b", "right_b"],
@@ -1059,6 +1145,7 @@ def test_halves_in_turns_are_refused_and_the_remedy_works(names, frame):
         ["Lage", "Lbmi", "Rage", "Rbmi"],
         ["winner_age", "winner_bmi", "loser_age", "loser_bmi"],
         ["home_age", "home_bmi", "away_age", "away_bmi"],
+        ["loser_age", "loser_bmi", "winner_age", "winner_bmi"],
         ["u_age", "u_bmi", "u_sex", "z_age", "z_bmi", "z_sex"],
         ["a_0", "a_1", "b_0", "b_1"],
         ["mean age x", "sd age x", "mean age y", "sd age y"],
@@ -1069,6 +1156,7 @@ def test_halves_in_turns_are_refused_and_the_remedy_works(names, frame):
         ["f7", "f3", "f12", "f101"],
         ["Unnamed: 0", "Unnamed: 1", "Unnamed: 3", "Unnamed: 5"],
         ["old", "new"],
+        ["b", "a"],
     ],
     ids=str,
 )
