@@ -45,6 +45,7 @@ class PairRowDecider:
     _calibration: Calibration
     _region: Any
     _on_pairs: bool
+    _fitted_with_qid: bool
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of the left item minus that of the right one.
@@ -159,8 +160,8 @@ class PairRowDecider:
         y : array-like of shape (n_pairs,)
             True labels.
         qid : object, default=None
-            Not used: a pair needs no query to be scored. It is here so that metadata
-            routing can hand the same arguments to ``fit`` and ``score``.
+            Not used: accepted pairs count alike, whatever their query. It is here so
+            that metadata routing can hand the same arguments to ``fit`` and ``score``.
         sample_weight : array-like of shape (n_pairs,), default=None
             Pair weights.
 
@@ -198,7 +199,8 @@ class PairRowDecider:
         y : array-like of shape (n_pairs,)
             True labels.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
-            Query of each pair. None: each pair is a query of its own.
+            Query of each pair. None: each pair is a query of its own. Sums over all
+            pairs, and with them the shares, are the same either way.
         sample_weight : array-like of shape (n_pairs,), default=None
             Pair weights.
 
@@ -231,7 +233,19 @@ class PairRowDecider:
             Markdown. Intervals are over queries; without ``qid`` they treat pairs as
             independent, and are too short where pairs share items. More than 2000
             pairs are then taken as so many blocks of rows, which costs less.
+
+        Raises
+        ------
+        ValueError
+            If the classifier was fitted with a ``qid`` and reports without one.
         """
+        check_is_fitted(self, "threshold_")
+        if qid is None and self._fitted_with_qid:
+            raise ValueError(
+                "qid= must be given to report, since fit got one: intervals that take "
+                "pairs of one query for independent are too short. Pass qid=, or "
+                "qid=np.arange(len(y)) where no two of these pairs share an item."
+            )
         n_pairs = _num_samples(X)
         blocks = qid is None and n_pairs > _MOST_UNITS
         if blocks:

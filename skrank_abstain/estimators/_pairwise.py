@@ -152,8 +152,10 @@ class PairwiseRankerClassifier(
     ``qid`` that is said of the pairs, and wrong where pairs share items. Without ties
     among the labels, pairs of equal scores count as errors in what is certified.
 
-    *Splitting.* Pass ``qid`` where pairs share items or a pair is there in both
-    orders: nothing else tells that they belong on one side of a split.
+    *Queries.* Pass ``qid`` where pairs share items or a pair is there in both orders:
+    nothing else tells that they belong on one side of a split. What ``score`` and
+    ``evaluate`` say of all pairs together does not depend on it; the intervals of
+    ``report`` do, and where ``fit`` got a ``qid`` it wants one too.
 
     References
     ----------
@@ -245,6 +247,7 @@ class PairwiseRankerClassifier(
             self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
         )
         codes, values = encode_qid(qid, label.size)
+        self._fitted_with_qid = values.size > 1
         groups = codes if values.size > 1 else np.arange(label.size)
         data = LabelledPairs(left, right, label[rows], groups[rows])
         tuning = None
