@@ -220,11 +220,14 @@ class PairDecider:
     ) -> float:
         """Return one minus the selective risk under the ranker's own loss.
 
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. Pass it
+        ``scoring=selective_utility(cost)`` of `skrank_abstain.metrics`, ``cost`` being
+        the price of an abstention in units of an error.
+
         Higher is better. For the zero-one loss it is the selective accuracy, the share
         of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
-        share of accepted pairs that are not in the wrong order. A search that may
-        lower the coverage with it always does: choose a coverage by
-        `metrics.selective_utility(cost)`.
+        share of accepted pairs that are not in the wrong order.
 
         Parameters
         ----------

@@ -152,6 +152,10 @@ class PairRowDecider:
     ) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
 
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. Pass it
+        ``scoring=selective_utility(cost)`` of `skrank_abstain.metrics`.
+
         Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
 
         Parameters

@@ -415,6 +415,11 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
 
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. `selective_utility` of
+        `skrank_abstain.metrics` does not, given `selective_ranker_` and the items that
+        ``to_items(X, y)`` returns.
+
         Higher is better, in [0, 1].
 
         Parameters
