@@ -64,7 +64,7 @@ def main() -> list[tuple[float, float, float]]:
     # Selective accuracy: how often the decided pairs are right.
     table = []
     print("\nLater clinic days, pairs of patients of one day")
-    print(f"{'asked for':>10} {'decided':>9} {'right among decided':>21}")
+    print(f"{'asked for':>10} {'orders':>8} {'ties':>7} {'right among decided':>21}")
     for coverage in COVERAGES:
         decisions = ranker.at_coverage(coverage).predict_pairs(X[later], qid=day[later])
         truth = pair_labels(y[later], decisions.left, decisions.right)
@@ -74,7 +74,11 @@ def main() -> list[tuple[float, float, float]]:
             selective_accuracy_score(truth, decisions.label, decisions.accepted),
         )
         table.append(row)
-        print(f"{row[0]:>10.0%} {row[1]:>9.1%} {row[2]:>21.1%}")
+        orders, called_ties = decisions.decided_order, decisions.decided_tie
+        print(
+            f"{row[0]:>10.0%} {orders.mean():>8.1%} {called_ties.mean():>7.1%} "
+            f"{row[2]:>21.1%}"
+        )
     ties = np.mean(truth == 0)
     print(
         f"{ties:.1%} of the pairs are ties (the same fifth of progression); always "

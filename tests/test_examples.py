@@ -34,6 +34,19 @@ def test_quickstart(tmp_path, monkeypatch, capsys):
     assert "or patient" in capsys.readouterr().out
 
 
+def test_compare_losses(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["compare_losses.py", "--quiet"])
+    means = load("compare_losses").main()["simulated"]
+    for coverage in (0.9, 0.7, 0.5):
+        decided, ties, orders, wrong, fixed = means["misranking", coverage]
+        assert decided == pytest.approx(coverage, abs=0.05)
+        assert (ties, orders) == pytest.approx((0, decided), abs=0.005)
+        assert wrong < means["misranking", 0.9][3] + 1e-9
+        assert fixed > means["zero_one", coverage][4]
+    assert means["zero_one", 0.5][1] > 0.02  # ties are answers there
+    assert "| misranking | 50% |" in capsys.readouterr().out
+
+
 def write_fold(folder, n_queries, seed):
     from sklearn.datasets import dump_svmlight_file
 

@@ -27,6 +27,7 @@ from skrank_abstain._validation._numbers import (
     check_real,
 )
 from skrank_abstain._validation._qid import encode_qid, is_scalar
+from skrank_abstain._validation._rows import check_row_order, refuse_lazy
 from skrank_abstain._validation._shown import listed, shown
 
 __all__ = [
@@ -46,11 +47,13 @@ __all__ = [
     "check_proba",
     "check_real",
     "check_relevance",
+    "check_row_order",
     "check_sample_weight",
     "check_scores",
     "check_vector",
     "encode_qid",
     "is_scalar",
     "listed",
+    "refuse_lazy",
     "shown",
 ]

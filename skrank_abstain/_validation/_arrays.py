@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skrank_abstain._validation._rows import refuse_lazy
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -21,6 +23,7 @@ def check_vector(
     values: ArrayLike, name: str, n_values: int | None = None, *, unit: str = "item"
 ) -> Any:
     """Return ``values`` as a 1-D array, one value per ``unit`` of ``n_values``."""
+    refuse_lazy(values, name)
     array = np.asarray(values)
     # A frame's single column is a vector to its user.
     if array.ndim == 2 and array.shape[1] == 1:

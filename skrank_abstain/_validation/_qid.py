@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation._arrays import IntArray, check_length
+from skrank_abstain._validation._rows import refuse_lazy
 from skrank_abstain._validation._shown import shown
 
 
@@ -37,6 +38,7 @@ def encode_qid(
     values : ndarray of shape (n_queries,)
         The query identifiers, in order of first appearance.
     """
+    refuse_lazy(qid, name)  # which would be one query of all rows
     if is_scalar(qid):
         one = _as_exact_array([qid])
         return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]

@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     check_numbers,
     check_positive_int,
     check_relevance,
+    check_row_order,
 )
 from skrank_abstain.displays._drawing import (
     GREY,
@@ -163,6 +164,7 @@ class RankIntervalDisplay:
                 "estimator must have ranking, got "
                 f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
             )
+        check_row_order(X, y=y, qid=qid)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
         # The query is found before the model runs: only its rows are scored.
         rows = rows_of_query(ranker, X, qid, query)

@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
     check_relevance,
+    check_row_order,
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
@@ -40,6 +41,7 @@ class ConstrainedRanker(Saved, BaseEstimator):
 
     def _take(self, X: Any, y: ArrayLike, qid: Any) -> PairBatches:
         """Check the training data; set what is known before training."""
+        check_row_order(X, y=y, qid=qid)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         queries = group_queries(qid, X.shape[0])
         self._fitted_with_qid = qid is not None
@@ -118,6 +120,7 @@ class ConstrainedRanker(Saved, BaseEstimator):
         """
         # Without this check a search that forgets to route qid would compare rows of
         # different queries, and report it as a score.
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
         scores = self.predict(X)
         if self._fitted_with_qid and qid is None:
             raise ValueError(

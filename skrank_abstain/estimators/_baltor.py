@@ -29,7 +29,7 @@ class BALToR(SelectiveRanker):
         "davidson", "thurstone_mosteller", "isotonic_difference",
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
         "auto" takes "graded_relevance" unless the cross-fitted log loss of another
-        that needs no more than scores is lower by more than the standard error of the
+        that needs no more than scores is lower by more than two standard errors of the
         gain over the calibration queries.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a

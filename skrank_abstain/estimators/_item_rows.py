@@ -15,7 +15,14 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, validate_data
 
-from skrank_abstain._validation import IntArray, encode_qid, listed, shown
+from skrank_abstain._validation import (
+    IntArray,
+    check_row_order,
+    encode_qid,
+    listed,
+    refuse_lazy,
+    shown,
+)
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.selection import Groups
 
@@ -70,6 +77,7 @@ def take_items(
     items : Items
     """
     refuse_name_of_column(X, qid)
+    check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
     # Here and below the messages begin in scikit-learn's words, which its estimator
@@ -101,11 +109,7 @@ def refuse_name_of_column(X: Any, qid: Any) -> None:
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     if not hasattr(X, "shape"):
-        if hasattr(X, "collect"):
-            raise TypeError(
-                f"X must hold its rows, got a {type(X).__name__}, which is a query for "
-                "them: pass X.collect()."
-            )
+        refuse_lazy(X, "X")
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
         sparse: Any = X

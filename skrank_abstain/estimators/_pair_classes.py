@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import IntArray
+from skrank_abstain._validation import IntArray, refuse_lazy
 from skrank_abstain.pairs import read_pair_labels
 
 #: What to do about labels of one kind, and of too many.
@@ -63,6 +63,7 @@ class PairClasses(Value):
 
         A tie may be among them though none was in ``fit``, or another spelling.
         """
+        refuse_lazy(y, "y")
         truth = column_or_1d(y)
         known = dict(zip(self.kinds.tolist(), self.meaning.tolist(), strict=True))
         listed = truth.tolist()
@@ -90,6 +91,7 @@ def read_labels(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "
             "None"
         )
+    refuse_lazy(y, "y")
     given = column_or_1d(y, warn=True)
     check_consistent_length(X, given)
     assert_all_finite(given, input_name="y")

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_relevance,
+    check_row_order,
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
@@ -156,6 +157,7 @@ class PairDecider:
         -----
         O(n_pairs) beyond the wrapped model's own prediction.
         """
+        check_row_order(X, item_id=item_id)
         decision, values, queries = self._decision(X, qid)
         names = _ItemNames.of(values, queries, item_id)
         if pairs is None:
@@ -198,6 +200,7 @@ class PairDecider:
             All pairs of one query; none for a query of one item. Together they are
             ``predict_pairs(X, qid)`` in bounded memory.
         """
+        check_row_order(X, item_id=item_id)
         # Items are scored now, so that bad input raises here, not at the first query.
         decision, values, queries = self._decision(X, qid)
         names, region = _ItemNames.of(values, queries, item_id), self._region
@@ -217,11 +220,14 @@ class PairDecider:
     ) -> float:
         """Return one minus the selective risk under the ranker's own loss.
 
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. Pass it
+        ``scoring=selective_utility(cost)`` of `skrank_abstain.metrics`, ``cost`` being
+        the price of an abstention in units of an error.
+
         Higher is better. For the zero-one loss it is the selective accuracy, the share
         of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
-        share of accepted pairs that are not in the wrong order. A search that may
-        lower the coverage with it always does: choose a coverage by
-        `metrics.selective_utility(cost)`.
+        share of accepted pairs that are not in the wrong order.
 
         Parameters
         ----------
@@ -291,6 +297,7 @@ class PairDecider:
         Pairs on a randomised boundary count with their probability of acceptance.
         O(n log n), no pair is formed where acceptance depends on the scores.
         """
+        check_row_order(X, y=y, sample_weight=sample_weight)
         decision, values, queries = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, queries.n_items)
         weight = check_sample_weight(sample_weight, queries.n_items)

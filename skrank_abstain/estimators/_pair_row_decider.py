@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    check_row_order,
     check_sample_weight,
     encode_qid,
 )
@@ -43,6 +44,7 @@ class PairRowDecider:
     _calibration: Calibration
     _region: Any
     _on_pairs: bool
+    _fitted_with_qid: bool
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of the left item minus that of the right one.
@@ -149,6 +151,10 @@ class PairRowDecider:
     ) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
 
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. Pass it
+        ``scoring=selective_utility(cost)`` of `skrank_abstain.metrics`.
+
         Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
 
         Parameters
@@ -157,8 +163,8 @@ class PairRowDecider:
         y : array-like of shape (n_pairs,)
             True labels.
         qid : object, default=None
-            Not used: a pair needs no query to be scored. It is here so that metadata
-            routing can hand the same arguments to ``fit`` and ``score``.
+            Not used: accepted pairs count alike, whatever their query. It is here so
+            that metadata routing can hand the same arguments to ``fit`` and ``score``.
         sample_weight : array-like of shape (n_pairs,), default=None
             Pair weights.
 
@@ -196,7 +202,8 @@ class PairRowDecider:
         y : array-like of shape (n_pairs,)
             True labels.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
-            Query of each pair. None: each pair is a query of its own.
+            Query of each pair. None: each pair is a query of its own. Sums over all
+            pairs, and with them the shares, are the same either way.
         sample_weight : array-like of shape (n_pairs,), default=None
             Pair weights.
 
@@ -210,6 +217,7 @@ class PairRowDecider:
         -----
         Pairs on a randomised boundary count with their probability of acceptance.
         """
+        check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         return self._calibration.risk.totals(self._region, gaps, weight)
@@ -243,7 +251,8 @@ class PairRowDecider:
         Raises
         ------
         ValueError
-            If an input breaks its rule, or a query is in two groups.
+            If an input breaks its rule, a query is in two groups, or the classifier
+            was fitted with a ``qid`` and reports without one.
 
         Warns
         -----
@@ -256,6 +265,14 @@ class PairRowDecider:
         The fingerprint is as for the rankers of items, of the halves of each row and
         of the labels as -1, 0, +1.
         """
+        check_is_fitted(self, "threshold_")
+        if qid is None and self._fitted_with_qid:
+            raise ValueError(
+                "qid= must be given to report, since fit got one: intervals that take "
+                "pairs of one query for independent are too short. Pass qid=, or "
+                "qid=np.arange(len(X)) where no two of these pairs share an item."
+            )
+        check_row_order(X, y=y, qid=qid, groups=groups)
         left, right = self._score(X)
         label = None if y is None else self._classes.read(y, self.labels)
         # Without labels all pairs count as tied; the page says nothing of that.
@@ -278,6 +295,7 @@ class PairRowDecider:
 
     def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
         """Return the pairs as the risk counts them."""
+        check_row_order(X, y=y, qid=qid)
         left, right = self._score(X)
         truth = self._classes.read(y, self.labels)
         queries = None if qid is None else encode_qid(qid, left.size)[0]

@@ -22,10 +22,10 @@ from sklearn.utils.validation import (
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators._item_rows import check_columns
-from skrank_abstain.estimators._pair_columns import check_halves
+from skrank_abstain.estimators._pair_columns import check_halves, names_for
 from skrank_abstain.estimators._splitting import hold_out
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.scorers import fit_ranker, score_items
+from skrank_abstain.scorers import feature_names, fit_ranker, score_items
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
@@ -56,27 +56,31 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
     return X
 
 
-def sides(X: Any) -> tuple[Any, Any]:
-    """Return the left and the right half of X, both with the names of the left."""
+def sides(X: Any, known: list[str] | None = None) -> tuple[Any, Any]:
+    """Return the left and the right half of X, both with the names of the left.
+
+    They lose what marks the side if ``known``, names that a model was fitted on, do.
+    """
     left, right = np.split(np.arange(X.shape[1]), 2)
-    return _take_columns(X, left, left), _take_columns(X, right, left)
+    names = names_for(list(getattr(X, "columns", ()))[: left.size], known)
+    return _take_columns(X, left, names), _take_columns(X, right, names)
 
 
 def both_ways(X: Any) -> tuple[Any, Any]:
     """Return X as it stands and with its halves swapped, the names left in place."""
     straight = np.arange(X.shape[1])
     turned = np.roll(straight, straight.size // 2)
+    names = list(getattr(X, "columns", ()))
     # Both are copies made alike: equal rows give equal sums, however X lies in memory.
-    return _take_columns(X, straight, straight), _take_columns(X, turned, straight)
+    return _take_columns(X, straight, names), _take_columns(X, turned, names)
 
 
-def _take_columns(X: Any, columns: IntArray, named_like: IntArray) -> Any:
+def _take_columns(X: Any, columns: IntArray, names: list[Any]) -> Any:
     part = _safe_indexing(X, columns, axis=1)
     if isinstance(part, np.ndarray):
         return np.ascontiguousarray(part)
     if not hasattr(part, "columns"):
         return part
-    names = [list(X.columns)[column] for column in named_like]
     if hasattr(part, "iloc"):
         return part.set_axis(names, axis=1)
     return part.rename(dict(zip(part.columns, names, strict=True)))
@@ -167,7 +171,7 @@ def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, Floa
     if on_pairs:
         straight, turned = both_ways(X)
         return _decision(model, straight) / 2, _decision(model, turned) / 2
-    left, right = sides(X)
+    left, right = sides(X, feature_names(model))
     return score_items(model, left), score_items(model, right)
 
 

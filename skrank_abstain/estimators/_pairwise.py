@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 
-from skrank_abstain._validation import IntArray, check_loss
+from skrank_abstain._validation import IntArray, check_loss, check_row_order
 from skrank_abstain.estimators._item_rows import refuse_name_of_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_classes import read_labels
@@ -70,7 +70,7 @@ class PairwiseRankerClassifier(
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
         score difference. "auto" takes "bradley_terry" unless the cross-fitted log loss
-        of another is lower by more than the standard error of the gain.
+        of another is lower by more than two standard errors of the gain.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction, rows predicted, columns true, both in the order right,
         tie, left. Zero diagonal, non-negative, mirror-symmetric. With two kinds of
@@ -142,11 +142,11 @@ class PairwiseRankerClassifier(
     *Frames.* All column names differ, and those of the right half are those of the
     left half in the same order, but for what marks the side at the front or at the end
     of either: ``age, bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``.
-    Halves in turns, ``age, age_right, bmi, bmi_right``, are refused. Names that are
-    counted, ``0, 1, 2`` or ``x0, x1, x2``, say nothing: the columns go by their
-    positions, as those of an array do. Items are handed on under the names of the left
-    half, taken as they are: these are the names that a fitted ranker must know. The
-    names of the right half are dropped.
+    Halves in turns, ``age, age_right, bmi, bmi_right``, and the right half first,
+    ``b.age, b.bmi, a.age, a.bmi``, are refused. Names that are counted, ``0, 1, 2`` or
+    ``x0, x1, x2``, say nothing: the columns go by their positions, as those of an array
+    do. Items are handed on under the names of the left half, without the mark of the
+    side where a fitted ranker knows them so: ``age, bmi`` for ``a.age, a.bmi``.
 
     *Promises.* ``rule=CertifiedRisk(0.1)`` accepts as many pairs as a certified bound
     on the share of wrong decisions allows, ``rule=GuaranteedCoverage(0.8)`` a share of
@@ -155,8 +155,10 @@ class PairwiseRankerClassifier(
     ``qid`` that is said of the pairs, and wrong where pairs share items. Without ties
     among the labels, pairs of equal scores count as errors in what is certified.
 
-    *Splitting.* Pass ``qid`` where pairs share items or a pair is there in both
-    orders: nothing else tells that they belong on one side of a split.
+    *Queries.* Pass ``qid`` where pairs share items or a pair is there in both orders:
+    nothing else tells that they belong on one side of a split. What ``score`` and
+    ``evaluate`` say of all pairs together does not depend on it; the intervals of
+    ``report`` do, and where ``fit`` got a ``qid`` it wants one too.
 
     References
     ----------
@@ -240,6 +242,7 @@ class PairwiseRankerClassifier(
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         refuse_name_of_column(X, qid)
+        check_row_order(X, y=y, qid=qid)
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
@@ -257,6 +260,7 @@ class PairwiseRankerClassifier(
         )
         self._fit_rows = find_repeats(hash_halves(sides(X)), queries, rows, label)
         warn_of_repeats(self._fit_rows, "pair")
+        self._fitted_with_qid = qid is not None and queries.n_queries > 1
         codes = queries.codes
         groups = codes if queries.n_queries > 1 else np.arange(label.size)
         data = LabelledPairs(left, right, label[rows], groups[rows])

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, check_row_order
 from skrank_abstain.pairs import (
     Queries,
     Ranking,
@@ -74,6 +74,7 @@ class RanksOpen:
         2      3      Cy     2      4   True
         3      4      Bo     2      4   True
         """
+        check_row_order(X, item_id=item_id)
         scores, values, queries = self._scored(X, qid)
         names = check_item_id(item_id, queries)
         items = ScoredItems.build(values, queries)

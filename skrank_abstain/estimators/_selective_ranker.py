@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     check_fraction,
     check_loss,
     check_relevance,
+    check_row_order,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -461,5 +462,6 @@ class SelectiveRanker(
         return scores, values, items.queries
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
+        check_row_order(X, y=y)
         _, values, queries = self._scored(X, qid, needs_qid=True)
         return ScoredItems.build(values, queries, check_relevance(y, queries.n_items))

@@ -9,7 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import FloatArray, IntArray, check_relevance
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_relevance,
+    check_row_order,
+)
 from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
 from skrank_abstain.estimators._query_checks import warn_of_one_query
 from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
@@ -62,6 +67,7 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
         raise ValueError(
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
+    check_row_order(X, y=y)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
     warn_of_one_query(ranker, X, qid, items)
     # One query needs no qid to be scored; of several each row must be told.
@@ -97,6 +103,7 @@ def train_and_score(
     # One draw per use, so that the split does not depend on the boundary mode.
     random = check_random_state(ranker.random_state)
     split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
+    check_row_order(items.X, groups=groups)
     codes, names = check_groups(groups, items.queries)
 
     def split(size: float) -> tuple[IntArray, IntArray]:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs._tables import plain_dicts, to_frame
+from skrank_abstain.pairs._tables import plain_dicts, python_rows, to_frame
 
 #: Rows that a notebook shows.
 _SHOWN = 60
+
+
+class RankedItem(NamedTuple):
+    """One item of ``Ranking``, as Python values."""
+
+    qid: Any
+    item_id: Any
+    place: int
+    score: float
+    best: int
+    worst: int
+    open: bool
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -20,7 +33,8 @@ class Ranking:
     """Items in order, with the ranks that decided pairs leave open.
 
     Queries come in order of first appearance, and the items of a query by ``place``:
-    the rows read from top to bottom as a person would read them.
+    the rows read from top to bottom as a person would read them. Iterating over it
+    yields item by item, a named tuple with the columns of ``to_frame``.
 
     Attributes
     ----------
@@ -47,8 +61,8 @@ class Ranking:
     >>> ranker = BALToR(Ridge(), random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> ranking = ranker.ranking(data.data[:3], item_id=["Ann", "Bo", "Cy"])
-    >>> sorted(ranking.item_id.tolist()), ranking.place.tolist()
-    (['Ann', 'Bo', 'Cy'], [1, 2, 3])
+    >>> [(item.place, item.item_id) for item in ranking]
+    [(1, 'Ann'), (2, 'Cy'), (3, 'Bo')]
     >>> bool((ranking.best <= ranking.place).all())
     True
     """
@@ -62,6 +76,10 @@ class Ranking:
 
     def __len__(self) -> int:
         return int(self.place.shape[0])
+
+    def __iter__(self) -> Iterator[RankedItem]:
+        columns = self._columns().values()
+        yield from map(RankedItem._make, python_rows(columns, len(self)))
 
     def __repr__(self) -> str:
         n_queries = int((self.place == 1).sum())
@@ -108,8 +126,7 @@ class Ranking:
         return plain_dicts(self._columns())
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        names = ("qid", "item_id", "place", "score", "best", "worst", "open")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in RankedItem._fields}
 
     def _repr_html_(self) -> str:
         columns = {name: column[:_SHOWN] for name, column in self._columns().items()}

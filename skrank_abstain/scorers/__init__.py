@@ -17,7 +17,12 @@ from skrank_abstain.scorers._dispatch import (
 )
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
-from skrank_abstain.scorers._models import freeze, is_fitted, resolve_model
+from skrank_abstain.scorers._models import (
+    feature_names,
+    freeze,
+    is_fitted,
+    resolve_model,
+)
 from skrank_abstain.scorers._score import score_items
 
 __all__ = [

@@ -20,7 +20,6 @@ class _CatBoost(Booster):
     name = "catboost"
     title = "CatBoost"
     ranker = "CatBoostRanker"
-    polars_since = (1, 2, 9)
     formats = "cbm or JSON"
 
     def is_raw(self, model: Any) -> bool:
@@ -59,6 +58,11 @@ class _CatBoost(Booster):
 
     def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X, prediction_type="RawFormulaVal")
+
+    def read_polars(self, X: Any) -> Any:
+        # It ends the process on columns of a polars frame that it did not expect: texts
+        # that are no category, floats that are one.
+        return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
         return content.startswith(_CBM) or first_key(content) in _PARTS

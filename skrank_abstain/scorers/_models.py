@@ -84,6 +84,17 @@ def is_fitted(model: Any) -> bool:
     return looks_fitted(model) if booster is None else booster.is_fitted(model)
 
 
+def feature_names(model: Any) -> list[str] | None:
+    """Return the column names that a fitted model was given, None if it was not."""
+    model = unwrap(model)
+    booster = booster_of(model)
+    if booster is None:
+        names = getattr(model, "feature_names_in_", None)
+        return None if names is None else list(names)
+    features = booster.features(model)
+    return None if booster.made_up(features) else features.names
+
+
 def freeze(model: Any) -> Any:
     """Return what a clone of a wrapper should hold, so that the model stays fitted.
 

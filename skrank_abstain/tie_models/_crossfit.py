@@ -36,10 +36,12 @@ class CrossFitted(NamedTuple):
         return float(np.average(self.loss, weights=self.n_pairs))
 
     def beats(self, other: CrossFitted) -> bool:
-        """Whether the loss is lower by more than the standard error of the gain.
+        """Whether the loss is lower by more than two standard errors of the gain.
 
-        That is the linearised one of a ratio of sums, over blocks: pairs of one query
-        are dependent, and one lucky query is no evidence.
+        These are the linearised ones of a ratio of sums, over blocks: pairs of one
+        query are dependent, and one lucky query is no evidence. With one standard error
+        a dozen queries of MQ2008 chose wrongly once in ten times, at the price of .01
+        in the mean area under the risk-coverage curve.
         """
         with np.errstate(invalid="ignore"):
             gain = other.loss - self.loss
@@ -50,7 +52,7 @@ class CrossFitted(NamedTuple):
             return bool(mean > 0)
         scale = share.size / (share.size - 1)
         error = np.sqrt(scale * ((share * (gain - mean)) ** 2).sum())
-        return bool(mean > error)
+        return bool(mean > 2 * error)
 
 
 def cross_fit(model: TieModel, data: LabelledData) -> CrossFitted | None:
@@ -90,7 +92,7 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
     ----------
     candidates : sequence of TieModel
         Unfitted. Another than the first is taken where its cross-fitted log loss is
-        lower by more than the standard error of the gain over queries; of several,
+        lower by more than two standard errors of the gain over queries; of several,
         that of lowest loss.
     data : LabelledScores or LabelledPairs
 

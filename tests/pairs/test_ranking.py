@@ -29,6 +29,16 @@ def test_an_item_is_open_where_its_ranks_differ():
     assert repr(some) == "Ranking(n_items=3, n_queries=1, open=2)"
 
 
+def test_iterating_yields_python_values_item_by_item():
+    some = ranking()
+    assert list(map(tuple, some)) == [tuple(made.values()) for made in some.to_dicts()]
+    second = list(some)[1]
+    assert (second.item_id, second.place, second.open) == ("<b>Bo</b>", 2, True)
+    assert [type(value) for value in second] == [str, str, int, float, int, int, bool]
+    # As it is, not as JSON has it.
+    assert next(iter(ranking(names=[("Ann", 1), 2, 3]))).item_id == ("Ann", 1)
+
+
 def test_frozen():
     with pytest.raises(FrozenInstanceError):
         ranking().place = 0

@@ -267,6 +267,25 @@ def test_lightgbm_and_polars_categories_raise_instead_of_ending_the_process(mixe
         fit_ranker(make_ranker("lightgbm"), frame, mixed.y, group_queries(None, 200))
 
 
+def test_catboost_and_polars_texts_raise_instead_of_ending_the_process(data):
+    polars = pytest.importorskip("polars")
+    catboost = pytest.importorskip("catboost")
+    queries = group_queries(np.repeat(np.arange(20), 10), 200)
+    frame = data.frame.assign(d=np.tile(["x", "y"], 100))
+    ranker = make_ranker("catboost")
+    with pytest.raises(catboost.CatBoostError, match=r"Cannot convert '[xy]' to"):
+        fit_ranker(ranker, polars.from_pandas(frame), data.y, queries)
+    fitted = fit_ranker(ranker, data.frame, data.y, queries)
+    with pytest.raises(catboost.CatBoostError, match=r"Cannot convert '[xy]' to"):
+        score_items(fitted, polars.from_pandas(frame))
+    # As a category a text is read.
+    ranker = make_ranker("catboost", cat_features=["d"])
+    fitted = fit_ranker(ranker, polars.from_pandas(frame), data.y, queries)
+    np.testing.assert_array_equal(
+        score_items(fitted, polars.from_pandas(frame)), fitted.predict(frame)
+    )
+
+
 @pytest.mark.parametrize(
     ("library", "version"), [("lightgbm", "4.6.0"), ("catboost", "1.2.8")]
 )

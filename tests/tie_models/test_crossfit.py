@@ -108,15 +108,15 @@ def test_the_choice_keeps_the_losses_it_was_made_by():
     assert list(model.candidate_losses_.values()) == expected
 
 
-def test_a_gain_must_exceed_its_standard_error():
+def test_a_gain_must_exceed_two_standard_errors():
     n_pairs = np.array([10, 30, 20])
     default = CrossFitted(np.array([0.5, 0.6, 0.7]), n_pairs)
     gain = np.array([0.3, 0.1, -0.1])
     mean = (10 * 0.3 + 30 * 0.1 - 20 * 0.1) / 60
     terms = n_pairs * (gain - mean)
     error = np.sqrt(3 / 2 * (terms**2).sum()) / 60
-    for more, beats in ((0.999, False), (1.001, True)):
-        # Shifted so that the mean is just below and just above the error.
+    for more, beats in ((1.999, False), (2.001, True)):
+        # Shifted so that the mean is just below and just above two errors.
         other = CrossFitted(default.loss - gain + mean - more * error, n_pairs)
         assert other.beats(default) is beats
     assert not default.beats(default)

@@ -1,24 +1,19 @@
-"""Tie models that know how relevant items of a score are, from the score alone."""
+"""Grades of items by their score: bins, tables and what they do not depend on."""
 
 import itertools
 import pickle
 
 import numpy as np
 import pytest
-from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.tie_models import (
     BradleyTerry,
     GradedRelevance,
-    LabelledScores,
-    choose_tie_model,
-    tie_model_candidates,
 )
 from skrank_abstain.tie_models._graded_relevance import (
     divide,
@@ -35,8 +30,6 @@ def labelled(data, scores=None):
 
 
 # Bins
-
-
 @given(
     st.lists(st.integers(-30, 30), min_size=1, max_size=60),
     st.sampled_from([1.0, 0.1, 1e-300, 1e290, 5e-324]),
@@ -87,8 +80,6 @@ def test_neighbouring_floats_are_told_apart():
 
 
 # Grades
-
-
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 12))
 def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
     fine = np.unique(values, return_inverse=True)[1]
@@ -177,8 +168,6 @@ def test_max_grades_is_an_integer(value):
 
 
 # The fitted model
-
-
 @pytest.mark.filterwarnings("ignore:The scores do not agree")
 @given(
     st.integers(0, 10**6),
@@ -326,229 +315,3 @@ def test_repeated_fits_agree_to_the_last_bit():
     np.testing.assert_array_equal(
         model.fit(data.utility, data.target, data.qid).table_, one
     )
-
-
-# Against the truth
-
-
-def conditional_accuracy(proba, label, surest, coverage):
-    """Expected accuracy of the ``surest`` share of the pairs, by the true model."""
-    order = np.argsort(surest, kind="stable")[: int(coverage * label.size)]
-    return proba[order, label[order] + 1].mean()
-
-
-@pytest.fixture(scope="module")
-def truth():
-    """New queries, and the true probabilities of all their pairs."""
-    new = make_ranking(150, 12, random_state=100)
-    start = 12 * np.repeat(np.arange(150), 66)
-    left, right = (np.tile(side, 150) + start for side in np.triu_indices(12, 1))
-    return new, np.stack([left, right], axis=1), new.pair_proba(left, right)
-
-
-def regrets(tie_model, n_queries, truth, seed=0):
-    """How far below the Bayes accuracy, at several coverages."""
-    data = make_ranking(n_queries, 12, random_state=seed)
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model=tie_model)
-    ranker.fit(data.utility[:, None], data.target, qid=data.qid)
-    new, pairs, proba = truth
-    best = proba.argmax(axis=1) - 1
-    decisions = ranker.predict_pairs(new.utility[:, None], qid=new.qid, pairs=pairs)
-    return np.array(
-        [
-            conditional_accuracy(proba, best, 1 - proba.max(axis=1), coverage)
-            - conditional_accuracy(proba, decisions.label, decisions.risk, coverage)
-            for coverage in (0.1, 0.3, 0.5, 0.8, 1.0)
-        ]
-    )
-
-
-@pytest.mark.slow
-def test_the_accuracy_approaches_that_of_the_truth(truth):
-    # Pooled over seeds, since ten queries can be lucky.
-    few, many = (
-        np.mean([regrets("graded_relevance", n, truth, s) for s in range(4)], axis=0)
-        for n in (5, 500)
-    )
-    assert (few > -1e-3).all()
-    assert many.max() < 0.003
-    assert many.mean() < few.mean() / 3
-    # The simulated grades follow this model, and no model of the difference.
-    difference = regrets("bradley_terry", 500, truth)
-    assert difference[:3].min() > 10 * many[:3].max()
-
-
-def test_the_probabilities_approach_the_truth(truth):
-    new, pairs, proba = truth
-    errors = []
-    for n_queries in (10, 100, 1000):
-        data = make_ranking(n_queries, 12, random_state=1)
-        model = GradedRelevance().fit(data.utility, data.target, data.qid)
-        found = model.proba(*new.utility[pairs.T])
-        errors.append(np.abs(found - proba).mean())
-    assert errors[0] > errors[1] > errors[2]
-    assert errors[2] < 0.01
-    # The simulated model: slope 1, no shift of a query.
-    assert model.slope_ == pytest.approx(1, abs=0.05)
-    assert model.query_spread_ < 0.25
-
-
-def test_risks_are_the_share_of_errors(truth):
-    new, pairs, proba = truth
-    data = make_ranking(500, 12, random_state=0)
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model="graded_relevance")
-    ranker.fit(data.utility[:, None], data.target, qid=data.qid)
-    decisions = ranker.predict_pairs(new.utility[:, None], qid=new.qid, pairs=pairs)
-    right = proba[np.arange(len(pairs)), decisions.label + 1]
-    for low, high in itertools.pairwise(np.quantile(decisions.risk, [0, 0.2, 0.5, 1])):
-        inside = (decisions.risk >= low) & (decisions.risk <= high)
-        expected = 1 - decisions.risk[inside].mean()
-        assert right[inside].mean() == pytest.approx(expected, abs=0.02)
-
-
-def test_a_shared_shift_is_found_and_lowers_the_loss():
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(600), 10)
-    scores = rng.normal(size=qid.size)
-    shift = 2.5 * rng.normal(size=600)[qid]
-    y = (2 * scores + shift + rng.logistic(size=qid.size) > 1).astype(float)
-    model = GradedRelevance().fit(scores[:3000], y[:3000], qid[:3000])
-    # Fitted on single items of a query the shift cannot be seen.
-    blind = GradedRelevance().fit(scores[:3000], y[:3000], rng.permutation(qid[:3000]))
-    assert model.query_spread_ == pytest.approx(2.5, abs=0.3)
-    assert blind.query_spread_ < 0.5
-    items = ScoredItems.build(scores[3000:], group_queries(qid[3000:], 3000), y[3000:])
-    assert model.log_loss(items) < blind.log_loss(items) - 0.02
-
-
-def test_auto_recovers_the_generating_model():
-    data = make_ranking(200, random_state=0)
-    queries = group_queries(data.qid, data.qid.size)
-    graded = LabelledScores(data.utility, data.target.astype(float), queries)
-    candidates = tie_model_candidates("auto")
-    assert isinstance(choose_tie_model(candidates, graded), GradedRelevance)
-
-
-# Context of the query
-
-
-def shifted(n_queries, random_state, spread=3.0):
-    """Return data whose scores carry a shift per query that means nothing."""
-    data = make_ranking(n_queries, random_state=random_state)
-    shift = np.random.default_rng(random_state).normal(0, spread, n_queries)
-    codes = group_queries(data.qid, data.qid.size).codes
-    return data, data.utility + shift[codes]
-
-
-def in_ranker(data, scores, rows=slice(None)):
-    """Return the model that a ranker fits on these scores."""
-    queries = group_queries(data.qid[rows], scores.size)
-    model = GradedRelevance()
-    LabelledScores(scores[rows], data.target[rows].astype(float), queries).fit(model)
-    return model
-
-
-def test_context_is_taken_where_scores_are_shifted_by_query():
-    data, scores = shifted(80, 0)
-    model = in_ranker(data, scores)
-    of_score, of_gap = model.weights_
-    assert of_gap > 3 * of_score
-    new, new_scores = shifted(300, 1)
-    queries = group_queries(new.qid, new_scores.size)
-    target = new.target.astype(float)
-
-    def loss(model, values):
-        return model.log_loss(ScoredItems.build(values, queries, target))
-
-    alone = GradedRelevance().fit(scores, data.target, data.qid)
-    with_context = loss(model, model.transform(new_scores, queries, None))
-    assert with_context < loss(alone, new_scores) - 0.02
-
-
-@pytest.mark.parametrize("n_queries", [6, 24, 100])
-def test_context_is_left_out_where_scores_mean_the_same_everywhere(n_queries):
-    taken = 0
-    for seed in range(10):
-        data = make_ranking(n_queries, random_state=seed)
-        model = in_ranker(data, data.utility)
-        taken += model.weights_.tolist() != [1, 0]
-    # A gain of more than its standard error and one happens by chance now and then.
-    assert taken <= 1
-
-
-@pytest.mark.parametrize("scores", [[2.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
-def test_scores_that_do_not_agree_with_relevance_are_told(scores):
-    with pytest.warns(UserWarning, match="do not agree .* Check the orientation"):
-        model = GradedRelevance().fit(scores * 20, [0, 1, 2] * 20, np.arange(60) // 3)
-    assert model.slope_ == 0
-
-
-def test_one_query_has_no_context():
-    data = make_ranking(1, 40, random_state=0)
-    model = in_ranker(data, data.utility)
-    assert model.weights_.tolist() == [1, 0]
-
-
-def test_two_scores_are_not_enough_with_context():
-    data, scores = shifted(80, 0)
-    model = in_ranker(data, scores)
-    with pytest.raises(ValueError, match=r"weights_=\[.*pair_proba of the ranker"):
-        model.proba([1.0], [0.0])
-    # A fit on scores promises that two of them are enough.
-    alone = GradedRelevance().fit(scores, data.target, data.qid)
-    assert alone.weights_.tolist() == [1, 0]
-    assert alone.proba([1.0], [0.0]).shape == (1, 3)
-
-
-def test_values_with_context_are_what_the_weights_say():
-    data, scores = shifted(80, 3)
-    model = in_ranker(data, scores)
-    assert model.weights_[1] > 0
-    values = model.transform(scores, group_queries(data.qid, scores.size), None)
-    for query in np.unique(data.qid):
-        own = scores[data.qid == query]
-        expected = model.weights_[0] * own + model.weights_[1] * (own - own.mean())
-        np.testing.assert_allclose(values[data.qid == query], expected, rtol=1e-9)
-        assert (np.diff(values[data.qid == query][np.argsort(own)]) >= 0).all()
-
-
-def test_values_with_context_do_not_depend_on_the_order_of_rows():
-    data, scores = shifted(80, 4)
-    model = in_ranker(data, scores)
-    assert model.weights_[1] > 0
-    values = model.transform(scores, group_queries(data.qid, scores.size), None)
-    codes = group_queries(data.qid, scores.size).codes
-    order = np.lexsort((np.random.default_rng(0).random(scores.size), codes))
-    again = in_ranker(data, scores, order)
-    np.testing.assert_array_equal(again.table_, model.table_)
-    queries = group_queries(data.qid[order], scores.size)
-    np.testing.assert_array_equal(
-        again.transform(scores[order], queries, None), values[order]
-    )
-
-
-@pytest.mark.parametrize("scale", [1e-300, 1e300])
-def test_context_knows_no_unit(scale):
-    data, scores = shifted(80, 5)
-    one = in_ranker(data, scores)
-    assert one.weights_[1] > 0
-    other = in_ranker(data, scores * scale)
-    np.testing.assert_allclose(other.weights_ * scale, one.weights_, rtol=1e-6)
-    np.testing.assert_allclose(other.table_, one.table_, atol=1e-6)
-
-
-def test_rankers_decide_by_values_with_context():
-    data, scores = shifted(80, 6)
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model="graded_relevance")
-    ranker.fit(scores[:, None], data.target, qid=data.qid)
-    assert ranker.tie_model_.weights_[1] > 0
-    pairs = ranker.predict_pairs(scores[:, None], data.qid)
-    values = ranker.tie_model_.transform(
-        scores, group_queries(data.qid, scores.size), None
-    )
-    bins = ranker.tie_model_.bins(values)
-    np.testing.assert_array_equal(
-        pairs.proba, ranker.tie_model_.table_[bins[pairs.left], bins[pairs.right]]
-    )
-    intervals = ranker.rank_intervals(scores[:, None], data.qid)
-    assert (intervals[:, 0] <= intervals[:, 1]).all()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_relevance
+from skrank_abstain._validation import FloatArray, check_relevance, check_row_order
 from skrank_abstain.estimators._item_rows import (
     check_columns,
     groups_of_queries,
@@ -94,6 +94,7 @@ class ItemReport:
         - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
         ...
         """
+        check_row_order(X, groups=groups)
         items, queries, relevance = self._items_of_report(X, y, qid)
         X = check_columns(self, X, reset=False)
         if self.qid_col is not None:
@@ -106,6 +107,7 @@ class ItemReport:
     def _items_of_report(
         self, X: Any, y: ArrayLike | None, qid: Any
     ) -> tuple[ScoredItems, Queries, FloatArray | None]:
+        check_row_order(X, y=y)
         _, values, queries = self._scored(X, qid, needs_qid=y is not None)
         relevance = None if y is None else check_relevance(y, queries.n_items)
         # Without labels all pairs count as tied; the page says nothing of that.

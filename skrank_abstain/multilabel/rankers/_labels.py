@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from skrank_abstain._validation import FloatArray, check_finite
+from skrank_abstain._validation import FloatArray, check_finite, refuse_lazy
 from skrank_abstain.multilabel.losses._rows import pairwise_loss, rank_labels
 
 
@@ -31,6 +31,7 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
     ValueError
         If the shape is another, or a value is not a finite number.
     """
+    refuse_lazy(values, name)
     dense = values.toarray() if issparse(values) else values
     matrix = check_finite(
         dense,

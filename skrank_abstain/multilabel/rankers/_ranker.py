@@ -12,7 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, check_row_order
 from skrank_abstain.estimators import check_columns
 from skrank_abstain.multilabel import label_ranks
 from skrank_abstain.multilabel.rankers._labels import (
@@ -42,6 +42,7 @@ class MultilabelRanker(Saved, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
+        check_row_order(X, y=y)
         X = self._check_features(X, reset=True)
         relevance = check_label_matrix(y, "y", (X.shape[0], None))
         self.n_labels_ = relevance.shape[1]
@@ -132,6 +133,7 @@ class MultilabelRanker(Saved, BaseEstimator):
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Return scores and relevance of labelled samples."""
+        check_row_order(X, y=y)
         scores = np.ascontiguousarray(self.decision_function(X))
         return scores, check_label_matrix(y, "y", scores.shape)
 

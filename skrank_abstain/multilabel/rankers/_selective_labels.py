@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils import Tags, _safe_indexing, check_random_state, get_tags
+from sklearn.base import clone, is_classifier
+from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,13 +18,13 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_row_order,
 )
 from skrank_abstain.estimators import (
     BALToR,
     ModelWrapper,
     Report,
     ReportData,
-    check_columns,
     describe_rows,
     find_repeats,
     groups_of_queries,
@@ -34,20 +34,20 @@ from skrank_abstain.estimators import (
     write_report,
 )
 from skrank_abstain.metrics import correctness_completeness_score
-from skrank_abstain.multilabel import label_ranks
 from skrank_abstain.multilabel.rankers._label_items import (
     LabelItems,
     ScoreColumn,
     to_items,
 )
 from skrank_abstain.multilabel.rankers._labels import check_label_matrix
+from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.pairs import PairDecisions, group_queries
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
 
-class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
+class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     """Rank the labels of each sample, and hand uncertain pairs of labels to a person.
 
     Wraps any estimator that scores several labels. Each sample becomes a query, its
@@ -104,7 +104,9 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
     Notes
     -----
     An item is a row ``sample * n_labels + label``: this is what ``left`` and ``right``
-    of `predict_pairs` count. Rankings that abstain on pairs of labels are those of
+    of `predict_pairs` count. `predict` and `predict_ranks` abstain on nothing.
+
+    Rankings that abstain on pairs of labels are those of
     [1]_ and [2]_.
 
     References
@@ -178,21 +180,14 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is "
-                "None"
-            )
         # BALToR would refuse it as well, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
-        X = check_columns(self, X, reset=True)
-        relevance = check_label_matrix(y, "y", (X.shape[0], None))
+        X, relevance = self._check_fit(X, y)
         if relevance.shape[1] < 2:
             raise ValueError(
                 "y must have at least 2 labels, whose order is in question, got shape "
                 f"{relevance.shape} (n_samples={relevance.shape[0]})."
             )
-        self.n_labels_ = relevance.shape[1]
         # One for each use: the split does not depend on what is drawn afterwards.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
@@ -264,50 +259,8 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         other._take(self.selective_ranker_.at_coverage(coverage))
         return other
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the wrapped estimator's score of each label.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_labels), float64
-            Higher is better.
-        """
-        check_is_fitted(self, "selective_ranker_")
-        X = check_columns(self, X, reset=False)
+    def _scores(self, X: Any) -> FloatArray:
         return label_scores(self.estimator_, X, self.n_labels_)
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the scores of ``decision_function``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples, n_labels), float64
-            Higher is better. Nothing is abstained on: that is said by
-            ``predict_pairs`` and ``rank_intervals``.
-        """
-        return self.decision_function(X)
-
-    def predict_ranks(self, X: Any) -> IntArray:
-        """Return the rank of each label, whether certain or not.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ranks : ndarray of shape (n_samples, n_labels), int64
-            1 is the best; each row is a permutation.
-        """
-        return label_ranks(self.decision_function(X))
 
     def to_items(self, X: Any, y: Any = None) -> LabelItems:
         """Return the labels of samples as items, for tools that know queries.
@@ -324,6 +277,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             ``ranker.selective_ranker_.evaluate(*ranker.to_items(X, y))``, and displays'
             ``from_estimator`` likewise.
         """
+        check_row_order(X, y=y)
         return to_items(self.decision_function(X), y)
 
     def predict_pairs(self, X: Any, *, pairs: ArrayLike | None = None) -> PairDecisions:
@@ -451,7 +405,7 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
         """
         ranker = self.selective_ranker_
         items, _, relevance = ranker._items_of_report(*self.to_items(X, y))
-        hashes = hash_rows_if_readable(check_columns(self, X, reset=False))
+        hashes = hash_rows_if_readable(self._check_samples(X))
         samples = group_queries(np.arange(items.n_queries), items.n_queries)
         rows = describe_rows(self, hashes, samples.codes, relevance, unit="sample")
         kinds = groups_of_queries(groups, samples)
@@ -461,6 +415,11 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Not for the choice of a threshold: a search over ``coverage`` by this score, the
+        default of every search, takes the lowest one. `selective_utility` of
+        `skrank_abstain.metrics` does not, given `selective_ranker_` and the items that
+        ``to_items(X, y)`` returns.
 
         Higher is better, in [0, 1].
 
@@ -481,13 +440,6 @@ class SelectiveMultilabelRanker(ModelWrapper, BaseEstimator):
             If no pair is accepted.
         """
         return self.selective_ranker_.score(*self.to_items(X, y))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = False
-        tags.target_tags.two_d_labels = True
-        return tags
 
 
 def _takes_one_label(model: Any) -> bool:

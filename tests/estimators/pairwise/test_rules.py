@@ -159,9 +159,27 @@ def test_report(ties):
         "| AURC: mean over all coverages of the ",
     ):
         assert line in report
-    alone = classifier.report(X, y)
+    alone = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y).report(X, y)
     assert "- 600 pairs, each taken for a query of its own: no qid was given" in alone
     assert f"decided pairs right | {totals.accuracy:.4f} | " in alone
+
+
+def test_fitted_with_queries_a_report_wants_them_and_sums_do_not():
+    X, y, qid = comparisons(600, per_query=10)
+    classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y, qid=qid)
+    with pytest.raises(
+        ValueError, match=r"^qid= must be given to report, since fit go"
+    ):
+        classifier.report(X, y)
+    independent = classifier.report(X, y, qid=np.arange(600))  # the remedy
+    assert "- 600 pairs of 600 queries" in independent
+    pooled, by_query = classifier.evaluate(X, y), classifier.evaluate(X, y, qid)
+    assert (pooled.pairs.size, by_query.pairs.size) == (600, 60)
+    for name in ("coverage", "accuracy", "auc"):
+        # Sums of fewer than 2**53 pairs are exact.
+        assert getattr(pooled, name) == getattr(by_query, name)
+    assert classifier.score(X, y) == classifier.score(X, y, qid) == by_query.accuracy
+    classifier.fit(X, y, qid=0).report(X, y)  # one query of all pairs is no grouping
 
 
 def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):

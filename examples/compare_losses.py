@@ -1,0 +1,93 @@
+"""Which loss? Both on the same scores: what is decided, and what it is worth.
+
+With ``loss="zero_one"`` a tie is an answer like the others, and where most pairs are
+ties, ties are what is surest. With ``loss="misranking"`` only a wrong order costs, and
+ties are not answered but for equal scores. For every fold a ranker with default
+parameters is trained on the training queries, the threshold is set on the validation
+queries, and the test queries are counted.
+
+    python examples/compare_losses.py                          # simulated folds
+    python examples/compare_losses.py --data MQ2008 OHSUMED    # folders of FoldN
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from lightgbm import LGBMRanker
+from tqdm import tqdm
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import load_letor, make_ranking
+
+COVERAGES = (0.9, 0.7, 0.5)
+COLUMNS = ("decided", "as a tie", "as an order", "wrong orders", "places fixed")
+
+
+def folds_of(folder: Path | None) -> Iterator[Any]:
+    """Yield the parts of each fold."""
+    if folder is None:
+        for seed in range(3):
+            sizes = {"train": 80, "validation": 40, "test": 80}
+            parts = {
+                name: make_ranking(n_queries, random_state=10 * seed + part)
+                for part, (name, n_queries) in enumerate(sizes.items())
+            }
+            yield SimpleNamespace(**parts)
+    else:
+        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
+            yield load_letor(path)
+
+
+def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
+    """Return a row for each loss and coverage asked for."""
+    train, vali, test = fold.train, fold.validation, fold.test
+    sizes = np.unique(train.qid, return_counts=True)[1]
+    model = LGBMRanker(verbose=-1, n_jobs=1)
+    order = np.argsort(train.qid, kind="stable")
+    model.fit(train.data[order], train.target[order], group=sizes)
+    rows = {}
+    for loss in ("zero_one", "misranking"):
+        ranker = BALToR(model, loss=loss)
+        ranker.fit(vali.data, vali.target, qid=vali.qid)
+        for coverage in COVERAGES:
+            at = ranker.at_coverage(coverage)
+            totals = at.evaluate(test.data, test.target, qid=test.qid)
+            best, worst = at.rank_intervals(test.data, qid=test.qid).T
+            pairs = totals.pairs.sum()
+            rows[loss, coverage] = [
+                totals.coverage,
+                totals.answered_tie.sum() / pairs,
+                totals.answered_order.sum() / pairs,
+                totals.misranking_rate,
+                float((best == worst).mean()),
+            ]
+    return rows
+
+
+def main() -> dict[str, dict[tuple[str, float], Any]]:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, nargs="*", default=[None])
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    args = parser.parse_args()
+    tables = {}
+    for folder in args.data:
+        name = "simulated" if folder is None else folder.name
+        folds = tqdm(list(folds_of(folder)), desc=name, disable=args.quiet)
+        rows = [compare(fold) for fold in folds]
+        means = {key: np.nanmean([row[key] for row in rows], axis=0) for key in rows[0]}
+        print(f"\n{name}: mean over folds\n")
+        print(f"| loss | asked for | {' | '.join(COLUMNS)} |")
+        print("|" + "---|" * (2 + len(COLUMNS)))
+        for (loss, coverage), mean in means.items():
+            cells = " | ".join(f"{value:.1%}" for value in mean)
+            print(f"| {loss} | {coverage:.0%} | {cells} |")
+        tables[name] = means
+    return tables
+
+
+if __name__ == "__main__":
+    main()

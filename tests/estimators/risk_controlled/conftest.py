@@ -1,0 +1,50 @@
+"""Rankers and their data, for the tests of risk control."""
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from estimators.risk_controlled.certifying import draw, fit
+
+from skrank_abstain import RiskControlledRanker
+from skrank_abstain.estimators import _selective_ranker
+from skrank_abstain.selection import _certified_risk
+
+
+@pytest.fixture(scope="module")
+def data():
+    return draw(400, 0)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return FirstColumn().fit(*data[:2])
+
+
+@pytest.fixture(scope="module")
+def ranker(model, data):
+    return fit(RiskControlledRanker(model, max_risk=0.36, random_state=0), data)
+
+
+@pytest.fixture
+def spied(monkeypatch):
+    """What `calibrate` and `certify_risk` were given: lists of parts and arguments."""
+    calls = {"tuned": [], "rest": [], "certified": []}
+    calibrate, certify = _selective_ranker.calibrate, _certified_risk.certify_risk
+
+    def spy_calibrate(candidates, loss, rest, tuning, **options):
+        calls["tuned"].append(tuning)
+        calls["rest"].append(rest)
+        return calibrate(candidates, loss, rest, tuning, **options)
+
+    def spy_certify(*args, **kwargs):
+        calls["certified"].append((args, kwargs))
+        return certify(*args, **kwargs)
+
+    monkeypatch.setattr(_selective_ranker, "calibrate", spy_calibrate)
+    monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
+    return calls
+
+
+@pytest.fixture(scope="module")
+def groups(data):
+    return np.array(["north", "south"])[data[2] % 2]

@@ -1,0 +1,134 @@
+"""The page of a risk-controlled ranker."""
+
+import numpy as np
+import pytest
+from estimators.risk_controlled.certifying import (
+    BOUNDS,
+    DEAR,
+    LOSS,
+    ZERO_ONE,
+    fit,
+    recompute,
+)
+from scipy import stats
+
+from skrank_abstain import BALToR, RiskControlledRanker
+from skrank_abstain.concentration import (
+    ratio_interval,
+)
+from skrank_abstain.metrics import augrc_loss, aurc_loss, excess_aurc_loss
+from skrank_abstain.pairs import pair_labels
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_report(ranker, data):
+    X, y, qid = data
+    page = ranker.report(X, y, qid=qid)
+    assert page.startswith("# RiskControlledRanker: report\n")
+    assert "certified: selective risk at most 0.36 with probability 0.9" in page
+    assert f"at most {ranker.threshold_:.6g}" in page
+    assert "does not guarantee" not in page
+    assert "- CERTIFIED. With a probability of at least 0.9, over the draw" in page
+    assert "the selective risk on new queries is at most 0.36: " in page
+    assert (
+        "- method: 'wsr' with max_risk = 0.36 and delta = 0.1, on "
+        f"{ranker.n_queries_} certification queries ({ranker.n_pairs_} pairs) that "
+        f"were used for nothing else; {ranker.n_tuning_queries_} others fitted"
+    ) in page
+    assert "groups" not in page
+    # The others promise nothing.
+    other = fit(BALToR(ranker.estimator_), data).report(X, y, qid=qid)
+    assert "it does not guarantee an accuracy" in other
+    assert "CERTIFIED" not in other
+
+
+def cells(page, start):
+    """Return value and interval of the one row of a report that starts so."""
+    (row,) = [line for line in page.splitlines() if line.startswith(f"| {start}")]
+    value, interval = row.strip("| ").split(" | ")[1:]
+    return float(value), tuple(float(end) for end in interval.split(" to "))
+
+
+@pytest.mark.parametrize("loss", LOSS)
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
+    X, y, qid = data
+    matrix = ZERO_ONE if loss == "zero_one" else DEAR
+    ranker = RiskControlledRanker(
+        model,
+        max_risk=BOUNDS["graded_relevance", loss, "wsr"],
+        delta=0.2,
+        tie_model="graded_relevance",
+        loss=LOSS[loss],
+        random_state=0,
+    )
+    page = fit(ranker, data).report(X, y, qid=qid)
+    names, counts = np.unique(qid, return_counts=True)
+    queries = names[counts > 1]
+    accepted, spent = recompute(ranker, data, queries, [ranker.threshold_], matrix)
+    spent *= matrix.max()
+    what = "share of decided pairs wrong" if loss == "zero_one" else "loss per decided"
+    value, interval = cells(page, f"selective risk: {what}")
+    assert value == pytest.approx(spent.mean() / accepted.mean(), abs=5.1e-5)
+    expected = ratio_interval(spent[:, 0], accepted[:, 0])
+    np.testing.assert_allclose(interval, expected, atol=5.1e-5)
+    value, interval = cells(page, "coverage, each query counting alike")
+    assert value == pytest.approx(accepted.mean(), abs=5.1e-5)
+    t = stats.t.interval(0.95, queries.size - 1, value, stats.sem(accepted[:, 0]))
+    np.testing.assert_allclose(interval, t, atol=1.1e-4)
+    assert ("excess AURC" in page) == (loss == "zero_one")
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_report_has_the_areas(ranker, data):
+    X, y, qid = data
+    page = ranker.report(X, y, qid=qid)
+    pairs = ranker.predict_pairs(X, qid=qid)
+    truth = pair_labels(y, pairs.left, pairs.right)
+    for name, area in (
+        ("AURC", aurc_loss),
+        ("AUGRC", augrc_loss),
+        ("excess AURC", excess_aurc_loss),
+    ):
+        value, (low, high) = cells(page, f"{name}:")
+        exact = area(
+            truth,
+            pairs.label,
+            # Equal up to rounding: one cell, one risk.
+            pairs.risk.round(12),
+            qid=pairs.qid,
+            interval="bootstrap",
+            n_resamples=300,
+            random_state=0,
+        )
+        assert value == pytest.approx(exact.value, abs=5.1e-5)
+        # Other resamples, and pairs between two of 200 levels count as equal.
+        width = exact.high - exact.low
+        assert low == pytest.approx(exact.low, abs=0.15 * width)
+        assert high == pytest.approx(exact.high, abs=0.15 * width)
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_report_of_groups(model, data, groups):
+    ranker = RiskControlledRanker(model, max_risk=0.5, random_state=0)
+    page = fit(ranker, data, groups=groups).report(*data[:2], qid=data[2])
+    north, south = (ranker.n_group_queries_[name] for name in ("north", "south"))
+    assert f"- groups: north ({north} queries), south ({south} queries); " in page
+    assert "each of them at once" in page
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+@pytest.mark.filterwarnings("ignore:Each of the 24 rows is a query of its own")
+def test_report_of_queries_without_pairs(ranker, data):
+    X, y, qid = data
+    rows = qid % 17 == 0  # of one item each
+    page = ranker.report(X[rows], y[rows], qid=qid[rows])
+    assert page.count("| undefined | undefined |") == 13
+
+
+@pytest.mark.filterwarnings("ignore:.*of this report were in")
+def test_report_of_hierarchical_coverage(model, data):
+    X, y, qid = data
+    ranker = BALToR(model, coverage_guarantee="hierarchical", random_state=0)
+    page = fit(ranker, data).report(X, y, qid=qid)
+    assert "the 0.8 hierarchical conformal quantile of the calibration risks" in page

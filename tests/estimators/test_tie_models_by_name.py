@@ -1,0 +1,133 @@
+"""Every tie model by its name: on little data, and as the choice of `auto`."""
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from estimators.weak import NAMES, weak_scores
+from sklearn.base import clone
+
+from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    DifferenceModel,
+    GradedRelevance,
+    IsotonicDifference,
+    ThurstoneMosteller,
+)
+
+# What tie models say of pairs that are all tied, or that their scores divide.
+FEW = [
+    "ignore:All items have the same:UserWarning",
+    "ignore:The maximum-like:UserWarning",
+]
+
+
+@pytest.mark.filterwarnings(*FEW)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n_items", [2, 60])
+def test_little_data(name, n_items):
+    X, y, qid = (part[:n_items] for part in weak_scores(12))
+    if n_items == 2:
+        y, qid = np.argsort(X[:, 0]), np.zeros(2)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=name, coverage=0.5)
+    ranker.fit(X, y, qid=qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    assert decisions.accepted.any()
+    np.testing.assert_allclose(decisions.proba.sum(axis=1), 1)
+    assert 0 <= ranker.threshold_ <= 2 / 3 + 1e-12
+
+
+@pytest.mark.filterwarnings(*FEW)
+@pytest.mark.parametrize("name", NAMES)
+def test_all_pairs_tied(name):
+    X, _, qid = weak_scores(12)
+    y = np.ones(qid.size)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=name).fit(X, y, qid=qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    assert (decisions.label == 0).all()
+    assert ranker.score(X, y, qid=qid) == 1
+    # Nobody is known to be better than anybody.
+    sizes = np.bincount(qid)[qid]
+    expected = np.stack([np.ones_like(sizes), sizes], axis=1)
+    np.testing.assert_array_equal(ranker.rank_intervals(X, qid=qid), expected)
+
+
+# The automatic choice
+def pairs_of_two(n, kind, seed=0):
+    """Queries of two items that follow a model of the score difference exactly."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 2, (n, 2))
+    noise = rng.logistic(size=n) if kind == "logit" else rng.normal(size=n)
+    latent = scores[:, 0] - scores[:, 1] + noise
+    label = np.sign(np.where(np.abs(latent) < 1, 0, latent))
+    y = np.stack([label, np.zeros(n)], axis=1).ravel()
+    return scores.reshape(-1, 1), y, np.repeat(np.arange(n), 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "expected"),
+    [
+        (BALToR, "logit", BradleyTerry),
+        (BALToR, "probit", ThurstoneMosteller),
+        (BALToR, "graded", GradedRelevance),
+        (CostAbstainer, "graded", GradedRelevance),
+    ],
+)
+def test_auto_recovers_the_generating_model(make, kind, expected):
+    if kind == "graded":
+        data = make_ranking(150, random_state=0)
+        X, y, qid = data.utility[:, None], data.target, data.qid
+    else:
+        X, y, qid = pairs_of_two(3000, kind)
+    model = FirstColumn().fit(None, None)
+    ranker = make(model, tie_model="auto").fit(X, y, qid=qid)
+    assert type(ranker.tie_model_) is expected
+    assert ranker.tie_model == "auto"
+    # Fitted on all pairs, as if it had been asked for.
+    named = make(model, tie_model=clone(ranker.tie_model_)).fit(X, y, qid=qid)
+    assert ranker.threshold_ == named.threshold_
+    assert ranker.tie_model_.n_pairs_ == ranker.n_pairs_
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("logit", BradleyTerry), ("probit", ThurstoneMosteller)]
+)
+def test_auto_of_labelled_pairs_recovers_the_generating_model(kind, expected):
+    scores, y, _ = pairs_of_two(3000, kind)
+    X = scores.reshape(-1, 2)
+    classifier = PairwiseRankerClassifier(
+        FirstColumn().fit(None, None), tie_model="auto"
+    ).fit(X, y[::2])
+    assert type(classifier.tie_model_) is expected
+    proba = classifier.predict_proba(X)
+    assert proba.shape == (3000, 3)
+    assert (proba[:, 1] > 0).all()
+
+
+def test_auto_of_labelled_pairs_knows_no_relevance():
+    scores, y, _ = pairs_of_two(200, "logit")
+    for name in ("graded_relevance", "feature_aware_relevance"):
+        classifier = PairwiseRankerClassifier(
+            FirstColumn().fit(None, None), tie_model=name
+        )
+        with pytest.raises(ValueError, match="tie_model must be one of 'auto'"):
+            classifier.fit(scores.reshape(-1, 2), y[::2])
+    classifier = PairwiseRankerClassifier(
+        FirstColumn().fit(None, None), tie_model=GradedRelevance()
+    )
+    with pytest.raises(TypeError, match="tie_model must be a model of the score diff"):
+        classifier.fit(scores.reshape(-1, 2), y[::2])
+
+
+def test_auto_finds_a_step_that_no_formula_has():
+    rng = np.random.default_rng(1)
+    scores = rng.uniform(0, 4, (3000, 2))
+    distance = np.abs(scores[:, 0] - scores[:, 1])
+    tied = rng.random(3000) < np.where(distance < 1, 0.95, 0.05)
+    label = np.where(tied, 0, np.sign(scores[:, 0] - scores[:, 1]))
+    y = np.stack([label, np.zeros(3000)], axis=1).ravel()
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model="auto")
+    ranker.fit(scores.reshape(-1, 1), y, qid=np.repeat(np.arange(3000), 2))
+    assert isinstance(ranker.tie_model_, IsotonicDifference)
+    assert isinstance(ranker.tie_model_, DifferenceModel)

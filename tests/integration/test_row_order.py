@@ -1,0 +1,146 @@
+"""Rows go by position; a pandas index that says another order is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from skrank_abstain import BALToR, PairwiseRankerClassifier, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import RankIntervalDisplay
+from skrank_abstain.distance import ConstrainedLinearRanker, DistanceAbstainer
+from skrank_abstain.metrics import selective_accuracy_score
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    SelectiveMultilabelRanker,
+)
+
+DATA = make_ranking(n_queries=60, random_state=0)
+ROWS = pd.Index([f"row {i}" for i in range(DATA.target.size)])
+X = pd.DataFrame(DATA.data, index=ROWS).rename(columns="x{}".format)
+Y, QID = pd.Series(DATA.target, index=ROWS), pd.Series(DATA.qid, index=ROWS)
+KIND = QID % 2
+LABELS = pd.DataFrame(np.stack([Y, Y % 2, Y > 1], axis=1).astype(int), index=ROWS)
+RANKER = BALToR(Ridge(), random_state=0).fit(X, Y, qid=QID)
+SIDES = pd.concat(
+    [
+        X.iloc[:-1:2].add_suffix("_a").reset_index(drop=True),
+        X.iloc[1::2].add_suffix("_b").reset_index(drop=True),
+    ],
+    axis=1,
+)
+SIDE = pd.Series(np.where(DATA.data[:-1:2, 0] > DATA.data[1::2, 0], "left", "right"))
+PAIRS = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+PAIRS.fit(SIDES, SIDE)
+RISK = RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0)
+
+
+def turned(series):
+    return series.iloc[::-1]
+
+
+CALLS = {
+    "y": [
+        lambda y: BALToR(Ridge(), random_state=0).fit(X, y, qid=QID),
+        lambda y: DistanceAbstainer(Ridge(), random_state=0).fit(X, y, qid=QID),
+        lambda y: ConstrainedLinearRanker(random_state=0).fit(X, y, qid=QID),
+        lambda y: RANKER.score(X, y, qid=QID),
+        lambda y: RANKER.report(X, y, qid=QID),
+        lambda y: RANKER.risk_profile(X, y, qid=QID),
+        lambda y: RANKER.operating_points(X, y, QID, coverages=[0.5]),
+        lambda y: RankIntervalDisplay.from_estimator(RANKER, X, y, qid=QID, query=0),
+    ],
+    "qid": [
+        lambda qid: BALToR(Ridge(), random_state=0).fit(X, Y, qid=qid),
+        lambda qid: ConstrainedLinearRanker(random_state=0).fit(X, Y, qid=qid),
+        lambda qid: RANKER.evaluate(X, Y, qid=qid),
+        lambda qid: RANKER.ranking(X, qid),
+        lambda qid: RANKER.predict_pairs(X, qid),
+    ],
+    "item_id": [
+        lambda names: RANKER.ranking(X, QID, item_id=names),
+        lambda names: RANKER.predict_pairs(X, QID, item_id=names),
+        lambda names: RANKER.iter_pairs(X, QID, item_id=names),
+    ],
+    "sample_weight": [lambda weight: RANKER.evaluate(X, Y, QID, weight)],
+    "groups": [
+        lambda groups: RISK.fit(X, Y, qid=QID, groups=groups),
+        lambda groups: RANKER.report(X, Y, QID, groups=groups),
+    ],
+}
+VALUES = {
+    "y": Y, "qid": QID, "item_id": ROWS.to_series(), "sample_weight": Y + 1.0,
+    "groups": KIND,
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.* items of this report were")
+@pytest.mark.parametrize(
+    ("name", "call"), [(name, call) for name in CALLS for call in CALLS[name]]
+)
+def test_the_same_labels_in_another_order_are_refused(name, call):
+    with pytest.raises(ValueError, match=f"^{name} must have its rows") as caught:
+        call(turned(VALUES[name]))
+    assert str(caught.value) == (
+        f"{name} must have its rows in the order of X, got the labels of X's index in "
+        f"another order. Pass {name}.loc[X.index], or {name}.to_numpy() where the "
+        "positions are right."
+    )
+    call(turned(VALUES[name]).loc[X.index])  # the remedies work
+    if name == "sample_weight":
+        call(turned(VALUES[name]).to_numpy())
+
+
+def test_comparisons_too():
+    for name, given in {
+        "y": {"y": turned(SIDE)},
+        "qid": {"y": SIDE, "qid": turned(SIDE)},
+        "sample_weight": {"y": SIDE, "sample_weight": turned(SIDE.index.to_series())},
+    }.items():
+        methods = [PAIRS.evaluate] if name == "sample_weight" else [
+            PAIRS.fit, PAIRS.evaluate, PAIRS.report,
+        ]  # fmt: skip
+        for method in methods:
+            with pytest.raises(ValueError, match=f"^{name} must have its rows in the"):
+                method(SIDES, **given)
+
+
+def test_labels_of_samples_too():
+    linear = LinearMultilabelRanker().fit(X, LABELS)
+    selective = SelectiveMultilabelRanker(linear, random_state=0).fit(X, LABELS)
+    for method in (linear.fit, linear.score, selective.fit, selective.evaluate):
+        with pytest.raises(ValueError, match=r"^y must have its rows in the order"):
+            method(X, turned(LABELS))
+
+
+def test_where_labels_say_nothing_positions_count():
+    same = RANKER.evaluate(X, Y, QID).accuracy
+    others = Y.set_axis(range(Y.size)[::-1])
+    assert RANKER.evaluate(X, others, QID).accuracy == same  # other labels
+    assert RANKER.evaluate(X, Y.tolist(), QID).accuracy == same  # no labels
+    by_day = X.set_axis(pd.MultiIndex.from_arrays([QID, ROWS]))
+    assert RANKER.evaluate(by_day, Y, QID).accuracy == same  # another number of levels
+    with pytest.raises(ValueError, match=r"^y must have its rows in the order of X"):
+        RANKER.evaluate(by_day, turned(Y.set_axis(by_day.index)), QID)
+
+
+def test_frames_that_were_not_collected():
+    lazy = pl.DataFrame({"y": DATA.target}).lazy()
+    calls = [
+        ("y", lambda: BALToR(Ridge()).fit(X, lazy, qid=QID)),
+        ("qid", lambda: BALToR(Ridge()).fit(X, Y, qid=lazy)),
+        ("groups", lambda: RISK.fit(X, Y, qid=QID, groups=lazy)),
+        ("y", lambda: PAIRS.fit(SIDES, lazy)),
+        ("y", lambda: PAIRS.evaluate(SIDES, lazy)),
+        ("qid", lambda: PAIRS.evaluate(SIDES, SIDE, qid=lazy)),
+        ("y", lambda: LinearMultilabelRanker().fit(X, lazy)),
+        ("qid", lambda: selective_accuracy_score([1], [1], [True], qid=lazy)),
+    ]
+    for name, call in calls:
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"{name} must hold its rows, got a LazyFrame, which is a query for them: "
+            f"pass {name}.collect()."
+        )
