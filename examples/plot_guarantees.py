@@ -26,12 +26,12 @@ from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.pairs import pair_labels
 
 MAX_RISK, DELTA, COVERAGE = 0.35, 0.1, 0.7
-COLOURS = {
-    "pairs, binomial": "#D55E00",
-    "queries, wsr": "#0072B2",
-    "queries, hoeffding_bentkus": "#009E73",
-    "quantile": "#E69F00",
-    "hierarchical": "#0072B2",
+STYLES = {
+    "pairs, binomial": ("#D55E00", "s"),
+    "queries, wsr": ("#0072B2", "o"),
+    "queries, hoeffding_bentkus": ("#009E73", "^"),
+    "quantile": ("#E69F00", "s"),
+    "hierarchical": ("#0072B2", "o"),
 }
 
 
@@ -149,19 +149,20 @@ def print_table(rows: list[dict[str, Any]]) -> None:
     )
     print(
         f"{'method':28}{'queries':>8}{'failed':>9}{'decides nothing':>17}"
-        f"{'mean coverage':>15}{'mean risk':>11}"
+        f"{'mean coverage':>15}{'mean risk of the rest':>23}"
     )
     for key in dict.fromkeys((r["what"], r["method"], r["n_queries"]) for r in rows):
         mine = [r for r in rows if (r["what"], r["method"], r["n_queries"]) == key]
         mean = {
             name: np.mean([float(row[name]) for row in mine])
-            for name in ("failed", "silent", "coverage", "achieved")
+            for name in ("failed", "silent", "coverage")
         }
-        risk = f"{mean['achieved']:.3f}" if key[0] == "risk" else ""
+        deciding = [row["achieved"] for row in mine if not row["silent"]]
+        risk = f"{np.mean(deciding):.3f}" if deciding and key[0] == "risk" else ""
         failed = f"{mean['failed']:.1%}" if key[0] == "risk" else ""
         print(
             f"{key[1]:28}{key[2]:>8}{failed:>9}{mean['silent']:>17.1%}"
-            f"{mean['coverage']:>15.3f}{risk:>11}"
+            f"{mean['coverage']:>15.3f}{risk:>23}"
         )
 
 
@@ -189,13 +190,14 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
                 )
                 place = j * (len(methods) + 1) + k
                 jitter = place + rng.uniform(-0.28, 0.28, values.size)
-                colour = COLOURS[method]
+                colour, marker = STYLES[method]
                 ax.scatter(
                     jitter,
                     values,
-                    s=7,
+                    s=10,
                     alpha=0.5,
                     color=colour,
+                    marker=marker,
                     lw=0,
                     label=method if j == 0 else None,
                 )
@@ -209,8 +211,8 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False
         )
-    axes[0].set_title(f"Each dot a draw; above the line: broken, {DELTA:.0%} allowed")
-    axes[1].set_title("Each dot a draw; bar: mean, to be on or above the line")
+    axes[0].set_title(f"Draws that decide; above the line: broken, {DELTA:.0%} allowed")
+    axes[1].set_title("Draws; bar: their mean, to be on or above the line")
     figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
 

@@ -27,10 +27,10 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 
 COVERAGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2)
-COLOURS = {
-    "right is better": "#D55E00",
-    "alike": "#009E73",
-    "left is better": "#0072B2",
+STYLES = {
+    "right is better": {"color": "#D55E00", "marker": "s"},
+    "alike": {"color": "#009E73", "marker": "o"},
+    "left is better": {"color": "#0072B2", "marker": "^"},
 }
 
 
@@ -105,7 +105,7 @@ def draw(classifier, X, y, table: list[dict], path: Path) -> None:
         1, 2, figsize=(9, 4.2), layout="constrained"
     )
     proba = classifier.pair_proba(X)  # right, tie, left, whatever the labels are
-    for k, (answer, colour) in enumerate(COLOURS.items()):
+    for k, (answer, style) in enumerate(STYLES.items()):
         CalibrationDisplay.from_predictions(
             y == k - 1,
             proba[:, k],
@@ -113,8 +113,8 @@ def draw(classifier, X, y, table: list[dict], path: Path) -> None:
             strategy="quantile",
             name=answer,
             ax=reliable,
-            color=colour,
-            markersize=4,
+            markersize=5,
+            **style,
         )
     reliable.set(
         xlabel="predicted probability of the answer",

@@ -45,7 +45,11 @@ TIE_MODELS = {
 }
 RULES = ("risk", "entropy", "random")
 COVERAGES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
-COLOURS = {"risk": "#0072B2", "entropy": "#D55E00", "random": "#555555"}
+STYLES = {
+    "risk": ("#0072B2", "o-"),
+    "entropy": ("#D55E00", "s--"),
+    "random": ("#555555", "^:"),
+}
 LABELS = {"share_right": -1, "share_tie": 0, "share_left": 1}
 MEASURES = ("accuracy", "coverage", *LABELS)
 
@@ -194,7 +198,7 @@ def write_csv(path: Path, rows: list[Row]) -> None:
             )
 
 
-def _panels(table: list[Row], title: str) -> tuple[Any, dict[str, Any]]:
+def _panels(table: list[Row], title: str, band: str = "") -> tuple[Any, dict[str, Any]]:
     names = list(dict.fromkeys(row["tie_model"] for row in table))
     figure, axes = plt.subplots(
         1,
@@ -205,7 +209,7 @@ def _panels(table: list[Row], title: str) -> tuple[Any, dict[str, Any]]:
         layout="constrained",
     )
     first = table[0]
-    figure.suptitle(f"{title}: {first['collection']}, {first['ranker']}")
+    figure.suptitle(f"{title}: {first['collection']}, {first['ranker']}{band}")
     for name, panel in zip(names, axes[0], strict=True):
         panel.set(title=name, xlabel="target coverage")
     return figure, dict(zip(names, axes[0], strict=True))
@@ -213,7 +217,7 @@ def _panels(table: list[Row], title: str) -> tuple[Any, dict[str, Any]]:
 
 def plot_lines(table: list[Row], measure: str, title: str) -> Any:
     """Plot a measure against the target coverage, one panel per tie model."""
-    figure, panels = _panels(table, title)
+    figure, panels = _panels(table, title, " (mean over folds ± standard deviation)")
     for name, panel in panels.items():
         for rule in RULES:
             rows = [r for r in table if (r["tie_model"], r["rule"]) == (name, rule)]
@@ -223,16 +227,16 @@ def plot_lines(table: list[Row], measure: str, title: str) -> Any:
             )
             if measure == "coverage":
                 mean = mean - target
-            colour = COLOURS[rule]
-            panel.plot(target, mean, marker="o", ms=3, color=colour, label=rule)
+            colour, line = STYLES[rule]
+            panel.plot(target, mean, line, ms=4, color=colour, label=rule)
             panel.fill_between(
                 target, mean - sd, mean + sd, color=colour, alpha=0.15, lw=0
             )
         if measure == "coverage":
             panel.axhline(0, color="black", lw=0.8, ls=":")
     figure.legend(*panel.get_legend_handles_labels(), loc="outside right center")
-    label = "coverage minus target" if measure == "coverage" else measure
-    next(iter(panels.values())).set_ylabel(label)
+    labels = {"coverage": "coverage minus target", "accuracy": "share right"}
+    next(iter(panels.values())).set_ylabel(labels[measure])
     return figure
 
 
@@ -240,17 +244,24 @@ def plot_classes(table: list[Row]) -> Any:
     """Plot the share of each true label among accepted pairs (risk rule)."""
     figure, panels = _panels(table, "True labels of accepted pairs")
     names = {"share_right": "right", "share_tie": "tie", "share_left": "left"}
-    colours = dict(zip(names, ("#E69F00", "#999999", "#56B4E9"), strict=True))
+    styles = {
+        "right": {"color": "#E69F00", "hatch": "//"},
+        "tie": {"color": "#CCCCCC"},
+        "left": {"color": "#56B4E9", "hatch": "\\\\"},
+    }
     for name, panel in panels.items():
         rows = [r for r in table if (r["tie_model"], r["rule"]) == (name, "risk")]
         rows.sort(key=lambda row: row["target"])
         position, bottom = np.arange(len(rows)), np.zeros(len(rows))
         for key, label in names.items():
             height = np.array([row[key] for row in rows])
-            panel.bar(position, height, bottom=bottom, color=colours[key], label=label)
+            style = {"edgecolor": "white", "lw": 0, "label": label} | styles[label]
+            panel.bar(position, height, bottom=bottom, **style)
             bottom += height
         panel.set_xticks(position, [f"{row['target']:g}" for row in rows], rotation=90)
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside right center")
+    handles, labels = panel.get_legend_handles_labels()
+    # As they are stacked, the uppermost first.
+    figure.legend(handles[::-1], labels[::-1], loc="outside right center")
     next(iter(panels.values())).set_ylabel("share of accepted pairs")
     return figure
 

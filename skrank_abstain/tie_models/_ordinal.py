@@ -29,6 +29,8 @@ _CAP = 20.0
 _MOST_PER_QUERY = 400
 #: Of more items than this, evenly spaced queries are fitted.
 _MOST_ITEMS = 100_000
+#: Logarithm of a distance between cuts beyond that of any grades.
+_LONGEST_STEP = 20.0
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,10 @@ class _Likelihood:
     def maximise(self) -> FloatArray:
         start = self.start()
         n_inputs = self.inputs.shape[1]
-        bounds = [(0.0, None)] * n_inputs + [(None, None)] * (self.n_grades - 1)
+        # The line search may try anything, and exp overflows: no step between cuts is
+        # nearly as long as its bound.
+        steps = [(None, _LONGEST_STEP)] * (self.n_grades - 2)
+        bounds = [(0.0, None)] * n_inputs + [(None, None), *steps]
         # So few parameters: on busy cores BLAS's threads wait for each other.
         with threadpool_limits(limits=1, user_api="blas"):
             found = minimize(

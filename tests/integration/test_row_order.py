@@ -13,6 +13,7 @@ from skrank_abstain.distance import ConstrainedLinearRanker, DistanceAbstainer
 from skrank_abstain.metrics import selective_accuracy_score
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
+    OnlineMultilabelRanker,
     SelectiveMultilabelRanker,
 )
 
@@ -109,7 +110,14 @@ def test_comparisons_too():
 def test_labels_of_samples_too():
     linear = LinearMultilabelRanker().fit(X, LABELS)
     selective = SelectiveMultilabelRanker(linear, random_state=0).fit(X, LABELS)
-    for method in (linear.fit, linear.score, selective.fit, selective.evaluate):
+    online = OnlineMultilabelRanker([("as they stand", [1, 2, 3])]).fit(X, LABELS)
+    for method in (
+        linear.fit,
+        linear.score,
+        online.partial_fit,
+        selective.fit,
+        selective.evaluate,
+    ):
         with pytest.raises(ValueError, match=r"^y must have its rows in the order"):
             method(X, turned(LABELS))
 

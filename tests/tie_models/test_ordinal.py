@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize, special
 from scipy.special import expit
 
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import _ordinal
 from skrank_abstain.tie_models._ordinal import (
     OrdinalFit,
@@ -219,6 +220,19 @@ def test_single_precision_inputs_hardly_change_the_fit():
     rounded = fit_grades(x.astype(np.float32).astype(np.float64), grades, offsets)
     assert rounded.slopes == pytest.approx(plain.slopes, rel=1e-4)
     assert rounded.cuts == pytest.approx(plain.cuts, abs=1e-4)
+
+
+def test_no_trial_of_the_optimiser_overflows():
+    # A line search went to steps between cuts of exp(1718); its slopes were NaN, and
+    # the fit ended where it stood.
+    data = make_ranking(20, (5, 20), random_state=115)
+    noise = np.random.default_rng(115).normal(size=data.target.size)
+    score = data.utility + 0.5 * noise
+    sizes = np.unique(data.qid, return_counts=True)[1]
+    offsets = np.append(0, np.cumsum(sizes))
+    mean = np.repeat(np.add.reduceat(score, offsets[:-1]) / sizes, sizes)
+    inputs = np.column_stack([score, score - mean])
+    fit_grades(inputs, data.target.astype(int), offsets)  # warnings are errors
 
 
 def test_inputs_that_tell_nothing_have_no_slope():

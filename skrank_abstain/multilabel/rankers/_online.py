@@ -24,7 +24,6 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.multilabel.rankers._labels import (
-    check_label_matrix,
     misordered_share,
 )
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
@@ -199,12 +198,10 @@ class OnlineMultilabelRanker(MultilabelRanker):
         ValueError, TypeError
             If a parameter, an expert or an input breaks its rule.
         """
-        if not hasattr(self, "n_rounds_"):
-            X, relevance = self._check_fit(X, y)
+        first = not hasattr(self, "n_rounds_")
+        X, relevance = self._check_fit(X, y, reset=first)
+        if first:
             self._start()
-        else:
-            X = self._check_samples(X)
-            relevance = check_label_matrix(y, "y", (X.shape[0], self.n_labels_))
         self._learn(X, relevance)
         return self
 

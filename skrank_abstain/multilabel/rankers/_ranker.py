@@ -35,16 +35,22 @@ class MultilabelRanker(Saved, BaseEstimator):
     def _scores(self, X: Any) -> FloatArray:
         """Return the scores of checked samples, shape (n_samples, n_labels)."""
 
-    def _check_fit(self, X: Any, y: Any) -> tuple[Any, FloatArray]:
-        """Check training data, and store its numbers of features and labels."""
+    def _check_fit(
+        self, X: Any, y: Any, *, reset: bool = True
+    ) -> tuple[Any, FloatArray]:
+        """Check training data, and store its numbers of features and labels.
+
+        Or compare them with those of before, without ``reset``.
+        """
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
         check_row_order(X, y=y)
-        X = self._check_features(X, reset=True)
-        relevance = check_label_matrix(y, "y", (X.shape[0], None))
+        X = self._check_features(X, reset=reset)
+        n_labels = None if reset else self.n_labels_
+        relevance = check_label_matrix(y, "y", (X.shape[0], n_labels))
         self.n_labels_ = relevance.shape[1]
         return X, relevance
 
