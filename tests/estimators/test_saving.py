@@ -166,6 +166,7 @@ def test_another_threshold_of_a_ranker_that_is_back(store, ranker, data, tmp_pat
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("rule", [None, CertifiedRisk(0.6), Price(0.3)])
 @pytest.mark.parametrize("labels", ["numbers", "words"])
+@pytest.mark.filterwarnings("ignore:.* pairs of this report were in")
 def test_a_classifier_that_is_back_answers_alike(store, rule, labels, pairs, tmp_path):
     X, y = pairs
     y = y.astype(np.int8)
