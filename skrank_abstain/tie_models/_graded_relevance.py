@@ -5,18 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_positive_int,
+    check_scores,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._labelled import LabelledScores
-from skrank_abstain.tie_models._ordinal import fit_grades, pair_table
+from skrank_abstain.tie_models._ordinal import (
+    OrdinalFit,
+    fit_grades,
+    pair_table,
+    shift_nodes,
+)
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256
@@ -57,6 +65,10 @@ class GradedRelevance(BinModel):
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
         Too small in queries of more than 20 items, which weigh as 20.
+    node_weights_ : ndarray of shape (n_nodes,), float64
+        Probabilities of the nodes of the normal distribution of u, ascending in u.
+    tied_shares_ : ndarray of shape (n_grades,), float64
+        Share of the pairs of items of one grade that are truly tied.
     edges_ : ndarray of shape (n_bins - 1,), float64
         Up to 256 bins of about equally many calibration items.
     table_ : ndarray of shape (n_bins, n_bins, 3), float64
@@ -163,17 +175,41 @@ class GradedRelevance(BinModel):
             )
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_ = np.empty(0)
+            self.tied_shares_ = np.ones(1)
             table = np.zeros((centres.size, centres.size, 3))
             table[:, :, 1] = 1.0
         else:
             fit = fit_grades(items.scores[:, None], grades, items.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
-            shares = tied_shares(items.known_grades, grades, items.offsets)
-            table = pair_table(fit, fit.value(centres[:, None]), shares)
+            self.tied_shares_ = tied_shares(items.known_grades, grades, items.offsets)
+            table = pair_table(fit, fit.value(centres[:, None]), self.tied_shares_)
         # One pair more, of any outcome.
         n_pairs = items.n_pairs
         self.table_ = (n_pairs * table + 1 / 3) / (n_pairs + 1)
+        self.node_weights_ = shift_nodes()[1]
+
+    def grade_proba(self, values: ArrayLike) -> FloatArray:
+        """Return P(grade | node) of items: given the node they are independent.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_items,)
+            Scores, or with context values as ``transform`` returns them.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_nodes, n_items, n_grades), float64
+            Nodes as in ``node_weights_``, grades ascending.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite.
+        """
+        check_is_fitted(self, "n_pairs_")
+        fit = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
+        return fit.grade_proba(self.slope_ * check_scores(values))
 
 
 def merge_grades(grades: IntArray, max_grades: int) -> IntArray:
