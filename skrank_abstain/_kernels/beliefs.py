@@ -413,19 +413,30 @@ def pair_probabilities(answered: Answered, beliefs: Beliefs) -> FloatArray:
 @jit
 def answered_signs(answered: Answered, beliefs: Beliefs) -> FloatArray:
     """Return the probabilities of the labels -1, 0, +1 of the answered pairs (m, 3)."""
-    n, n_nodes, n_grades = beliefs.mass.shape
-    chain = np.empty((n, n_nodes, n_grades, n_grades))
-    under, tie = np.empty_like(beliefs.under), np.empty_like(beliefs.tie)
-    out = np.empty((answered.left.shape[0], 3))
-    row = -1
-    for e in range(answered.left.shape[0]):
+    n_nodes, n_grades = beliefs.mass.shape[1], beliefs.mass.shape[2]
+    out = np.zeros((answered.left.shape[0], 3))
+    for e in range(out.shape[0]):
         i, k = answered.left[e], answered.right[e]
-        if i != row:  # they are sorted
-            _row(i, answered, beliefs, chain, under, tie)
-            row = i
-        out[e, 1] = (beliefs.mass[i] * tie[:, :, k]).sum()
-        out[e, 2] = (beliefs.mass[i] * under[:, :, k]).sum()
-        out[e, 0] = max(1 - out[e, 1] - out[e, 2], 0.0)
+        if answered.parent[k] == e:
+            given = beliefs.down[k]
+        elif answered.parent[i] == e:
+            given = beliefs.up[i]
+        else:
+            given = beliefs.off_tree[2 * e]
+        worse, better = answered.likelihood[e, 0], answered.likelihood[e, 2]
+        even = answered.likelihood[e, 1]
+        for a in range(n_grades):
+            tied = beliefs.tied[a]
+            total = _same(tied, worse, even, better)
+            for u in range(n_nodes):
+                for b in range(n_grades):
+                    joint = beliefs.mass[i, u, a] * given[u, a, b]
+                    if a != b:
+                        out[e, 2 if a > b else 0] += joint
+                    else:
+                        out[e, 0] += (1 - tied) / 2 * worse / total * joint
+                        out[e, 1] += tied * even / total * joint
+                        out[e, 2] += (1 - tied) / 2 * better / total * joint
     return out
 
 

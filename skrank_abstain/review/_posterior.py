@@ -109,3 +109,25 @@ class Posterior:
         """Return P(grade) of each item, shape (n_items, n_grades)."""
         proba: FloatArray = self.beliefs.mass.sum(axis=1)
         return proba
+
+    def expected_gain(self) -> FloatArray:
+        """Return the mean of 2^grade - 1 of each item, shape (n_items,)."""
+        gain: FloatArray = (self.grade_proba() * self._gains()).sum(axis=1)
+        return gain
+
+    def hoped_gain(self) -> FloatArray:
+        """Return mean and standard deviation of it together, shape (n_items,)."""
+        grade, gains = self.grade_proba(), self._gains()
+        mean = (grade * gains).sum(axis=1)
+        square = (grade * gains**2).sum(axis=1)
+        hope: FloatArray = mean + np.sqrt(np.maximum(square - mean**2, 0.0))
+        return hope
+
+    def _gains(self) -> FloatArray:
+        return grade_gains(self.beliefs.tied.size)
+
+
+def grade_gains(n_grades: int) -> FloatArray:
+    """Return 2^grade - 1, shape (n_grades,): what boosters take an item to be worth."""
+    gains: FloatArray = np.exp2(np.arange(n_grades)) - 1.0
+    return gains
