@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -43,8 +44,12 @@ class Reviewed:
 
     def prior(self, query: int) -> GradePrior:
         """Return what is believed about one query without answers."""
-        grade = self.model.grade_proba(self.values[self.queries.rows(query)])
+        grade = self._grade[:, self.queries.rows(query)]
         return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
+
+    @cached_property
+    def _grade(self) -> FloatArray:
+        return self.model.grade_proba(self.values)
 
 
 def posteriors_of_queries(
