@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.review._files import write_tasks
 from skrank_abstain.review._posterior import GradePrior, Posterior, grade_gains
 
 #: Questions that are looked at: those about items whose pairs are the riskiest.
@@ -54,6 +56,33 @@ class Questions(PairDecisions):
         best = f", best={self.value[0]:.3g}" if len(self) else ""
         n_queries = len(set(self.qid.tolist()))
         return f"Questions(n_pairs={len(self)}, n_queries={n_queries}{best})"
+
+    def to_tasks(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str = "csv",  # noqa: A002 (what other libraries call it)
+        shown: Any = None,
+    ) -> None:
+        """Write the questions to a file, most useful first.
+
+        Parameters
+        ----------
+        path : str or path-like
+        format : {"csv", "jsonl", "label_studio"}, default="csv"
+            A table with an empty column ``label`` to fill in with left, same or right,
+            one JSON object per line, or a list of tasks for Label Studio.
+        shown : frame or mapping of columns, default=None
+            What is to be seen of the items, one value per row of X: columns
+            ``left_...`` and ``right_...`` of each task.
+
+        Notes
+        -----
+        A task has ``pair_id``, ``qid``, ``left_id`` and ``right_id``, as texts. Which
+        item stands on the left is drawn by a hash of the names, and nothing is said of
+        what the model expects. ``read_answers`` reads what comes back.
+        """
+        write_tasks(self, path, format, shown)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}
