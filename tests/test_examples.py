@@ -288,3 +288,28 @@ def test_unsure_orders_of_labels_are_the_wrong_ones(tmp_path, capsys):
     assert mean("forest", "by lot", 1.0) > mean("constant (Borda)", "by lot", 1.0) + 0.2
     assert (tmp_path / "label_ranking_abstention.png").stat().st_size > 10_000
     assert "completeness: the share that was ordered" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_chosen_questions_are_worth_more_than_any_others(tmp_path, capsys):
+    pytest.importorskip("xgboost")
+    results = load("plot_review").main(
+        [
+            *("--smoke", "--quiet", "--out", str(tmp_path)),
+            *("--shares", "0", "0.05", "0.1", "--rounds", "4"),
+        ]
+    )
+    rows = results["simulated"]
+    assert len(rows) == 5 * 2 * 3
+
+    def last(strategy, what):
+        found = [row[what] for row in rows if row["strategy"] == strategy]
+        return np.mean(found[2::3])
+
+    first = np.mean([row["right"] for row in rows if row["share"] == 0])
+    assert last("labels replaced", "right") < first + 0.1
+    assert last("random", "right") > first + 0.1
+    assert last("pairs", "right") > last("random", "right") + 0.05
+    assert last("top", "ndcg") > last("pairs", "ndcg") - 0.01
+    assert (tmp_path / "review.png").stat().st_size > 10_000
+    assert "labels replaced" in capsys.readouterr().out

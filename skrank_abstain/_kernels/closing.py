@@ -70,7 +70,11 @@ def reduced_orders(bins: IntArray, over: BoolArray) -> tuple[IntArray, IntArray]
 
 
 def ranks_of_orders(
-    winner: IntArray, loser: IntArray, orders: IntArray, offsets: IntArray
+    winner: IntArray,
+    loser: IntArray,
+    orders: IntArray,
+    offsets: IntArray,
+    wanted: IntArray | None = None,
 ) -> IntArray:
     """Return the best and the worst rank of each item by any orders.
 
@@ -82,21 +86,31 @@ def ranks_of_orders(
         Where the orders of each query begin.
     offsets : ndarray of shape (n_queries + 1,), int64
         Where its items begin.
+    wanted : ndarray of shape (n,), int64, default=None
+        The items of each query, as positions within it, in the order that they are
+        wanted in.
 
     Returns
     -------
-    bounds : ndarray of shape (n, 2), int64
-        As in ``ranks_of_bins``. Items on a cycle are not over each other.
+    bounds : ndarray of shape (n, 2 or 3), int64
+        As in ``ranks_of_bins``. Items on a cycle are not over each other. With
+        ``wanted`` the place of the item, too: the first of those that no other
+        one is over comes first, and so on.
 
     Notes
     -----
     Warshall's algorithm, O(n^3 / 64) for a query of n items.
     """
-    bounds = np.empty((int(offsets[-1]), 2), dtype=np.int64)
+    n_columns = 2 if wanted is None else 3
+    bounds = np.empty((int(offsets[-1]), n_columns), dtype=np.int64)
     for query in range(offsets.size - 1):
         of_query = slice(orders[query], orders[query + 1])
         items = slice(offsets[query], offsets[query + 1])
-        _ranks_of_query(winner[of_query], loser[of_query], bounds[items])
+        n = int(offsets[query + 1] - offsets[query])
+        reach = _close(winner[of_query], loser[of_query], n)
+        _ranks_of_query(reach, bounds[items])
+        if wanted is not None:
+            _places_of_query(reach, wanted[items], bounds[items])
     return bounds
 
 
@@ -160,9 +174,8 @@ def _ranks_range(
 
 
 @jit
-def _ranks_of_query(winner: IntArray, loser: IntArray, bounds: IntArray) -> None:
-    """Fill ``bounds`` (n, 2) of one query."""
-    n = bounds.shape[0]
+def _close(winner: IntArray, loser: IntArray, n: int) -> BitArray:
+    """Return bits (n, n_words) of the closure of the orders of one query."""
     reach = np.zeros((n, (n + 63) >> 6), dtype=np.uint64)
     for k in range(winner.shape[0]):
         bit = np.uint64(1) << np.uint64(loser[k] & 63)
@@ -172,6 +185,13 @@ def _ranks_of_query(winner: IntArray, loser: IntArray, bounds: IntArray) -> None
             if _has(reach, i, through):
                 for word in range(reach.shape[1]):
                     reach[i, word] |= reach[through, word]
+    return reach
+
+
+@jit
+def _ranks_of_query(reach: BitArray, bounds: IntArray) -> None:
+    """Fill the first two columns of ``bounds`` (n, 2 or 3) of one query."""
+    n = bounds.shape[0]
     for i in range(n):
         bounds[i, 0], bounds[i, 1] = 1, n
     for i in range(n):
@@ -179,3 +199,20 @@ def _ranks_of_query(winner: IntArray, loser: IntArray, bounds: IntArray) -> None
             if _has(reach, i, j) and not _has(reach, j, i):
                 bounds[i, 1] -= 1
                 bounds[j, 0] += 1
+
+
+@jit
+def _places_of_query(reach: BitArray, wanted: IntArray, bounds: IntArray) -> None:
+    """Fill the third column of ``bounds`` (n, 3) of one query."""
+    n = bounds.shape[0]
+    above = bounds[:, 0] - 1
+    bounds[:, 2] = 0
+    for place in range(1, n + 1):
+        for k in range(n):
+            i = wanted[k]
+            if bounds[i, 2] == 0 and above[i] == 0:
+                bounds[i, 2] = place
+                for j in range(n):
+                    if _has(reach, i, j) and not _has(reach, j, i):
+                        above[j] -= 1
+                break

@@ -1,6 +1,6 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
-from skrank_abstain.pairs._decisions import PairDecisions
+from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
 from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
 from skrank_abstain.pairs._memory import check_output_size
 from skrank_abstain.pairs._pair_labels import read_pair_labels

@@ -244,7 +244,7 @@ class PairDecisions:
         strict, ahead = self.decided_order, self.label > 0
         winner = np.where(ahead, left, right)[strict]
         loser = np.where(ahead, right, left)[strict]
-        best, worst = _rank_bounds(winner, loser, query).T
+        best, worst = bounds_of_orders(winner, loser, query).T
         undecided = (best <= k) & (worst > k)
         deciding: BoolArray = undecided[left] | undecided[right]
         return deciding
@@ -309,8 +309,27 @@ def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
     return component
 
 
-def _rank_bounds(winner: IntArray, loser: IntArray, query: IntArray) -> IntArray:
-    """Return best and worst rank of each item, by orders and what follows from them."""
+def bounds_of_orders(
+    winner: IntArray,
+    loser: IntArray,
+    query: IntArray,
+    rows: IntArray | None = None,
+) -> IntArray:
+    """Return best and worst rank of each item, by orders and what follows from them.
+
+    Parameters
+    ----------
+    winner, loser : ndarray of shape (n_orders,), int64
+        Items.
+    query : ndarray of shape (n_items,), int64
+    rows : ndarray of shape (n_items,), int64, default=None
+        Items by query, in the order that they are wanted in.
+
+    Returns
+    -------
+    bounds : ndarray of shape (n_items, 2 or 3), int64
+        With ``rows`` the place, too, as near to the wanted order as the orders allow.
+    """
     from skrank_abstain._kernels.closing import ranks_of_orders
 
     items = np.argsort(query, kind="stable")
@@ -319,11 +338,13 @@ def _rank_bounds(winner: IntArray, loser: IntArray, query: IntArray) -> IntArray
     position[items] = np.arange(items.size) - offsets[query[items]]
     order = np.argsort(query[winner], kind="stable")
     counts = np.bincount(query[winner], minlength=offsets.size - 1)
-    bounds = np.empty((items.size, 2), dtype=np.int64)
-    bounds[items] = ranks_of_orders(
+    found = ranks_of_orders(
         position[winner[order]],
         position[loser[order]],
         np.append(0, np.cumsum(counts)),
         offsets,
+        None if rows is None else position[rows],
     )
+    bounds = np.empty_like(found)
+    bounds[items] = found
     return bounds

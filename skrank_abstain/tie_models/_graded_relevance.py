@@ -12,11 +12,17 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_positive_int,
+    check_scores,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._bin_model import BinModel
-from skrank_abstain.tie_models._ordinal import OrdinalFit, fit_grades, pair_table
+from skrank_abstain.tie_models._ordinal import (
+    OrdinalFit,
+    fit_grades,
+    pair_table,
+    shift_nodes,
+)
 from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagreement
 
 #: Bins that the values are divided into; more change nothing that can be measured.
@@ -52,6 +58,10 @@ class GradedRelevance(BinModel):
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
         Too small in queries of more than 20 items, which weigh as 20.
+    node_weights_ : ndarray of shape (n_nodes,), float64
+        Probabilities of the nodes of the normal distribution of u, ascending in u.
+    tied_shares_ : ndarray of shape (n_grades,), float64
+        Share of the pairs of items of one grade that are truly tied.
     edges_ : ndarray of shape (n_bins - 1,), float64
         Up to 256 bins of about equally many calibration items.
     table_ : ndarray of shape (n_bins, n_bins, 3), float64
@@ -197,15 +207,38 @@ class GradedRelevance(BinModel):
                 "All items have the same relevance: every pair is expected to be tied.",
             )
             self.slope_, self.query_spread_ = 0.0, 0.0
-            self.cut_points_, self._tied_shares = np.empty(0), np.ones(1)
+            self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
             fit = fit_grades(items.scores[:, None], grades, items.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
                 warn_of_disagreement()
-            self._tied_shares = tied_shares(items.known_grades, grades, items.offsets)
+            self.tied_shares_ = tied_shares(items.known_grades, grades, items.offsets)
+        self.node_weights_ = shift_nodes()[1]
         self.table_ = self._made_table(items.n_pairs)
+
+    def grade_proba(self, values: ArrayLike) -> FloatArray:
+        """Return P(grade | node) of items: given the node they are independent.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_items,)
+            Scores, or with context values as ``transform`` returns them.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_nodes, n_items, n_grades), float64
+            Nodes as in ``node_weights_``, grades ascending.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite.
+        """
+        check_is_fitted(self, "n_pairs_")
+        fit = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
+        return fit.grade_proba(self.slope_ * check_scores(values))
 
     def _made_table(self, n_pairs: int) -> FloatArray:
         """Return the table of the fitted attributes, the same each time."""
@@ -213,7 +246,7 @@ class GradedRelevance(BinModel):
             slopes = np.array([self.slope_])
             fit = OrdinalFit(slopes, self.cut_points_, self.query_spread_)
             value = fit.value(self._centres[:, None])
-            table = pair_table(fit, value, self._tied_shares)
+            table = pair_table(fit, value, self.tied_shares_)
         else:
             table = np.zeros((self._centres.size, self._centres.size, 3))
             table[:, :, 1] = 1.0

@@ -80,7 +80,7 @@ class OrdinalFit:
 
     def grade_proba(self, value: FloatArray) -> FloatArray:
         """Return P(grade) by node of the shift, shape (n_nodes, n, n_grades)."""
-        shift = self.spread * _nodes()[0][:, None]
+        shift = self.spread * shift_nodes()[0][:, None]
         logits = (value + shift)[:, :, None] - self.cuts
         at_least = np.concatenate(
             [np.ones((*logits.shape[:2], 1)), expit(logits)], axis=2
@@ -157,7 +157,8 @@ def _thin(offsets: IntArray) -> IntArray:
     )
 
 
-def _nodes() -> tuple[FloatArray, FloatArray]:
+def shift_nodes() -> tuple[FloatArray, FloatArray]:
+    """Return the points of the quadrature over the shift, and their weights."""
     points, weights = hermegauss(_N_NODES)
     return points, weights / weights.sum()
 
@@ -174,7 +175,7 @@ class _Likelihood:
         self.n_grades = int(grades.max()) + 1
         sizes = np.bincount(query)
         self.weight = np.minimum(1.0, _CAP / sizes)[query]
-        self.points, self.mass = _nodes()
+        self.points, self.mass = shift_nodes()
         self.slot = (
             np.arange(_N_NODES)[:, None] * sizes.size + query[None, :]
         ).reshape(-1)
@@ -303,7 +304,7 @@ def pair_table(
     Given the shift the items are independent; its distribution is averaged over.
     """
     grade = fit.grade_proba(value)
-    weighted = grade * _nodes()[1][:, None, None]
+    weighted = grade * shift_nodes()[1][:, None, None]
     below = np.cumsum(grade, axis=2) - grade
     left = np.einsum("hik,hjk->ij", weighted, below)
     tie = np.einsum("hik,hjk->ij", weighted * tied_share, grade)

@@ -60,3 +60,26 @@ def test_ranks_of_any_orders(seed, n, share, cycles):
     found = ranks_of_orders(winner, loser, counts, np.array([0, n, n + 1, n + 6]))
     np.testing.assert_array_equal(found, expected)
     assert (found[:, 0] <= found[:, 1]).all()
+
+
+@given(st.integers(0, 2**32), st.integers(1, 70), st.floats(0, 1))
+def test_places_keep_the_orders_and_are_else_as_wanted(seed, n, share):
+    rng = np.random.default_rng(seed)
+    orders = np.argwhere((rng.random((n, n)) < share**4) & ~np.eye(n, dtype=bool))
+    winner, loser = orders.T
+    wanted = rng.permutation(n)
+    ends = np.array([0, winner.size]), np.array([0, n])
+    best, worst, place = ranks_of_orders(winner, loser, *ends, wanted).T
+    np.testing.assert_array_equal(np.sort(place), np.arange(1, n + 1))
+    assert ((best <= place) & (place <= worst)).all()
+    reach = reference.closure(n, orders.tolist())
+    # The first that is wanted, of those that nobody left is over.
+    left = set(range(n))
+    for i in np.argsort(place):
+        free = [
+            k
+            for k in wanted
+            if k in left and not any(reach[j, k] and not reach[k, j] for j in left)
+        ]
+        assert free[0] == i
+        left.remove(i)

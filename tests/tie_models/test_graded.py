@@ -315,3 +315,33 @@ def test_repeated_fits_agree_to_the_last_bit():
     np.testing.assert_array_equal(
         model.fit(data.utility, data.target, data.qid).table_, one
     )
+
+
+# Grades
+
+
+@pytest.mark.parametrize("max_grades", [10, 3])
+def test_grade_probabilities_are_what_the_table_is_made_of(max_grades):
+    data = make_ranking(n_queries=40, random_state=0)
+    items = labelled(data)
+    model = GradedRelevance(max_grades=max_grades).fit_items(items)
+    centres = divide(items.scores)[1]
+    grade = model.grade_proba(centres[[10, 200]])
+    assert grade.shape == (model.node_weights_.size, 2, model.tied_shares_.size)
+    np.testing.assert_allclose(grade.sum(axis=2), 1, rtol=0, atol=1e-15)
+    assert model.node_weights_.sum() == pytest.approx(1)
+    tie = model.node_weights_ @ (grade[:, 0] * grade[:, 1] * model.tied_shares_).sum(1)
+    n = items.n_pairs
+    assert model.table_[10, 200, 1] == pytest.approx((n * tie + 1 / 3) / (n + 1))
+
+
+def test_one_grade_is_certain():
+    with pytest.warns(UserWarning, match="same relevance"):
+        model = GradedRelevance().fit([1.0, 2.0, 3.0], [1, 1, 1])
+    np.testing.assert_array_equal(model.grade_proba([0.0]), np.ones((7, 1, 1)))
+
+
+def test_grades_of_a_value_that_is_not_finite_are_refused():
+    model = GradedRelevance().fit([1.0, 2.0, 3.0], [0, 1, 1])
+    with pytest.raises(ValueError, match="finite"):
+        model.grade_proba([np.nan])

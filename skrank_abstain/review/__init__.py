@@ -1,0 +1,14 @@
+"""Review: answers of people in, questions and a better ranking out."""
+
+from skrank_abstain.review._contradictions import Contradiction
+from skrank_abstain.review._files import read_answers
+from skrank_abstain.review._opening import open_review
+from skrank_abstain.review._questions import Questions
+from skrank_abstain.review._review import Review
+
+__all__ = [
+    "Review",
+    "Questions",
+    "Contradiction",
+    "read_answers",
+]

@@ -1,0 +1,211 @@
+"""Questions as files for people and tools, and the answers that come back."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skrank_abstain._validation import check_choice
+
+if TYPE_CHECKING:
+    from skrank_abstain.review._questions import Questions
+
+FORMATS = ("csv", "jsonl", "label_studio")
+#: What a task says; the items by their names, or by the rows of X.
+_TASK = ("pair_id", "qid", "left_id", "right_id")
+_NO_ANSWER = ("", "skip", None)
+
+
+def write_tasks(
+    questions: Questions, path: str | os.PathLike[str], kind: str, shown: Any
+) -> None:
+    """Write questions to a file; parameters as in ``Questions.to_tasks``."""
+    check_choice(kind, "format", FORMATS)
+    tasks = list(_tasks(questions, shown))
+    if kind == "csv":
+        text = StringIO(newline="")
+        columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
+        writer = csv.DictWriter(text, columns, restval="")
+        writer.writeheader()
+        writer.writerows(tasks)
+        content = text.getvalue()
+    elif kind == "jsonl":
+        content = "".join(json.dumps(task) + "\n" for task in tasks)
+    else:
+        content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        file.write(content)
+
+
+def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
+    """Yield the tasks in the order of the questions; no task says what is expected."""
+    columns = _shown_columns(shown)
+    for pair in questions.to_dicts():
+        sides = [
+            (str(pair.get(f"{side}_id", pair[side])), pair[side])
+            for side in ("left", "right")
+        ]
+        # Not by what the model expects, nor by the order of the rows: people
+        # who answer many questions favour a side.
+        named = json.dumps([str(pair["qid"]), *sorted(name for name, _ in sides)])
+        digest = sha256(named.encode()).hexdigest()
+        sides.sort()
+        if int(digest[-1], 16) % 2:
+            sides.reverse()
+        (left, at), (right, other) = sides
+        qid = str(pair["qid"])
+        task = dict(zip(_TASK, (digest[:16], qid, left, right), strict=True))
+        for name, column in columns.items():
+            task[f"left_{name}"], task[f"right_{name}"] = column[at], column[other]
+        yield task
+
+
+def _shown_columns(shown: Any) -> dict[str, list[Any]]:
+    if shown is None:
+        return {}
+    names = shown if isinstance(shown, Mapping) else getattr(shown, "columns", None)
+    if names is None:
+        raise TypeError(
+            "shown must be a frame or a mapping of columns, one value per row of X, "
+            f"got {type(shown).__name__}."
+        )
+    columns = {}
+    for name in names:
+        if str(name) == "id":
+            raise ValueError("shown must not have a column id: tasks have one.")
+        column = shown[name]
+        values = column.tolist() if hasattr(column, "tolist") else list(column)
+        columns[str(name)] = [_plain(value) for value in values]
+    return columns
+
+
+def _plain(value: Any) -> Any:
+    """Return what every format has for a value; nothing for a missing one."""
+    if value is None or value != value:
+        return ""
+    return value if isinstance(value, int | float | str) else str(value)
+
+
+def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    r"""Read the answers to tasks from a file.
+
+    What the file is, its content says: tasks as ``Questions.to_tasks`` writes them with
+    their ``label`` filled in, as CSV or as one JSON object per line, or an export
+    (JSON) of Label Studio.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    answers : list of dict
+        ``qid``, ``left``, ``right``, ``label``, and ``reviewer`` and ``time`` where all
+        rows have them: a table for ``ranker.review(answers=...)``. Tasks without a
+        label, or skipped, are no answers.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or a task lacks what an answer needs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from skrank_abstain.review import read_answers
+    >>> table = "qid,left_id,right_id,label\nmonday,Ann,Bo,left\nmonday,Bo,Cy,\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "answers.csv")
+    ...     _ = path.write_text(table)
+    ...     read_answers(path)
+    [{'qid': 'monday', 'left': 'Ann', 'right': 'Bo', 'label': 'left'}]
+    """
+    try:
+        rows = list(_rows_of(Path(path).read_text(encoding="utf-8-sig")))
+    except (ValueError, csv.Error, TypeError, KeyError, AttributeError) as e:
+        raise ValueError(
+            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, or a JSON "
+            f"export of Label Studio; it is damaged or something else: {e!r}."
+        ) from e
+    answers = []
+    for number, row in enumerate(rows):
+        if row.get("label") in _NO_ANSWER:
+            continue
+        answer = {"qid": row.get("qid")}
+        for side in ("left", "right"):
+            answer[side] = row.get(f"{side}_id", row.get(side))
+        answer["label"] = row["label"]
+        lacking = [name for name, value in answer.items() if value in (None, "")]
+        if lacking:
+            raise ValueError(
+                f"{os.fspath(path)!r} must say {lacking[0]} in every answer, got none "
+                f"in entry {number}."
+            )
+        answers.append(answer | _extras(row))
+    return _with_common_extras(answers)
+
+
+def _extras(row: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("reviewer", "time")
+    return {name: row[name] for name in names if row.get(name) not in (None, "")}
+
+
+def _with_common_extras(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Drop a time that some lack; a reviewer that some lack is refused."""
+    named = [answer for answer in answers if "reviewer" in answer]
+    if named and len(named) < len(answers):
+        number = next(k for k, answer in enumerate(answers) if "reviewer" not in answer)
+        raise ValueError(
+            "reviewer must be named in all answers or in none, got none in answer "
+            f"{number} and {len(answers) - len(named)} such answers in all."
+        )
+    if not all("time" in answer for answer in answers):
+        answers = [
+            {name: value for name, value in answer.items() if name != "time"}
+            for answer in answers
+        ]
+    return answers
+
+
+def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
+    """Yield what was said about each task."""
+    start = text.lstrip()[:1]
+    if start == "[":
+        for task in json.loads(text):
+            yield from _annotations(task)
+    elif start == "{":
+        for line in text.splitlines():
+            if line.strip():
+                yield json.loads(line)
+    else:
+        reader = csv.DictReader(StringIO(text), strict=True)
+        if "label" not in (reader.fieldnames or ()):
+            raise KeyError("label")
+        for row in reader:
+            if None in row or None in row.values():
+                raise csv.Error(f"line {reader.line_num} has another length")
+            yield row
+
+
+def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the answers of all annotators to one task of Label Studio."""
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            continue
+        for result in annotation["result"]:
+            (choice,) = result["value"]["choices"]
+            who = annotation.get("completed_by")
+            who = who.get("email", who.get("id")) if isinstance(who, Mapping) else who
+            yield {
+                **task["data"],
+                "label": choice,
+                "reviewer": None if who is None else str(who),
+                "time": annotation.get("updated_at", annotation.get("created_at")),
+            }

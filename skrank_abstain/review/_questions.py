@@ -1,0 +1,277 @@
+"""Which pairs to ask a person about: those whose answers would change most."""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.review._files import write_tasks
+from skrank_abstain.review._posterior import GradePrior, Posterior, grade_gains
+
+#: Questions that are looked at: those about items whose pairs are the riskiest.
+_N_CANDIDATES = 64
+#: A pair whose label is as sure as this is not asked.
+_SURE = 1e-6
+#: Ranks whose gain counts for ``objective="top"``.
+_DEPTH = 10
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Questions(PairDecisions):
+    """Pairs to ask a person about, most useful first.
+
+    Attributes
+    ----------
+    value : ndarray of shape (n_pairs,), float64
+        What the answer is expected to be worth: by how much it lowers the expected
+        loss, summed over pairs, or raises the expected DCG. Falls from pair to pair.
+    left, right, qid, label, accepted, risk, proba, left_id, right_id, place
+        As in `PairDecisions`, after the answers that there are.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> new = make_ranking(n_queries=2, random_state=1)
+    >>> questions = ranker.review(new.data, new.qid).ask(3)
+    >>> len(questions), bool((questions.value > 0).all())
+    (3, True)
+    """
+
+    value: FloatArray = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        best = f", best={self.value[0]:.3g}" if len(self) else ""
+        n_queries = len(set(self.qid.tolist()))
+        return f"Questions(n_pairs={len(self)}, n_queries={n_queries}{best})"
+
+    def to_tasks(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str = "csv",  # noqa: A002 (what other libraries call it)
+        shown: Any = None,
+    ) -> None:
+        """Write the questions to a file, most useful first.
+
+        Parameters
+        ----------
+        path : str or path-like
+        format : {"csv", "jsonl", "label_studio"}, default="csv"
+            A table with an empty column ``label`` to fill in with left, same or right,
+            one JSON object per line, or a list of tasks for Label Studio.
+        shown : frame or mapping of columns, default=None
+            What is to be seen of the items, one value per row of X: columns
+            ``left_...`` and ``right_...`` of each task.
+
+        Notes
+        -----
+        A task has ``pair_id``, ``qid``, ``left_id`` and ``right_id``, as texts. Which
+        item stands on the left is drawn by a hash of the names, and nothing is said of
+        what the model expects. ``read_answers`` reads what comes back.
+        """
+        write_tasks(self, path, format, shown)
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {**super()._columns(), "value": self.value}
+
+
+class Aim(NamedTuple):
+    """What makes a question useful.
+
+    Attributes
+    ----------
+    objective : {"pairs", "top"}
+    heard : ndarray of shape (3, 3), float64
+        Probability of each answer, by the true label.
+    losses : ndarray of shape (3,), float64
+        Of confusing the orders, an order for a tie, a tie for an order.
+    """
+
+    objective: str
+    heard: FloatArray
+    losses: FloatArray
+
+
+class Question(NamedTuple):
+    """One pair of a query, by the positions of its items, and what it is worth."""
+
+    value: float
+    left: int
+    right: int
+
+
+def questions_of_query(
+    prior: GradePrior,
+    left: IntArray,
+    right: IntArray,
+    likelihood: FloatArray,
+    aim: Aim,
+) -> Iterator[Question]:
+    """Yield the questions of one query, one after the other.
+
+    Parameters
+    ----------
+    prior, left, right, likelihood
+        As in ``Posterior.of``.
+    aim : Aim
+
+    Yields
+    ------
+    question : Question
+        The most useful one, as if those before it had got their most probable answers.
+        Pairs that were answered, or whose label is sure, are left out.
+
+    Notes
+    -----
+    64 candidates are looked at, O(n n_nodes n_grades) each: pairs of the two items
+    whose pairs are riskiest in sum, which is where an answer can tell most.
+    """
+    n = prior.n_items
+    first, second = np.triu_indices(n, 1)
+    open_ = np.ones(first.size, dtype=bool)
+    open_[_pair_number(left, right, n)] = False
+    while True:
+        posterior = Posterior.of(prior, left, right, likelihood)
+        proba = posterior.pair_proba()
+        likely = _candidates(posterior, proba, open_, aim.objective)
+        if not likely.size:
+            return
+        values = question_values(posterior, first[likely], second[likely], aim)
+        best = int(np.argmax(values))
+        if values[best] <= 0:
+            return
+        pair = likely[best]
+        i, j = int(first[pair]), int(second[pair])
+        yield Question(float(values[best]), i, j)
+        open_[pair] = False
+        answer = int(np.argmax(aim.heard @ proba[pair]))
+        at = int(np.searchsorted(_pair_number(left, right, n), pair))
+        left, right = np.insert(left, at, i), np.insert(right, at, j)
+        likelihood = np.insert(likelihood, at, aim.heard[answer], axis=0)
+
+
+def question_values(
+    posterior: Posterior, first: IntArray, second: IntArray, aim: Aim
+) -> FloatArray:
+    """Return what the answers to questions are expected to be worth.
+
+    Parameters
+    ----------
+    posterior : Posterior
+    first, second : ndarray of shape (n_questions,), int64
+        Positions of the items, ``first < second``.
+    aim : Aim
+
+    Returns
+    -------
+    values : ndarray of shape (n_questions,), float64
+        For ``"pairs"``: by how much the answer is expected to lower the expected loss,
+        summed over the pairs of either item. For ``"top"``: by how much it is
+        expected to raise the DCG of the first ten of the posterior order.
+    """
+    from skrank_abstain._kernels.asking import pair_values, top_values
+    from skrank_abstain._kernels.beliefs import rows_of_items
+
+    answered, beliefs = posterior.answered, posterior.beliefs
+    asked = np.unique(np.concatenate([first, second]))
+    slot = np.full(answered.tree.size, -1)
+    slot[asked] = np.arange(asked.size)
+    gain = grade_gains(beliefs.tied.size)
+    under, tie, gains, joint = rows_of_items(
+        asked, first, second, answered, beliefs, gain
+    )
+    if aim.objective == "pairs":
+        return pair_values(
+            first, second, slot, under, tie, joint, beliefs.tied, aim.heard, aim.losses
+        )
+    expected = posterior.expected_gain()
+    return top_values(
+        *(first, second, slot, answered.tree, gains, joint),
+        *(beliefs.tied, aim.heard, expected, _DEPTH),
+    )
+
+
+def choose_questions(
+    streams: list[Iterator[Question]], n: int, per_query: int | None, *, equal: bool
+) -> list[tuple[int, Question]]:
+    """Choose the most useful questions of all queries.
+
+    Parameters
+    ----------
+    streams : list of iterator of Question
+        Of each query.
+    n : int
+    per_query : int or None
+        At most so many of each query.
+    equal : bool
+        Whether all queries have their turn before one has another.
+
+    Returns
+    -------
+    chosen : list of (query, Question)
+        By falling value.
+    """
+    chosen: list[tuple[int, Question]] = []
+    waiting: list[tuple[int, float, int, Question]] = []
+
+    def push(query: int, turn: int) -> None:
+        question = None
+        if per_query is None or turn < per_query:
+            question = next(streams[query], None)
+        if question is not None:
+            turn_first = turn if equal else 0
+            heapq.heappush(waiting, (turn_first, -question.value, query, question))
+
+    for query in range(len(streams) if n else 0):
+        push(query, 0)
+    asked = [0] * len(streams)
+    while waiting and len(chosen) < n:
+        _, _, query, question = heapq.heappop(waiting)
+        chosen.append((query, question))
+        asked[query] += 1
+        if len(chosen) < n:
+            push(query, asked[query])
+    return sorted(chosen, key=lambda one: -one[1].value)
+
+
+def _candidates(
+    posterior: Posterior,
+    proba: FloatArray,
+    open_: NDArray[np.bool_],
+    objective: str,
+) -> IntArray:
+    """Return the pairs that a question may be about."""
+    n = posterior.answered.tree.size
+    first, second = np.triu_indices(n, 1)
+    risk = 1 - proba.max(axis=1)
+    allowed = np.flatnonzero(open_ & (risk > _SURE))
+    if objective == "top":
+        # Both items may be among the best.
+        hope = posterior.hoped_gain()
+        key = np.minimum(hope[first], hope[second])
+    else:
+        of_item = np.bincount(first, risk, n) + np.bincount(second, risk, n)
+        key = of_item[first] + of_item[second]
+    if allowed.size > _N_CANDIDATES:
+        most = np.argpartition(-key[allowed], _N_CANDIDATES)[:_N_CANDIDATES]
+        allowed = np.sort(allowed[most])
+    return allowed
+
+
+def _pair_number(left: IntArray, right: IntArray, n: int) -> IntArray:
+    """Return the position of pairs in canonical order."""
+    number: IntArray = left * (2 * n - left - 1) // 2 + right - left - 1
+    return number

@@ -1,0 +1,433 @@
+"""Review: what is believed after answers, and what to ask next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_positive_int,
+    check_real,
+)
+from skrank_abstain.pairs import (
+    PairDecisions,
+    Queries,
+    Ranking,
+    bounds_of_orders,
+    check_output_size,
+    enumerate_pairs,
+    rows_by_place,
+)
+from skrank_abstain.review._answers import Answers, take_answers
+from skrank_abstain.review._contradictions import Contradiction, find_contradictions
+from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._questions import (
+    Aim,
+    Question,
+    Questions,
+    choose_questions,
+    questions_of_query,
+)
+from skrank_abstain.review._reviewed import (
+    Reviewed,
+    pairs_of_queries,
+    posteriors_of_queries,
+)
+from skrank_abstain.review._reviewers import (
+    TYPICAL_ERROR,
+    Reviewers,
+    answer_proba,
+    check_reviewer_error,
+    judge_reviewers,
+)
+from skrank_abstain.tie_models import expected_losses
+
+#: Probabilities of the two orders that are no further apart are equal.
+_EQUAL = 1e-12
+_BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
+_ZERO_ONE = np.ones(3)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Review:
+    """What is believed after answers about some pairs, and what to ask next.
+
+    An answer changes what is believed about its two items, and with them about every
+    pair that they are in. Reviewers may err, each at a rate of their own. Nothing is
+    promised: what was certified for the ranker's own decisions does not hold for pairs
+    that answers have changed, or were chosen for.
+
+    Attributes
+    ----------
+    reviewer_error_ : dict of str to float
+        Share of the answers of each reviewer that are wrong; estimated, where not
+        known.
+    reversal_share_ : dict of str to float
+        Share of their wrong answers about two items that are not tied that turn the
+        order around; the others say a tie.
+    contradictions : tuple of Contradiction
+        Answers that do not go together, or hardly; all of them count.
+
+    See Also
+    --------
+    SelectiveRanker.review : Makes one.
+
+    Notes
+    -----
+    Given a shift that the items of a query share, the grades of items are independent
+    under `GradedRelevance`, and an answer about two items multiplies in its likelihood.
+    Sum-product on the graph of answered pairs, for each of seven shifts, gives all
+    probabilities: exactly where that graph has no loop, closely where it has. Without
+    answers they differ from those of ``predict_pairs``, which divides values into
+    bins, by up to some hundredths. For other tie models a `GradedRelevance` of the
+    same calibration items is fitted, and the rule is asked again for its threshold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> X = data.data[:4]
+    >>> said = [{"left": 0, "right": 2, "label": "right", "reviewer": "Ann"}]
+    >>> review = ranker.review(X, answers=said, reviewer_error=0.05)
+    >>> bool(review.expected_accuracy > ranker.review(X).expected_accuracy)
+    True
+    """
+
+    items: Reviewed
+    answers: Answers
+    reviewers: Reviewers
+    typical_error: float
+
+    @classmethod
+    def of(cls, items: Reviewed, answers: Any, reviewer_error: Any) -> Self:
+        """Take in a table of answers; parameters as in ``SelectiveRanker.review``."""
+        known = check_reviewer_error(reviewer_error)
+        taken = take_answers(answers, items.queries, items.item_id)
+
+        def label_proba(likelihood: FloatArray) -> FloatArray:
+            made = posteriors_of_queries(items, taken, likelihood)
+            parts = [posterior.answered_proba() for posterior in made.values()]
+            return np.concatenate(parts) if parts else np.empty((0, 3))
+
+        reviewers = judge_reviewers(taken, known, label_proba)
+        rates = reviewers.error if len(taken) else np.empty(0)
+        if isinstance(known, dict) and not len(taken):
+            rates = np.array([*known.values()])
+        elif isinstance(known, float):
+            rates = np.array([known])
+        typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
+        return cls(items, taken, reviewers, typical)
+
+    def __repr__(self) -> str:
+        queries = self.items.queries
+        return (
+            f"Review(n_queries={queries.n_queries}, n_pairs={queries.n_pairs}, "
+            f"n_answers={len(self.answers)}, "
+            f"contradictions={len(self.contradictions)}, "
+            f"expected_accuracy={self.expected_accuracy:.3f}, certified=nothing)"
+        )
+
+    @property
+    def reviewer_error_(self) -> dict[str, float]:
+        """Share of the answers of each reviewer that are wrong."""
+        return self._by_reviewer(self.reviewers.error)
+
+    @property
+    def reversal_share_(self) -> dict[str, float]:
+        """Share of their errors about untied pairs that turn the order around."""
+        return self._by_reviewer(self.reviewers.reversal)
+
+    @cached_property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Answers that do not go together, or hardly."""
+        parts = [made.answered_proba() for made in self._answered.values()]
+        proba = np.concatenate(parts) if parts else np.empty((0, 3))
+        return find_contradictions(self.answers, self.items.queries, proba)
+
+    @cached_property
+    def decisions(self) -> PairDecisions:
+        """All pairs, as ``predict_pairs`` returns them, after the answers.
+
+        A pair is accepted if its risk is at most the threshold of the ranker's own
+        rule, whatever was asked.
+        """
+        queries, names = self.items.queries, self.items.item_id
+        width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
+        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width)
+        left, right = enumerate_pairs(queries)
+        return self._decide(left, right, self._pair_proba)
+
+    @property
+    def expected_accuracy(self) -> float:
+        """Mean of the largest probability over all pairs; NaN for none."""
+        n_pairs = self.items.queries.n_pairs
+        return self._sure_pairs / n_pairs if n_pairs else float("nan")
+
+    def expected_accuracy_after(self, n: int) -> float:
+        """Return the expected accuracy after so many of the best questions.
+
+        Parameters
+        ----------
+        n : int
+
+        Returns
+        -------
+        accuracy : float
+            In [0, 1]. Each question adds its value, as if those before it had got
+            their most probable answers; NaN for no pairs.
+        """
+        check_positive_int(n, "n", minimum=0)
+        n_pairs = self.items.queries.n_pairs
+        if not n_pairs:
+            return float("nan")
+        chosen = self._choose(n, "pairs", _ZERO_ONE)
+        gained = sum(question.value for _, question in chosen)
+        return min((self._sure_pairs + gained) / n_pairs, 1.0)
+
+    def ask(
+        self, n: int, *, objective: str = "pairs", per_query: int | str | None = None
+    ) -> Questions:
+        """Return the pairs whose answers are expected to be worth most.
+
+        Parameters
+        ----------
+        n : int
+            At most so many.
+        objective : {"pairs", "top"}, default="pairs"
+            The expected loss summed over pairs is to fall, or the expected DCG of the
+            first ten of the ranking to rise.
+        per_query : int, "equal" or None, default=None
+            At most so many of each query; or all queries have their turn before one
+            has another. None: "equal" for ``objective="top"``, else no limit.
+
+        Returns
+        -------
+        questions : Questions
+            `PairDecisions` with ``value``, most useful first. Pairs that were answered,
+            or whose label is sure, are not among them.
+
+        Raises
+        ------
+        ValueError
+            If ``objective`` is unknown, or a number is negative.
+
+        Notes
+        -----
+        Several questions are chosen one after the other, as if each had got its most
+        probable answer. Some milliseconds for a question of a query of 120 items.
+        """
+        check_positive_int(n, "n", minimum=0)
+        check_choice(objective, "objective", ("pairs", "top"))
+        if per_query is None and objective == "top":
+            per_query = "equal"
+        if isinstance(per_query, str):
+            check_choice(per_query, "per_query", ("equal",))
+        elif per_query is not None:
+            check_positive_int(per_query, "per_query", minimum=0)
+        chosen = self._choose(n, objective, self._losses, per_query)
+        queries = self.items.queries
+        rows = [
+            queries.rows(query)[[question.left, question.right]]
+            for query, question in chosen
+        ]
+        left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T
+        number = _canonical_number(queries, left, right)
+        made = self._decide(left, right, self._pair_proba[number])
+        value = np.array([question.value for _, question in chosen], dtype=np.float64)
+        return Questions(**vars(made), value=value)
+
+    def worth_asking(self, cost: float, *, objective: str = "pairs") -> bool:
+        """Return whether the best question is worth its price.
+
+        Parameters
+        ----------
+        cost : float
+            Price of a question, in the units of ``Questions.value``: for
+            ``objective="pairs"`` in wrong pairs, under the ranker's own loss.
+        objective : {"pairs", "top"}, default="pairs"
+
+        Returns
+        -------
+        worth : bool
+        """
+        price = check_real(cost, "cost", 0, np.inf, include_high=False)
+        value = self.ask(1, objective=objective).value
+        return bool(value.size and value[0] > price)
+
+    def rank_intervals(self) -> IntArray:
+        """Return the best and the worst rank that the decided orders leave open.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_items, 2), int64
+            In the order of the rows of X, 1 = top: by the accepted orders, and what
+            follows from them. Items on a cycle of accepted orders are not over each
+            other.
+        """
+        intervals: IntArray = self._bounds[:, :2]
+        return intervals
+
+    def ranking(self) -> Ranking:
+        """Return the items in order, with the ranks that decided pairs leave open.
+
+        Returns
+        -------
+        ranking : Ranking
+            As ``SelectiveRanker.ranking`` returns it. Places go by the expected gain,
+            the mean of 2^grade - 1, as far as the decided orders allow; equal ones by
+            the value that the model compares.
+        """
+        queries, names = self.items.queries, self.items.item_id
+        best, worst, place = self._bounds.T
+        rows: IntArray = np.lexsort((place, queries.codes))
+        return Ranking(
+            qid=queries.values[queries.codes[rows]],
+            item_id=rows if names is None else names[rows],
+            place=place[rows],
+            score=self.items.scores[rows],
+            best=best[rows],
+            worst=worst[rows],
+        )
+
+    def _by_reviewer(self, rates: FloatArray) -> dict[str, float]:
+        return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
+
+    @cached_property
+    def _likelihood(self) -> FloatArray:
+        return self.reviewers.likelihood(self.answers)
+
+    @cached_property
+    def _answered(self) -> dict[int, Posterior]:
+        """The queries with answers."""
+        return posteriors_of_queries(self.items, self.answers, self._likelihood)
+
+    def _posterior(self, query: int) -> Posterior:
+        known = self._answered.get(query)
+        if known is not None:
+            return known
+        none = np.empty(0, dtype=np.int64)
+        return Posterior.of(self.items.prior(query), none, none, np.empty((0, 3)))
+
+    @cached_property
+    def _pair_proba(self) -> FloatArray:
+        """Of all pairs, in canonical order."""
+        queries = self.items.queries
+        check_output_size(queries.n_pairs, 24)
+        parts = [self._posterior(q).pair_proba() for q in range(queries.n_queries)]
+        return np.concatenate([np.empty((0, 3)), *parts])
+
+    @cached_property
+    def _sure_pairs(self) -> float:
+        return (
+            float(self._pair_proba.max(axis=1).sum()) if len(self._pair_proba) else 0.0
+        )
+
+    @property
+    def _losses(self) -> FloatArray:
+        """Confusing the orders, an order for a tie, a tie for an order."""
+        loss = self.items.loss
+        return np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
+
+    @cached_property
+    def _bounds(self) -> IntArray:
+        """Best and worst rank and the place of each item, (n_items, 3)."""
+        queries, decisions = self.items.queries, self.decisions
+        order = np.flatnonzero(decisions.decided_order)
+        left, right = decisions.left[order], decisions.right[order]
+        ahead = decisions.label[order] > 0
+        winner, loser = np.where(ahead, left, right), np.where(ahead, right, left)
+        return bounds_of_orders(winner, loser, queries.codes, self._wanted)
+
+    @cached_property
+    def _wanted(self) -> IntArray:
+        """Rows by query and falling expected gain."""
+        queries = self.items.queries
+        gain = np.empty(queries.n_items)
+        for query in range(queries.n_queries):
+            gain[queries.rows(query)] = self._posterior(query).expected_gain()
+        rows: IntArray = np.lexsort((-self.items.values, -gain, queries.codes))
+        return rows
+
+    def _decide(
+        self, left: IntArray, right: IntArray, proba: FloatArray
+    ) -> PairDecisions:
+        """Decide pairs of rows by their probabilities."""
+        queries, names = self.items.queries, self.items.item_id
+        losses = expected_losses(proba, self.items.loss)
+        lead = proba[:, 2] - proba[:, 0]
+        # Equal probabilities carry no order; so do they without answers.
+        order = np.where(np.abs(lead) <= _EQUAL, 0, np.sign(lead)).astype(np.int64)
+        strict = np.where(order > 0, losses[:, 2], losses[:, 0])
+        tie = (order == 0) | (losses[:, 1] < strict)
+        risk = np.where(tie, losses[:, 1], strict)
+        rows, place = rows_by_place(-_ranks(self._wanted), queries)
+        by_row = np.empty_like(place)
+        by_row[rows] = place
+        return PairDecisions(
+            left,
+            right,
+            queries.values[queries.codes[left]],
+            np.where(tie, 0, order),
+            risk <= self.items.threshold,
+            risk,
+            proba,
+            left_id=None if names is None else names[left],
+            right_id=None if names is None else names[right],
+            place=by_row,
+        )
+
+    def _choose(
+        self,
+        n: int,
+        objective: str,
+        losses: FloatArray,
+        per_query: int | str | None = None,
+    ) -> list[tuple[int, Question]]:
+        aim = Aim(objective, answer_proba(self.typical_error), losses)
+        answers = self.answers
+        bounds = pairs_of_queries(answers, self.items.queries.n_queries)
+        first = answers.pair_start[:-1]
+
+        def stream(query: int) -> Any:
+            pairs = slice(bounds[query], bounds[query + 1])
+            at = first[pairs]
+            return questions_of_query(
+                self.items.prior(query),
+                answers.left[at],
+                answers.right[at],
+                self._likelihood[pairs],
+                aim,
+            )
+
+        streams = [stream(query) for query in range(self.items.queries.n_queries)]
+        most = per_query if isinstance(per_query, int) else None
+        return choose_questions(streams, n, most, equal=per_query == "equal")
+
+
+def _canonical_number(queries: Queries, left: IntArray, right: IntArray) -> IntArray:
+    """Return the position of pairs of rows, ``left`` before ``right``, among all."""
+    position = np.empty(queries.n_items, dtype=np.int64)
+    starts = np.repeat(queries.offsets[:-1], queries.sizes)
+    position[queries.order] = np.arange(queries.n_items) - starts
+    query = queries.codes[left]
+    i, j, n = position[left], position[right], queries.sizes[query]
+    first = np.append(0, np.cumsum(queries.pair_counts))[query]
+    number: IntArray = first + i * (2 * n - i - 1) // 2 + j - i - 1
+    return number
+
+
+def _ranks(rows: IntArray) -> FloatArray:
+    """Return the position of each row among ``rows``."""
+    ranks = np.empty(rows.size)
+    ranks[rows] = np.arange(rows.size)
+    return ranks

@@ -1,0 +1,156 @@
+"""Tables of answers: every form, one order, and an error for what is wrong."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.review._answers import take_answers
+
+# Rows of two queries in turns.
+QUERIES = group_queries(["b", "a", "b", "a", "b"], 5)
+IDS = np.array(["Ann", "Ann", "Bo", "Cy", "Di"])
+COLUMNS = ("query", "left", "right", "label", "reviewer")
+TABLE = {
+    "qid": ["a", "b", "b", "b"],
+    "left": ["Cy", "Ann", "Di", "Di"],
+    "right": ["Ann", "Bo", "Bo", "Ann"],
+    "label": ["left", "same", "right", "left"],
+    "reviewer": ["x", "y", "x", "y"],
+}
+ROWS = [dict(zip(TABLE, row, strict=True)) for row in zip(*TABLE.values(), strict=True)]
+# Query, positions in it, label, reviewer; an answer turns with its pair.
+EXPECTED = [[0, 0, 1, 0, 1], [0, 0, 2, -1, 1], [0, 1, 2, 1, 0], [1, 0, 1, -1, 0]]
+
+
+def columns(answers):
+    return np.stack([getattr(answers, name) for name in COLUMNS], axis=1)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [TABLE, ROWS, tuple(ROWS), pd.DataFrame(TABLE), pl.DataFrame(TABLE)],
+    ids=["mapping", "list", "tuple", "pandas", "polars"],
+)
+def test_every_kind_of_table_is_the_same(table):
+    answers = take_answers(table, QUERIES, IDS)
+    np.testing.assert_array_equal(columns(answers), EXPECTED)
+    assert answers.reviewers == ("x", "y")
+    np.testing.assert_array_equal(answers.row, [1, 3, 2, 0])
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+def test_the_order_of_the_rows_does_not_matter(order):
+    answers = take_answers([ROWS[k] for k in order], QUERIES, IDS)
+    np.testing.assert_array_equal(columns(answers), EXPECTED)
+    assert [order[row] for row in answers.row] == [1, 3, 2, 0]
+
+
+@pytest.mark.parametrize("kind", [int, str, float, np.int32])
+@pytest.mark.parametrize("with_qid", [False, True])
+def test_items_without_a_name_are_row_positions(kind, with_qid):
+    table = {"left": [kind(3), kind(0)], "right": [kind(1), kind(4)], "label": [-1, 1]}
+    if with_qid:
+        table["qid"] = ["a", "b"]
+    answers = take_answers(table, QUERIES, None)
+    np.testing.assert_array_equal(columns(answers), [[0, 0, 2, 1, 0], [1, 0, 1, 1, 0]])
+
+
+def test_identifiers_are_compared_as_text():
+    queries = group_queries([7, 7, 8, 8], 4)
+    table = [{"qid": "8", "left": "1.5", "right": 2.0, "label": "A"}]
+    answers = take_answers(table, queries, np.array([1, 2, 1.5, 2.0]))
+    np.testing.assert_array_equal(columns(answers), [[1, 0, 1, 1, 0]])
+
+
+def test_identical_rows_count_once():
+    assert len(take_answers([*ROWS, ROWS[0], ROWS[2]], QUERIES, IDS)) == 4
+    turned = {**ROWS[0], "left": "Ann", "right": "Cy", "label": "right"}
+    assert len(take_answers([*ROWS, turned], QUERIES, IDS)) == 4
+
+
+def test_who_changed_their_mind_is_reported_and_counts_last_where_there_is_a_time():
+    again = {**ROWS[0], "label": "right"}
+    both = take_answers([*ROWS, again], QUERIES, IDS)
+    assert (len(both), both.changed) == (5, ((0, 4),))
+    times = [
+        {**row, "time": time}
+        for time, row in zip([3, 1, 1, 1, 2], [*ROWS, again], strict=True)
+    ]
+    last = take_answers(times, QUERIES, IDS)
+    np.testing.assert_array_equal(columns(last), EXPECTED)
+    assert last.changed == ((0, 4),)
+
+
+def test_no_answers():
+    for table in (None, [], {}, {"left": [], "right": [], "label": []}):
+        answers = take_answers(table, QUERIES, None)
+        assert len(answers) == 0
+        np.testing.assert_array_equal(answers.pair_start, [0])
+
+
+def test_pairs_start_where_another_pair_does():
+    again = {**ROWS[1], "reviewer": "z", "label": "left"}
+    answers = take_answers([*ROWS, again], QUERIES, IDS)
+    np.testing.assert_array_equal(answers.pair_start, [0, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"left": "Eve"}, "name items .* left='Eve', qid='a' in row 0"),
+        ({"left": "Bo"}, "name items .* left='Bo', qid='a' in row 0"),
+        ({"qid": "c"}, "name items .* qid='c'"),
+        ({"right": "Cy"}, "two different items, .* row 0"),
+        ({"label": "perhaps"}, "label whose meaning is clear, .*'perhaps'"),
+        ({"reviewer": None}, "say reviewer in every row, got None in row 0"),
+        ({"qid": np.nan}, "say qid in every row"),
+    ],
+)
+def test_what_is_wrong_is_named(change, match):
+    with pytest.raises(ValueError, match=match):
+        take_answers([{**ROWS[0], **change}, *ROWS[1:]], QUERIES, IDS)
+
+
+def test_items_of_two_queries_are_refused():
+    with pytest.raises(ValueError, match=r"two items of one query, .* row 0"):
+        take_answers({"left": [0], "right": [1], "label": ["same"]}, QUERIES, None)
+
+
+def test_an_item_without_its_query_is_refused():
+    table = {name: TABLE[name] for name in ("left", "right", "label")}
+    with pytest.raises(ValueError, match="must have a column qid"):
+        take_answers(table, QUERIES, IDS)
+
+
+def test_identifiers_that_look_alike_are_refused():
+    table = [{"left": 1, "right": 2, "label": "same"}]
+    with pytest.raises(ValueError, match="must differ as texts"):
+        take_answers(table, group_queries(None, 3), np.array([1, "1", 2], dtype=object))
+
+
+def test_zero_and_one_alone_are_refused():
+    table = {"left": [0, 0], "right": [2, 4], "label": [0, 1]}
+    with pytest.raises(ValueError, match=r"left, same or right, got .0, 1"):
+        take_answers(table, QUERIES, None)
+    table["label"] = [0, 0.5]
+    np.testing.assert_array_equal(take_answers(table, QUERIES, None).label, [-1, 0])
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "match"),
+    [
+        ("answers.csv", TypeError, "read a file"),
+        (3, TypeError, "frame, a mapping"),
+        ([1], TypeError, "row 0"),
+        ({"left": [0], "right": [2]}, ValueError, "columns qid, left"),
+        ({"left": [0], "right": [2], "label": []}, ValueError, "one length"),
+        ([ROWS[0], {"left": "Ann"}], ValueError, "none called 'qid' in row 1"),
+    ],
+)
+def test_what_is_no_table_is_refused(table, error, match):
+    with pytest.raises(error, match=match):
+        take_answers(table, QUERIES, IDS)

@@ -1,0 +1,171 @@
+"""Questions as files, and the answers that come back."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import FirstColumn
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.review import read_answers
+
+DATA = make_ranking(n_queries=40, random_state=0)
+RANKER = BALToR(
+    FirstColumn().fit(None, None), tie_model="graded_relevance", random_state=0
+).fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+X = np.random.default_rng(0).normal(size=(24, 1))
+DAY = np.repeat(["mon", "tue"], 12)
+ID = [f'<b>{k % 12}</b>, "{k}"\n' for k in range(24)]
+ASKED = RANKER.review(X, DAY, item_id=ID).ask(8)
+WORDS = ["left", "same", "right"]
+
+
+def tasks_of(path, kind):
+    if kind == "csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    if kind == "jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    return [task["data"] for task in json.loads(path.read_text())]
+
+
+def fill_in(path, kind, tasks, labels):
+    """Write what a person, or a tool, makes of the tasks."""
+    filled = [
+        {**task, "label": label, "reviewer": "Ann"}
+        for task, label in zip(tasks, labels, strict=True)
+    ]
+    if kind == "csv":
+        pd.DataFrame(filled).to_csv(path, index=False)
+    elif kind == "jsonl":
+        path.write_text("\n".join(map(json.dumps, filled)))
+    else:
+        path.write_text(json.dumps([annotated(**task) for task in filled]))
+
+
+def annotated(label, reviewer, **data):
+    said = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
+    annotation = {
+        "completed_by": {"id": 3, "email": reviewer},
+        "was_cancelled": not label,
+        "updated_at": "2026-11-01T10:00:00Z",
+        "result": [said] if label else [],
+    }
+    return {"id": 7, "data": data, "annotations": [annotation]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio"])
+def test_what_is_asked_comes_back(kind, tmp_path):
+    path = tmp_path / "tasks"
+    ASKED.to_tasks(path, format=kind)
+    tasks = tasks_of(path, kind)
+    asked = {
+        (pair.qid, frozenset((pair.left_id, pair.right_id))): k
+        for k, pair in enumerate(ASKED)
+    }
+    found = [asked[t["qid"], frozenset((t["left_id"], t["right_id"]))] for t in tasks]
+    assert found == list(range(8))
+    assert len({task["pair_id"] for task in tasks}) == 8
+    labels = [*WORDS, "", *WORDS, "left"]
+    fill_in(path, kind, tasks, labels)
+    answers = read_answers(path)
+    expected = [
+        {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"], "label": label}
+        for t, label in zip(tasks, labels, strict=True)
+        if label
+    ]
+    assert [{k: a[k] for k in expected[0]} for a in answers] == expected
+    assert {answer["reviewer"] for answer in answers} == {"Ann"}
+    review = RANKER.review(X, DAY, item_id=ID, answers=answers)
+    assert len(review.answers) == 7
+
+
+def test_row_positions_come_back(tmp_path):
+    asked = RANKER.review(X, DAY).ask(3)
+    asked.to_tasks(tmp_path / "tasks.csv")
+    tasks = tasks_of(tmp_path / "tasks.csv", "csv")
+    fill_in(tmp_path / "tasks.csv", "csv", tasks, WORDS)
+    answers = read_answers(tmp_path / "tasks.csv")
+    assert len(RANKER.review(X, DAY, answers=answers).answers) == 3
+
+
+def test_sides_are_drawn_and_nothing_is_said_of_what_is_expected(tmp_path):
+    every = RANKER.review(X, DAY, item_id=ID).ask(60)
+    every.to_tasks(tmp_path / "tasks", format="jsonl")
+    tasks = tasks_of(tmp_path / "tasks", "jsonl")
+    assert set(tasks[0]) == {"pair_id", "qid", "left_id", "right_id"}
+    swapped = [
+        task["left_id"] != pair.left_id for task, pair in zip(tasks, every, strict=True)
+    ]
+    assert 15 < sum(swapped) < 45
+    # The same pair has the same sides, whatever was asked with it.
+    ASKED.to_tasks(tmp_path / "some", format="jsonl")
+    first = {task["pair_id"]: task for task in tasks}
+    some = tasks_of(tmp_path / "some", "jsonl")
+    assert all(first.get(task["pair_id"], task) == task for task in some)
+
+
+def test_chosen_columns_are_shown(tmp_path):
+    frame = pd.DataFrame({"age": np.arange(24), "note": ["a", None] * 12})
+    ASKED.to_tasks(tmp_path / "tasks", format="label_studio", shown=frame)
+    for task in tasks_of(tmp_path / "tasks", "label_studio"):
+        row = ID.index(task["left_id"])
+        assert task["left_age"] == row
+        assert task["left_note"] == ("a" if row % 2 == 0 else "")
+        assert ID[task["right_age"]] == task["right_id"]
+
+
+def test_no_questions(tmp_path):
+    for kind in ("csv", "jsonl", "label_studio"):
+        ASKED.take(np.arange(0)).to_tasks(tmp_path / kind, format=kind)
+        assert tasks_of(tmp_path / kind, kind) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"format": "xlsx"}, ValueError, "format must be one of"),
+        ({"shown": [1, 2]}, TypeError, "shown must be a frame"),
+        ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
+    ],
+)
+def test_tasks_that_cannot_be_written(options, error, match, tmp_path):
+    with pytest.raises(error, match=match):
+        ASKED.to_tasks(tmp_path / "tasks", **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "damaged or something else"),
+        ("qid,left_id,right_id\nmon,a,b\n", "damaged or something else"),
+        ("qid,left_id,right_id,label\nmon,a\n", "damaged or something else"),
+        ('qid,left_id,right_id,label\nmon,"a', "damaged or something else"),
+        ('{"qid": 1, ', "damaged or something else"),
+        ('[{"data": {}}]', "damaged or something else"),
+        ("[1]", "damaged or something else"),
+        ("[", "damaged or something else"),
+        ("qid,left_id,right_id,label\nmon,,b,left\n", "must say left .* entry 0"),
+        ('{"qid": 1, "left_id": 2, "label": "left"}', "must say right .* entry 0"),
+        (
+            "qid,left,right,label,reviewer\n1,a,b,left,x\n1,a,c,left,\n",
+            "reviewer must be named in all .* answer 1",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused(text, match, tmp_path):
+    path = tmp_path / "answers"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=match):
+        read_answers(path)
+
+
+def test_two_choices_are_damage(tmp_path):
+    task = annotated("left", "Ann", qid="mon", left_id="a", right_id="b")
+    task["annotations"][0]["result"][0]["value"]["choices"] = ["left", "right"]
+    (tmp_path / "export").write_text(json.dumps([task]))
+    with pytest.raises(ValueError, match="damaged"):
+        read_answers(tmp_path / "export")

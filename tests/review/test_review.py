@@ -1,0 +1,397 @@
+"""The review loop: answers in, decisions, questions and a ranking out."""
+
+import pickle
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from review.enumerated import enumerate_posterior
+from sklearn.exceptions import NotFittedError
+
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import pair_labels
+from skrank_abstain.review._reviewers import answer_proba
+
+DATA = make_ranking(n_queries=60, random_state=0)
+NEW = make_ranking(n_queries=6, n_items=12, random_state=1)
+WORDS = {-1: "right", 0: "same", 1: "left"}
+
+
+def fit(kind=BALToR, **options):
+    options = {"tie_model": "graded_relevance", "random_state": 0} | options
+    scores = DATA.utility[:, None]
+    return kind(FirstColumn().fit(None, None), **options).fit(
+        scores, DATA.target, qid=DATA.qid
+    )
+
+
+RANKER = fit()
+X = NEW.utility[:, None] + np.random.default_rng(0).normal(0, 0.5, (NEW.qid.size, 1))
+INPUT = X, NEW.qid
+
+
+def say(questions, error=0.0, seed=0, reviewer="x"):
+    """Answer questions by the true labels, and some of them wrongly."""
+    rng = np.random.default_rng(seed)
+    truth = pair_labels(NEW.target, questions.left, questions.right)
+    heard = answer_proba(error)
+    return [
+        {
+            "qid": pair.qid,
+            "left": pair.left,
+            "right": pair.right,
+            "label": WORDS[int(rng.choice([-1, 0, 1], p=heard[:, label + 1]))],
+            "reviewer": reviewer,
+        }
+        for pair, label in zip(questions, truth, strict=True)
+    ]
+
+
+def right(review):
+    decisions = review.decisions
+    truth = pair_labels(NEW.target, decisions.left, decisions.right)
+    return np.mean(decisions.label == truth)
+
+
+def loop(rounds, n=10, error=0.0, ranker=RANKER, seed=0, **options):
+    answers = []
+    for k in range(rounds):
+        review = ranker.review(*INPUT, answers=answers, **options)
+        answers += say(review.ask(n), error, seed=1000 * seed + k)
+    return answers, ranker.review(*INPUT, answers=answers, **options)
+
+
+# Without answers
+
+
+def test_without_answers_it_is_the_ranker_but_for_its_bins():
+    review, decisions = RANKER.review(*INPUT), RANKER.predict_pairs(*INPUT)
+    for name in ("left", "right", "qid"):
+        np.testing.assert_array_equal(
+            getattr(review.decisions, name), getattr(decisions, name)
+        )
+    assert np.abs(review.decisions.proba - decisions.proba).max() < 0.06
+    assert review.decisions.coverage == pytest.approx(decisions.coverage, abs=0.03)
+    ranking, expected = review.ranking(), RANKER.ranking(*INPUT)
+    for name in ("qid", "item_id", "place", "score"):
+        np.testing.assert_array_equal(getattr(ranking, name), getattr(expected, name))
+    assert review.reviewer_error_ == {}
+    assert review.contradictions == ()
+    assert review.expected_accuracy == pytest.approx(
+        review.decisions.proba.max(axis=1).mean()
+    )
+
+
+def test_equal_items_are_tied_until_an_answer_tells_them_apart():
+    same = np.zeros((3, 1))
+    decisions = RANKER.review(same).decisions
+    np.testing.assert_array_equal(decisions.label, 0)
+    np.testing.assert_allclose(decisions.risk, 1 - decisions.proba[:, 1], rtol=1e-15)
+    said = [{"left": 1, "right": 0, "label": "left"}]
+    review = RANKER.review(same, answers=said, reviewer_error=0.0)
+    assert review.decisions.label[0] == -1
+    lead = review.decisions.proba[:, 2] - review.decisions.proba[:, 0]
+    assert (np.sign(lead) == [-1, -1, 1]).all()
+    np.testing.assert_array_equal(review.ranking().item_id, [1, 2, 0])
+
+
+# With answers
+
+
+def test_probabilities_are_those_of_the_definition():
+    said = [
+        {"left": 1, "right": 0, "label": "same", "reviewer": "a"},
+        {"left": 1, "right": 4, "label": "left", "reviewer": "a"},
+        {"left": 4, "right": 1, "label": "same", "reviewer": "b"},
+        {"left": 2, "right": 3, "label": "right", "reviewer": "b"},
+    ]
+    rates = {"a": 0.1, "b": 0.25}
+    review = RANKER.review(X[:5], answers=said, reviewer_error=rates)
+    assert review.reviewer_error_ == rates
+    a, b = answer_proba(0.1), answer_proba(0.25)
+    likelihood = np.array([a[1], a[2] * b[1], b[0]])
+    expected, _, _ = enumerate_posterior(
+        review.items.prior(0), [0, 1, 2], [1, 4, 3], likelihood
+    )
+    np.testing.assert_allclose(review.decisions.proba, expected, rtol=0, atol=1e-8)
+
+
+def turn(answer):
+    words = {"left": "right", "right": "left", "same": "same"}
+    sides = {"left": answer["right"], "right": answer["left"]}
+    return answer | sides | {"label": words[answer["label"]]}
+
+
+def test_the_order_of_arrival_changes_no_bit():
+    answers, review = loop(4, error=0.2)
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        shuffled = [answers[k] for k in rng.permutation(len(answers))]
+        turned = [
+            {
+                **answer,
+                "left": answer["right"],
+                "right": answer["left"],
+                "label": {"left": "right", "right": "left"}.get(
+                    answer["label"], "same"
+                ),
+            }
+            if rng.random() < 0.5
+            else answer
+            for answer in shuffled
+        ]
+        other = RANKER.review(*INPUT, answers=turned)
+        np.testing.assert_array_equal(other.decisions.proba, review.decisions.proba)
+        assert other.reviewer_error_ == review.reviewer_error_
+        assert other.expected_accuracy == review.expected_accuracy
+        np.testing.assert_array_equal(other.ask(7).left, review.ask(7).left)
+        np.testing.assert_array_equal(other.ask(7).value, review.ask(7).value)
+
+
+def test_answers_about_few_pairs_put_many_right():
+    answers, review = loop(6, reviewer_error=0.0)
+    share = len(answers) / len(review.decisions)
+    assert share == pytest.approx(60 / 396)
+    assert right(review) > right(RANKER.review(*INPUT)) + 2 * share
+    assert review.expected_accuracy == pytest.approx(right(review), abs=0.05)
+
+
+def test_more_right_answers_do_not_make_it_worse():
+    course = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        pairs = RANKER.review(*INPUT).decisions
+        order = rng.permutation(len(pairs))
+        answers = say(pairs.take(order))
+        course.append(
+            [
+                right(RANKER.review(*INPUT, answers=answers[:n], reviewer_error=0.0))
+                for n in (0, 20, 40, 80, 160)
+            ]
+        )
+    assert (np.diff(np.mean(course, axis=0)) > 0).all()
+
+
+def test_ranks_are_those_of_the_decided_orders():
+    _, review = loop(5, error=0.1)
+    decisions, ranking = review.decisions, review.ranking()
+    assert ((ranking.best <= ranking.place) & (ranking.place <= ranking.worst)).all()
+    n = NEW.qid.size
+    reach = np.zeros((n, n), dtype=bool)
+    order = decisions.decided_order
+    left, right_ = decisions.left[order], decisions.right[order]
+    ahead = decisions.label[order] > 0
+    reach[np.where(ahead, left, right_), np.where(ahead, right_, left)] = True
+    for k in range(n):
+        reach |= reach[:, [k]] & reach[[k], :]
+    reach &= ~reach.T
+    sizes = np.bincount(NEW.qid)[NEW.qid]
+    bounds = np.stack([1 + reach.sum(axis=0), sizes - reach.sum(axis=1)], axis=1)
+    np.testing.assert_array_equal(review.rank_intervals(), bounds)
+    np.testing.assert_array_equal(ranking.best, bounds[ranking.item_id, 0])
+
+
+@pytest.mark.parametrize(
+    "labels", [["left", "right"] * 30, ["left", "same", "right"] * 20]
+)
+def test_contradictory_answers_are_finite_and_reported(labels):
+    said = [
+        {"left": 0, "right": 1, "label": label, "reviewer": str(k)}
+        for k, label in enumerate(labels)
+    ]
+    said += [
+        {"left": i, "right": j, "label": "left", "reviewer": "x"}
+        for i, j in [(2, 3), (3, 4), (4, 2)]
+    ]
+    for rate in (None, 0.0, 0.3):
+        review = RANKER.review(X[:6], answers=said, reviewer_error=rate)
+        assert np.isfinite(review.decisions.proba).all()
+        kinds = [one.kind for one in review.contradictions]
+        assert kinds[0] == "conflict"
+        assert (60, 61, 62) in [one.answers for one in review.contradictions]
+
+
+def test_rates_are_estimated_and_the_accuracy_is_as_expected():
+    answers = []
+    review = RANKER.review(*INPUT)
+    for k in range(8):
+        asked = review.ask(15)
+        answers += say(asked, 0.05, seed=k, reviewer="good")
+        answers += say(asked, 0.4, seed=100 + k, reviewer="bad")
+        review = RANKER.review(*INPUT, answers=answers)
+    assert review.reviewer_error_["good"] == pytest.approx(0.05, abs=0.06)
+    assert review.reviewer_error_["bad"] == pytest.approx(0.4, abs=0.12)
+    assert set(review.reversal_share_) == {"good", "bad"}
+    assert review.expected_accuracy == pytest.approx(right(review), abs=0.06)
+
+
+# Questions
+
+
+def test_questions_are_pairs_with_a_value():
+    review = RANKER.review(*INPUT)
+    asked = review.ask(12)
+    assert (np.diff(asked.value) <= 0).all()
+    assert "value" in asked.to_frame()
+    decisions = review.decisions
+    number = {
+        pair: k
+        for k, pair in enumerate(
+            zip(decisions.left.tolist(), decisions.right.tolist(), strict=True)
+        )
+    }
+    for k, (left, right_) in enumerate(
+        zip(asked.left.tolist(), asked.right.tolist(), strict=True)
+    ):
+        at = number[left, right_]
+        np.testing.assert_array_equal(asked.proba[k], decisions.proba[at])
+        assert asked.accepted[k] == decisions.accepted[at]
+    assert len(set(zip(asked.left, asked.right, strict=True))) == 12
+    assert repr(asked).startswith("Questions(n_pairs=12, n_queries=")
+
+
+def test_questions_of_queries_in_turns_of_rows():
+    rows = np.random.default_rng(0).permutation(NEW.qid.size)
+    review = RANKER.review(X[rows], NEW.qid[rows])
+    asked, expected = review.ask(5), RANKER.review(*INPUT).ask(5)
+    np.testing.assert_allclose(asked.value, expected.value, rtol=0, atol=1e-9)
+    found = {frozenset((rows[p.left], rows[p.right])) for p in asked}
+    assert found == {frozenset((p.left, p.right)) for p in expected}
+
+
+def test_shares_of_queries():
+    review = RANKER.review(*INPUT)
+    assert np.bincount(review.ask(9, per_query=2).qid).max() <= 2
+    assert len(review.ask(99, per_query=1)) == 6
+    counts = np.bincount(review.ask(8, per_query="equal").qid)
+    assert set(counts.tolist()) == {1, 2}
+    top = review.ask(8, objective="top")
+    assert set(np.bincount(top.qid).tolist()) == {1, 2}
+    assert len(review.ask(0)) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"n": -1}, "n must be at least 0"),
+        ({"n": 1, "objective": "all"}, "objective must be one of"),
+        ({"n": 1, "per_query": "same"}, "per_query must be one of"),
+        ({"n": 1, "per_query": -1}, "per_query must be at least 0"),
+    ],
+)
+def test_bad_questions_are_refused(options, match):
+    with pytest.raises(ValueError, match=match):
+        RANKER.review(*INPUT).ask(**options)
+
+
+def test_asking_ends_where_it_is_not_worth_its_price():
+    review = RANKER.review(*INPUT)
+    best = review.ask(1).value[0]
+    assert review.worth_asking(0.99 * best)
+    assert not review.worth_asking(1.01 * best)
+    # Two items, one answer, nothing left.
+    said = [{"left": 0, "right": 1, "label": "left"}]
+    done = RANKER.review(X[:2], answers=said)
+    assert not done.worth_asking(0)
+    assert len(done.ask(3)) == 0
+
+
+def test_what_questions_will_bring():
+    review = RANKER.review(*INPUT)
+    course = [review.expected_accuracy_after(n) for n in (0, 5, 20)]
+    assert course[0] == pytest.approx(review.expected_accuracy)
+    assert course[0] < course[1] < course[2] <= 1
+
+
+def test_only_orders_matter_where_only_a_wrong_order_costs():
+    ranker = fit(loss="misranking")
+    review = ranker.review(*INPUT)
+    assert (review.decisions.label != 0).all()
+    expected = 1 - review.decisions.proba.max(axis=1)
+    assert (review.decisions.risk <= expected + 1e-12).all()
+    assert review.ask(3).value[0] < RANKER.review(*INPUT).ask(3).value[0]
+
+
+# Rankers
+
+
+@pytest.mark.parametrize("tie_model", ["bradley_terry", "isotonic_difference"])
+def test_other_tie_models_are_reviewed_by_grades(tie_model):
+    ranker = fit(tie_model=tie_model)
+    review = ranker.review(*INPUT)
+    assert review.items.threshold == RANKER.review(*INPUT).items.threshold
+    np.testing.assert_array_equal(
+        review.decisions.proba, RANKER.review(*INPUT).decisions.proba
+    )
+
+
+def test_values_of_features_are_reviewed():
+    ranker = BALToR(
+        FirstColumn().fit(None, None),
+        tie_model="feature_aware_relevance",
+        random_state=0,
+    ).fit(DATA.data, DATA.target, qid=DATA.qid)
+    review = ranker.review(NEW.data, NEW.qid)
+    expected = ranker.predict_pairs(NEW.data, NEW.qid)
+    assert np.abs(review.decisions.proba - expected.proba).max() < 0.1
+    np.testing.assert_array_equal(
+        review.ranking().item_id, ranker.ranking(NEW.data, NEW.qid).item_id
+    )
+
+
+def test_a_price_is_the_threshold():
+    ranker = fit(CostAbstainer, cost=0.2)
+    decisions = ranker.review(*INPUT).decisions
+    np.testing.assert_array_equal(decisions.accepted, decisions.risk <= 0.2)
+
+
+def test_nothing_is_certified_any_more():
+    ranker = fit(RiskControlledRanker, max_risk=0.45)
+    review = ranker.review(*INPUT)
+    assert review.items.threshold == ranker.threshold_
+    assert repr(review).endswith("certified=nothing)")
+
+
+def test_names_of_items_and_queries():
+    ids = np.array([f"item {k % 12}" for k in range(NEW.qid.size)])
+    days = np.array([f"day {k}" for k in NEW.qid])
+    asked = RANKER.review(X, days, item_id=ids).ask(4)
+    answers = [
+        {"qid": p.qid, "left": p.left_id, "right": p.right_id, "label": "same"}
+        for p in asked
+    ]
+    review = RANKER.review(X, days, answers=answers, item_id=ids)
+    assert set(review.ranking().item_id) == set(ids)
+    by_row = [{"left": p.left, "right": p.right, "label": "same"} for p in asked]
+    np.testing.assert_array_equal(
+        RANKER.review(X, days, answers=by_row).decisions.proba, review.decisions.proba
+    )
+
+
+def test_small_queries():
+    review = RANKER.review(X[:3], [0, 1, 2])
+    assert len(review.decisions) == len(review.ask(5)) == 0
+    assert np.isnan(review.expected_accuracy)
+    assert np.isnan(review.expected_accuracy_after(2))
+    np.testing.assert_array_equal(review.rank_intervals(), np.ones((3, 2)))
+    np.testing.assert_array_equal(review.ranking().item_id, [0, 1, 2])
+
+
+def test_items_of_one_grade_have_nothing_to_ask():
+    with pytest.warns(UserWarning, match="same relevance"):
+        ranker = BALToR(
+            FirstColumn().fit(None, None), tie_model="graded_relevance"
+        ).fit(X[:12], np.ones(12), qid=0)
+    assert len(ranker.review(*INPUT).ask(3)) == 0
+
+
+def test_a_review_is_pickled():
+    review = loop(1)[1]
+    copy = pickle.loads(pickle.dumps(review))
+    np.testing.assert_array_equal(copy.decisions.proba, review.decisions.proba)
+
+
+def test_a_ranker_must_be_fitted():
+    with pytest.raises(NotFittedError):
+        BALToR(FirstColumn()).review(X)
