@@ -103,7 +103,7 @@ def test_many_pairs_are_summarised_and_give_the_same_areas(data, monkeypatch):
 
 
 def test_no_pairs_give_nothing():
-    X, y = np.arange(6.0)[:, None], np.array([0, 2, 1, 1, 0, 1])
+    X, y = np.arange(6.0)[:, None], np.array([0, 1, 2, 0, 1, 1])
     ranker = BALToR(FirstColumn().fit(None, None)).fit(X, y, qid=[0, 0, 0, 1, 1, 1])
     totals = ranker.evaluate(X[:2], y[:2], qid=[0, 1])
     assert totals.pairs.tolist() == [0, 0]

@@ -339,7 +339,8 @@ def test_pairs_of_rows_have_groups_and_days_without_labels():
 
 def test_what_casts_doubt_on_a_report_stands_first(known, new):
     X, y = new.data, new.target
-    ties = CostAbstainer(Ridge(), cost=0.9, loss=[[0, 5, 9], [1, 0, 1], [9, 5, 0]])
+    loss = [[0, 5, 9], [1, 0, 1], [9, 5, 0]]
+    ties = CostAbstainer(Ridge(), cost=0.9, tie_model="bradley_terry", loss=loss)
     ties.fit(known.data, known.target, qid=known.qid)
     decisions = ties.predict_pairs(X, qid=new.qid)
     n_ties, n = decisions.decided_tie.sum(), decisions.accepted.sum()

@@ -94,14 +94,14 @@ def test_auto_recovers_the_generating_model(make, kind, expected):
     ("kind", "expected"), [("logit", BradleyTerry), ("probit", ThurstoneMosteller)]
 )
 def test_auto_of_labelled_pairs_recovers_the_generating_model(kind, expected):
-    scores, y, _ = pairs_of_two(3000, kind)
+    scores, y, _ = pairs_of_two(20_000, kind)
     X = scores.reshape(-1, 2)
     classifier = PairwiseRankerClassifier(
         FirstColumn().fit(None, None), tie_model="auto"
     ).fit(X, y[::2])
     assert type(classifier.tie_model_) is expected
     proba = classifier.predict_proba(X)
-    assert proba.shape == (3000, 3)
+    assert proba.shape == (20_000, 3)
     assert (proba[:, 1] > 0).all()
 
 

@@ -87,6 +87,7 @@ def test_certification_shuffles_the_queries(ranker, spied):
         np.testing.assert_array_equal(*rows)
 
 
+@pytest.mark.filterwarnings("ignore:The scores do not agree")
 def test_every_query_counts_alike(model):
     """A huge query that is all wrong does not outvote two hundred small ones."""
     X, y, qid = draw(200, 1, n_items=(4, 8))
