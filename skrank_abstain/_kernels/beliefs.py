@@ -25,7 +25,7 @@ IntArray = NDArray[np.int64]
 
 #: Sweeps over a graph with loops, at most, and the change that ends them.
 _SWEEPS = 200
-_STILL = 1e-7
+_STILL = 1e-6
 #: Weight of the old message, and the sweep from which on it has any: most loops settle
 #: sooner without.
 _DAMPING = 0.5
@@ -358,7 +358,9 @@ def _row(
             for u in range(chain.shape[1]):
                 for a in range(n_grades):
                     same = chain[k, u, a, a]
-                    below = chain[k, u, a, :a].sum()
+                    below = 0.0
+                    for b in range(a):
+                        below += chain[k, u, a, b]
                     under[u, a, k] = below + (1 - tied[a]) / 2 * same
                     tie[u, a, k] = tied[a] * same
     # Of two items of one grade, too, answers say which is better.

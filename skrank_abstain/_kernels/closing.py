@@ -114,6 +114,13 @@ def ranks_of_orders(
     return bounds
 
 
+def close_orders(winner: IntArray, loser: IntArray, n: int) -> BoolArray:
+    """Return what follows from the orders (n_orders,) of ``n`` items, (n, n) bool."""
+    words = _close(winner, loser, n).astype("<u8")
+    bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
+    return bits[:, :n].astype(np.bool_)
+
+
 @jit
 def _has(reach: BitArray, i: int, j: int) -> bool:
     """Whether ``reach`` (m, n_words) has bit ``j`` in row ``i``."""

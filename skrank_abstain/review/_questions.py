@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairDecisions
 from skrank_abstain.review._files import write_tasks
 from skrank_abstain.review._posterior import GradePrior, Posterior, grade_gains
@@ -132,7 +132,8 @@ def questions_of_query(
     ------
     question : Question
         The most useful one, as if those before it had got their most probable answers.
-        Pairs that were answered, or whose label is sure, are left out.
+        Pairs that were answered, whose answer follows from others, or whose label is
+        sure, are left out.
 
     Notes
     -----
@@ -141,9 +142,9 @@ def questions_of_query(
     """
     n = prior.n_items
     first, second = np.triu_indices(n, 1)
-    open_ = np.ones(first.size, dtype=bool)
-    open_[_pair_number(left, right, n)] = False
     while True:
+        open_ = _not_implied(left, right, likelihood, n)[first, second]
+        open_[_pair_number(left, right, n)] = False
         posterior = Posterior.of(prior, left, right, likelihood)
         proba = posterior.pair_proba()
         likely = _candidates(posterior, proba, open_, aim.objective)
@@ -156,7 +157,6 @@ def questions_of_query(
         pair = likely[best]
         i, j = int(first[pair]), int(second[pair])
         yield Question(float(values[best]), i, j)
-        open_[pair] = False
         answer = int(np.argmax(aim.heard @ proba[pair]))
         at = int(np.searchsorted(_pair_number(left, right, n), pair))
         left, right = np.insert(left, at, i), np.insert(right, at, j)
@@ -250,7 +250,7 @@ def choose_questions(
 def _candidates(
     posterior: Posterior,
     proba: FloatArray,
-    open_: NDArray[np.bool_],
+    open_: BoolArray,
     objective: str,
 ) -> IntArray:
     """Return the pairs that a question may be about."""
@@ -269,6 +269,22 @@ def _candidates(
         most = np.argpartition(-key[allowed], _N_CANDIDATES)[:_N_CANDIDATES]
         allowed = np.sort(allowed[most])
     return allowed
+
+
+def _not_implied(
+    left: IntArray, right: IntArray, likelihood: FloatArray, n: int
+) -> BoolArray:
+    """Return the pairs (n, n) whose answer does not follow from others."""
+    from skrank_abstain._kernels.closing import close_orders
+
+    label = likelihood.argmax(axis=1) - 1
+    # Not worse: a tie goes both ways.
+    ahead, behind = label >= 0, label <= 0
+    better = np.concatenate([left[ahead], right[behind]])
+    worse = np.concatenate([right[ahead], left[behind]])
+    reach = close_orders(better, worse, n)
+    open_: BoolArray = ~(reach | reach.T)
+    return open_
 
 
 def _pair_number(left: IntArray, right: IntArray, n: int) -> IntArray:

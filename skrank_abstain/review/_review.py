@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -214,7 +215,8 @@ class Review:
         -------
         questions : Questions
             `PairDecisions` with ``value``, most useful first. Pairs that were answered,
-            or whose label is sure, are not among them.
+            whose answer follows from others, or whose label is sure, are not among
+            them.
 
         Raises
         ------
@@ -246,23 +248,40 @@ class Review:
         value = np.array([question.value for _, question in chosen], dtype=np.float64)
         return Questions(**vars(made), value=value)
 
-    def worth_asking(self, cost: float, *, objective: str = "pairs") -> bool:
+    def worth_asking(
+        self, cost: float | Mapping[str, float], *, objective: str = "pairs"
+    ) -> bool:
         """Return whether the best question is worth its price.
 
         Parameters
         ----------
-        cost : float
+        cost : float or dict of str to float
             Price of a question, in the units of ``Questions.value``: for
-            ``objective="pairs"`` in wrong pairs, under the ranker's own loss.
+            ``objective="pairs"`` in wrong pairs, under the ranker's own loss. Of each
+            reviewer where prices differ, whose answers are worth the less the more
+            they err; who has not answered yet is as good as the mean.
         objective : {"pairs", "top"}, default="pairs"
 
         Returns
         -------
         worth : bool
+            For several reviewers: of at least one of them.
+
+        Raises
+        ------
+        ValueError
+            If a price is negative.
         """
-        price = check_real(cost, "cost", 0, np.inf, include_high=False)
-        value = self.ask(1, objective=objective).value
-        return bool(value.size and value[0] > price)
+        check_choice(objective, "objective", ("pairs", "top"))
+        prices = cost if isinstance(cost, Mapping) else {None: cost}
+        rates = self.reviewer_error_
+        for name, price in prices.items():
+            least = check_real(price, "cost", 0, np.inf, include_high=False)
+            error = rates.get(str(name), self.typical_error)
+            best = self._choose(1, objective, self._losses, error=error)
+            if best and best[0][1].value > least:
+                return True
+        return False
 
     def rank_intervals(self) -> IntArray:
         """Return the best and the worst rank that the decided orders leave open.
@@ -392,8 +411,10 @@ class Review:
         objective: str,
         losses: FloatArray,
         per_query: int | str | None = None,
+        error: float | None = None,
     ) -> list[tuple[int, Question]]:
-        aim = Aim(objective, answer_proba(self.typical_error), losses)
+        error = self.typical_error if error is None else error
+        aim = Aim(objective, answer_proba(error), losses)
         answers = self.answers
         bounds = pairs_of_queries(answers, self.items.queries.n_queries)
         first = answers.pair_start[:-1]

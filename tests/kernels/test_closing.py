@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skrank_abstain._kernels.closing import (
+    close_orders,
     ranks_of_bins,
     ranks_of_orders,
     reduced_orders,
@@ -73,6 +74,7 @@ def test_places_keep_the_orders_and_are_else_as_wanted(seed, n, share):
     np.testing.assert_array_equal(np.sort(place), np.arange(1, n + 1))
     assert ((best <= place) & (place <= worst)).all()
     reach = reference.closure(n, orders.tolist())
+    np.testing.assert_array_equal(close_orders(winner, loser, n), reach)
     # The first that is wanted, of those that nobody left is over.
     left = set(range(n))
     for i in np.argsort(place):

@@ -290,11 +290,41 @@ def test_asking_ends_where_it_is_not_worth_its_price():
     best = review.ask(1).value[0]
     assert review.worth_asking(0.99 * best)
     assert not review.worth_asking(1.01 * best)
+    with pytest.raises(ValueError, match="cost must be"):
+        review.worth_asking(-1)
     # Two items, one answer, nothing left.
     said = [{"left": 0, "right": 1, "label": "left"}]
     done = RANKER.review(X[:2], answers=said)
     assert not done.worth_asking(0)
     assert len(done.ask(3)) == 0
+
+
+def test_who_errs_more_is_worth_less():
+    rates = {"good": 0.0, "bad": 0.6}
+    said = [
+        {"left": 0, "right": 1, "label": "same", "reviewer": name} for name in rates
+    ]
+    review = RANKER.review(*INPUT, answers=said, reviewer_error=rates)
+    values = {
+        rate: RANKER.review(*INPUT, reviewer_error=rate).ask(1).value[0]
+        for rate in (0.0, 0.6)
+    }
+    between = (values[0.0] + values[0.6]) / 2
+    assert review.worth_asking({"good": between})
+    assert not review.worth_asking({"bad": between})
+    assert review.worth_asking({"bad": between, "good": between})
+
+
+def test_what_follows_from_answers_is_not_asked():
+    said = [
+        {"left": 0, "right": 1, "label": "left"},
+        {"left": 2, "right": 1, "label": "same"},
+        {"left": 2, "right": 3, "label": "left"},
+    ]
+    review = RANKER.review(X[:6], answers=said)
+    asked = {(p.left, p.right) for p in review.ask(15)}
+    assert asked
+    assert not asked & {(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)}
 
 
 def test_what_questions_will_bring():
