@@ -110,6 +110,24 @@ class Posterior:
         proba: FloatArray = self.beliefs.mass.sum(axis=1)
         return proba
 
+    def draw_grades(self, rng: np.random.Generator) -> IntArray:
+        """Draw the grades of all items at once, shape (n_items,).
+
+        Along the trees of answered pairs from the roots down; exact without loops.
+        """
+        answered, beliefs = self.answered, self.beliefs
+        node = rng.choice(beliefs.weight.size, p=beliefs.weight)
+        uniform = rng.random(answered.tree.size)
+        at_most = beliefs.belief[:, node].cumsum(axis=1)
+        grades: IntArray = (uniform[:, None] > at_most[:, :-1]).sum(axis=1)
+        for i in answered.order:
+            pair = answered.parent[i]
+            if pair >= 0:
+                over = answered.left[pair] + answered.right[pair] - i
+                given = beliefs.down[i, node, grades[over]].cumsum()
+                grades[i] = (uniform[i] > given[:-1]).sum()
+        return grades
+
     def expected_gain(self) -> FloatArray:
         """Return the mean of 2^grade - 1 of each item, shape (n_items,)."""
         gain: FloatArray = (self.grade_proba() * self._gains()).sum(axis=1)

@@ -106,11 +106,15 @@ class Aim(NamedTuple):
 
 
 class Question(NamedTuple):
-    """One pair of a query, by the positions of its items, and what it is worth."""
+    """One pair of a query, by the positions of its items, and what it is worth.
+
+    ``answer``, -1, 0 or 1, is what the questions after it take it to have got.
+    """
 
     value: float
     left: int
     right: int
+    answer: int
 
 
 def questions_of_query(
@@ -119,6 +123,7 @@ def questions_of_query(
     right: IntArray,
     likelihood: FloatArray,
     aim: Aim,
+    rng: np.random.Generator | None = None,
 ) -> Iterator[Question]:
     """Yield the questions of one query, one after the other.
 
@@ -127,13 +132,16 @@ def questions_of_query(
     prior, left, right, likelihood
         As in ``Posterior.of``.
     aim : Aim
+    rng : Generator, default=None
+        Draws the truth, and answers to it. None: each question gets its most probable
+        answer.
 
     Yields
     ------
     question : Question
-        The most useful one, as if those before it had got their most probable answers.
-        Pairs that were answered, whose answer follows from others, or whose label is
-        sure, are left out.
+        The most useful one, as if those before it had got their answers. Pairs that
+        were answered, whose answer follows from others, or whose label is sure, are
+        left out.
 
     Notes
     -----
@@ -142,6 +150,9 @@ def questions_of_query(
     """
     n = prior.n_items
     first, second = np.triu_indices(n, 1)
+    truth = None
+    if rng is not None:
+        truth = _draw_labels(Posterior.of(prior, left, right, likelihood), rng)
     while True:
         open_ = _not_implied(left, right, likelihood, n)[first, second]
         open_[_pair_number(left, right, n)] = False
@@ -156,11 +167,39 @@ def questions_of_query(
             return
         pair = likely[best]
         i, j = int(first[pair]), int(second[pair])
-        yield Question(float(values[best]), i, j)
-        answer = int(np.argmax(aim.heard @ proba[pair]))
-        at = int(np.searchsorted(_pair_number(left, right, n), pair))
-        left, right = np.insert(left, at, i), np.insert(right, at, j)
-        likelihood = np.insert(likelihood, at, aim.heard[answer], axis=0)
+        if rng is None or truth is None:
+            answer = int(np.argmax(aim.heard @ proba[pair]))
+        else:
+            answer = int(rng.choice(3, p=aim.heard[:, truth[pair] + 1]))
+        yield Question(float(values[best]), i, j, answer - 1)
+        left, right, likelihood = add_answers(
+            left, right, likelihood, [(i, j)], aim.heard[[answer]]
+        )
+
+
+def add_answers(
+    left: IntArray,
+    right: IntArray,
+    likelihood: FloatArray,
+    pairs: list[tuple[int, int]],
+    worth: FloatArray,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return answered pairs with others, and what these are worth (n, 3), sorted."""
+    new = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    left, right = np.append(left, new[:, 0]), np.append(right, new[:, 1])
+    order = np.lexsort((right, left))
+    return left[order], right[order], np.concatenate([likelihood, worth])[order]
+
+
+def _draw_labels(posterior: Posterior, rng: np.random.Generator) -> IntArray:
+    """Draw the true labels of all pairs at once, shape (n_pairs,)."""
+    grades = posterior.draw_grades(rng)
+    first, second = np.triu_indices(grades.size, 1)
+    tied = rng.random(first.size) < posterior.beliefs.tied[grades[first]]
+    either = rng.choice([-1, 1], first.size)
+    order = np.sign(grades[first] - grades[second])
+    labels: IntArray = np.where(order == 0, np.where(tied, 0, either), order)
+    return labels
 
 
 def question_values(

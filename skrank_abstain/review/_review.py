@@ -32,6 +32,7 @@ from skrank_abstain.review._questions import (
     Aim,
     Question,
     Questions,
+    add_answers,
     choose_questions,
     questions_of_query,
 )
@@ -184,16 +185,27 @@ class Review:
         Returns
         -------
         accuracy : float
-            In [0, 1]. Each question adds its value, as if those before it had got
-            their most probable answers; NaN for no pairs.
+            In [0, 1]; NaN for no pairs. A forecast: the truth, and answers to it, are
+            drawn once for each query from what is believed, the same every time, and
+            each question is chosen after the answers before it.
         """
         check_positive_int(n, "n", minimum=0)
         n_pairs = self.items.queries.n_pairs
         if not n_pairs:
             return float("nan")
-        chosen = self._choose(n, "pairs", _ZERO_ONE)
-        gained = sum(question.value for _, question in chosen)
-        return min((self._sure_pairs + gained) / n_pairs, 1.0)
+        heard = answer_proba(self.typical_error)
+        asked: dict[int, list[Question]] = {}
+        for query, question in self._choose(n, "pairs", _ZERO_ONE, drawn=True):
+            asked.setdefault(query, []).append(question)
+        gained = 0.0
+        for query, questions in asked.items():
+            pairs = [(question.left, question.right) for question in questions]
+            worth = heard[[question.answer + 1 for question in questions]]
+            known = add_answers(*self._known(query), pairs, worth)
+            after = Posterior.of(self.items.prior(query), *known).pair_proba()
+            gained += float(after.max(axis=1).sum())
+            gained -= float(self._posterior(query).pair_proba().max(axis=1).sum())
+        return (self._sure_pairs + gained) / n_pairs
 
     def ask(
         self, n: int, *, objective: str = "pairs", per_query: int | str | None = None
@@ -330,6 +342,14 @@ class Review:
         """The queries with answers."""
         return posteriors_of_queries(self.items, self.answers, self._likelihood)
 
+    def _known(self, query: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the answered pairs of a query, and what their answers are worth."""
+        bounds = pairs_of_queries(self.answers, self.items.queries.n_queries)
+        pairs = slice(bounds[query], bounds[query + 1])
+        at = self.answers.pair_start[:-1][pairs]
+        left, right = self.answers.left[at], self.answers.right[at]
+        return left, right, self._likelihood[pairs]
+
     def _posterior(self, query: int) -> Posterior:
         known = self._answered.get(query)
         if known is not None:
@@ -412,25 +432,20 @@ class Review:
         losses: FloatArray,
         per_query: int | str | None = None,
         error: float | None = None,
+        *,
+        drawn: bool = False,
     ) -> list[tuple[int, Question]]:
         error = self.typical_error if error is None else error
         aim = Aim(objective, answer_proba(error), losses)
-        answers = self.answers
-        bounds = pairs_of_queries(answers, self.items.queries.n_queries)
-        first = answers.pair_start[:-1]
-
-        def stream(query: int) -> Any:
-            pairs = slice(bounds[query], bounds[query + 1])
-            at = first[pairs]
-            return questions_of_query(
+        streams = [
+            questions_of_query(
                 self.items.prior(query),
-                answers.left[at],
-                answers.right[at],
-                self._likelihood[pairs],
+                *self._known(query),
                 aim,
+                np.random.default_rng(query) if drawn else None,
             )
-
-        streams = [stream(query) for query in range(self.items.queries.n_queries)]
+            for query in range(self.items.queries.n_queries)
+        ]
         most = per_query if isinstance(per_query, int) else None
         return choose_questions(streams, n, most, equal=per_query == "equal")
 

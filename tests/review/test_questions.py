@@ -92,11 +92,26 @@ def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
         values = question_values(posterior, every[:, 0], every[:, 1], aim)
         values[[PAIRS.index(pair) for pair in asked]] = -1
         best = int(np.argmax(values))
-        assert question == Question(values[best], *PAIRS[best])
         likely = int(np.argmax(HEARD @ posterior.pair_proba()[best]))
+        assert question == Question(values[best], *PAIRS[best], likely - 1)
         after = answered(prior, answers, PAIRS[best], likely).answered
         answers = after.left, after.right, after.likelihood
         asked.append(PAIRS[best])
+
+
+def test_answers_are_drawn_from_one_truth():
+    prior = random_prior(np.random.default_rng(4), 5)
+    aim = Aim("pairs", answer_proba(0.0), np.ones(3))
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        over = np.zeros((5, 5), dtype=int)
+        for _, left, right, answer in questions_of_query(prior, *NONE, aim, rng):
+            over[left, right], over[right, left] = answer, -answer
+        # Nobody errs: no order leads back to where it started.
+        reach = over > 0
+        for k in range(5):
+            reach |= reach[:, [k]] & reach[[k], :]
+        assert not (reach & reach.T).any()
 
 
 def test_what_was_answered_or_is_sure_is_not_asked():
@@ -106,13 +121,13 @@ def test_what_was_answered_or_is_sure_is_not_asked():
     aim = Aim("pairs", exact, np.ones(3))
     # 0 over 1 over 2: what follows is sure, and three grades leave nothing open.
     likelihood = exact[[2, 2]]
-    asked = [q[1:] for q in questions_of_query(prior, left, right, likelihood, aim)]
+    asked = [q[1:3] for q in questions_of_query(prior, left, right, likelihood, aim)]
     assert set(asked) <= {(0, 3), (1, 3), (2, 3)}
 
 
 def streams(values):
     return [
-        iter([Question(value, k, k + 1) for k, value in enumerate(row)])
+        iter([Question(value, k, k + 1, 0) for k, value in enumerate(row)])
         for row in values
     ]
 

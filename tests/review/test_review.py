@@ -332,6 +332,9 @@ def test_what_questions_will_bring():
     course = [review.expected_accuracy_after(n) for n in (0, 5, 20)]
     assert course[0] == pytest.approx(review.expected_accuracy)
     assert course[0] < course[1] < course[2] <= 1
+    _, after = loop(2, n=10, reviewer_error=0.1, error=0.1)
+    forecast = RANKER.review(*INPUT, reviewer_error=0.1).expected_accuracy_after(20)
+    assert forecast == pytest.approx(after.expected_accuracy, abs=0.06)
 
 
 def test_only_orders_matter_where_only_a_wrong_order_costs():
