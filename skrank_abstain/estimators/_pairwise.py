@@ -29,7 +29,7 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._rule_threshold import RuleThreshold, check_rule
+from skrank_abstain.estimators._selective_ranker import RuleThreshold, check_rule
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,

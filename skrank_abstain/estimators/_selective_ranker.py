@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, NamedTuple, NoReturn, Self, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
     check_fraction,
     check_loss,
     check_relevance,
+    shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
 from skrank_abstain.estimators._repeats import compare_with_fit
 from skrank_abstain.estimators._report import write_report
-from skrank_abstain.estimators._rule_threshold import RuleThreshold, check_rule
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
-from skrank_abstain.review import Review, open_review
 from skrank_abstain.selection import (
+    Calibration,
     Coverage,
     PairRisk,
     PairTotals,
@@ -34,6 +38,9 @@ from skrank_abstain.selection import (
     calibrate,
 )
 from skrank_abstain.tie_models import tie_model_candidates
+
+#: Share of ties among the accepted pairs from which on `fit` says so.
+_MOST_TIES = 0.95
 
 
 class OperatingPoint(NamedTuple):
@@ -66,6 +73,93 @@ class OperatingPoint(NamedTuple):
     coverage: float
     threshold: float
     totals: PairTotals
+
+
+def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
+    """Return ``rule`` if it is one; ``example`` is what the message shows.
+
+    Raises
+    ------
+    TypeError
+        If it is not a rule, or not a value.
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule must be {'None or ' if optional else ''}a rule of "
+            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+        )
+    kind: type = type(rule)
+    if not is_dataclass(kind):
+        raise TypeError(
+            "rule must be a value: put @dataclass(frozen=True) before the class "
+            f"{kind.__name__}."
+        )
+    return rule
+
+
+class RuleThreshold:
+    """Mixin of the estimators whose threshold is set by a rule.
+
+    ``fit`` sets ``_loss`` and ``_calibration``, then calls ``_set_threshold``.
+    """
+
+    _loss: FloatArray
+    _calibration: Calibration
+
+    def _rule(self) -> Rule:
+        """Return the rule that the parameters name."""
+        raise NotImplementedError
+
+    def _set_threshold(self, rule: Rule) -> None:
+        risk, items = self._calibration.risk, self._calibration.items
+        self._region = self._select(rule)
+        # For people to read. Decisions ask the region: where many pairs have the
+        # threshold's risk, one number does not say which of them are accepted.
+        self.threshold_ = self._region.risk
+        # Expected, not drawn: pairs on a randomised boundary count with their
+        # probability.
+        self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def _select(self, rule: Rule) -> Any:
+        """Return the region that a rule selects, if it is one."""
+        region = rule.select(self._calibration)
+        name = f"{type(rule).__name__}.select"
+        if not hasattr(region, "risk"):
+            raise TypeError(
+                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+            )
+        if np.isnan(region.risk):
+            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
+        return region
+
+    def _warn_of_ties(self) -> None:
+        """Warn where the surest answers are ties, which nobody asked for."""
+        risk, items = self._calibration.risk, self._calibration.items
+        accepted = risk.accepted_mass(self._region, items)
+        ties = risk.accepted_tie_mass(self._region, items)
+        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
+            warn_user(
+                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
+                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
+                "only a wrong order costs, pass loss='misranking'; a tie is then an "
+                "answer for equal scores alone."
+            )
+
+    def _with(self, **params: Any) -> Self:
+        """Return a fitted copy with another threshold; nothing is rescored."""
+        check_is_fitted(self, "threshold_")
+        # Shallow: nothing changes the model or the calibration pairs after fit, so that
+        # copies can share them.
+        other = copy.copy(self)
+        # Parameters first: the rule is built from them, so that get_params of the copy
+        # says what its threshold is.
+        for name, value in params.items():
+            setattr(other, name, value)
+        rule = other._rule()
+        rule.check(other._loss)
+        other._set_threshold(rule)
+        return other
 
 
 class SelectiveRanker(
@@ -345,61 +439,6 @@ class SelectiveRanker(
             totals = risk.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
-
-    def review(
-        self,
-        X: Any,
-        qid: Any = None,
-        *,
-        answers: Any = None,
-        item_id: Any = None,
-        reviewer_error: Any = None,
-    ) -> Review:
-        """Take in answers of people about some pairs; choose what to ask next.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; None or a scalar: all items are one query.
-        answers : frame, mapping of columns or list of mappings, default=None
-            All answers so far. ``qid``, ``left`` and ``right`` name the items, by
-            ``item_id`` where it is given and by row positions of X else; texts and
-            numbers that look alike are the same. ``label`` says what is preferred:
-            left, same or right, or other words that `PairwiseRankerClassifier` knows.
-            As wished ``reviewer``, and ``time``, by which the last answer of one
-            reviewer about one pair counts alone.
-        item_id : array-like of shape (n_items,), default=None
-            What you call the items: any hashable values, each once in a query.
-        reviewer_error : None, float or dict of str to float, default=None
-            Share of the answers that are wrong, of all reviewers or of each, in
-            [0, 1). Those that are not given are estimated.
-
-        Returns
-        -------
-        review : Review
-            ``ask(n)`` for questions; ``ranking()``, ``decisions``,
-            ``rank_intervals()`` and ``expected_accuracy`` after the answers.
-
-        Raises
-        ------
-        ValueError
-            If columns do not match ``fit``, or an answer names an unknown item, items
-            of two queries, one item twice, or a label that is not understood.
-        """
-        scores, values, queries = self._scored(X, qid)
-        return open_review(
-            self.tie_model_,
-            self._rule(),
-            self._calibration,
-            self._region,
-            scores,
-            values,
-            queries,
-            answers=answers,
-            item_id=item_id,
-            reviewer_error=reviewer_error,
-        )
 
     def report(self, X: Any, y: ArrayLike, qid: Any = None) -> str:
         """Return a page about data, model, threshold and results, for an audit.
