@@ -1,4 +1,4 @@
-"""Items in order, and the ranks that accepted pairs leave open."""
+"""Items in order, the ranks that accepted pairs leave open, and answers about them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ from skrank_abstain.pairs import (
     check_item_id,
     rows_by_place,
 )
-from skrank_abstain.selection import Calibration
+from skrank_abstain.review import Review, open_review
+from skrank_abstain.selection import Calibration, Rule
+from skrank_abstain.tie_models import TieModel
 
 
 class RanksOpen:
     """Mixin of the rankers whose accepted orders go along one value per item."""
 
+    tie_model_: TieModel
     _calibration: Calibration
     _region: Any
+
+    @abstractmethod
+    def _rule(self) -> Rule:
+        """Return the rule that set the threshold."""
 
     @abstractmethod
     def _scored(
@@ -157,3 +164,58 @@ class RanksOpen:
         _, values, queries = self._scored(X, qid)
         items = ScoredItems.build(values, queries)
         return self._calibration.risk.preference_graph(self._region, items)
+
+    def review(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        answers: Any = None,
+        item_id: Any = None,
+        reviewer_error: Any = None,
+    ) -> Review:
+        """Take in answers of people about some pairs; choose what to ask next.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+        answers : frame, mapping of columns or list of mappings, default=None
+            All answers so far. ``qid``, ``left`` and ``right`` name the items, by
+            ``item_id`` where it is given and by row positions of X else; texts and
+            numbers that look alike are the same. ``label`` says what is preferred:
+            left, same or right, or other words that `PairwiseRankerClassifier` knows.
+            As wished ``reviewer``, and ``time``, by which the last answer of one
+            reviewer about one pair counts alone.
+        item_id : array-like of shape (n_items,), default=None
+            What you call the items: any hashable values, each once in a query.
+        reviewer_error : None, float or dict of str to float, default=None
+            Share of the answers that are wrong, of all reviewers or of each, in
+            [0, 1). Those that are not given are estimated.
+
+        Returns
+        -------
+        review : Review
+            ``ask(n)`` for questions; ``ranking()``, ``decisions``,
+            ``rank_intervals()`` and ``expected_accuracy`` after the answers.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or an answer names an unknown item, items
+            of two queries, one item twice, or a label that is not understood.
+        """
+        scores, values, queries = self._scored(X, qid)
+        return open_review(
+            self.tie_model_,
+            self._rule(),
+            self._calibration,
+            self._region,
+            scores,
+            values,
+            queries,
+            answers=answers,
+            item_id=item_id,
+            reviewer_error=reviewer_error,
+        )

@@ -27,7 +27,6 @@ from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
 from skrank_abstain.estimators._report import ItemReport
-from skrank_abstain.estimators._reviews import Reviewed
 from skrank_abstain.estimators._training import take_labelled_items, train_and_score
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
@@ -170,7 +169,6 @@ class RuleThreshold(Saved):
 
 class SelectiveRanker(
     RanksOpen,
-    Reviewed,
     ItemReport,
     PairDecider,
     RuleThreshold,
