@@ -227,9 +227,16 @@ def check_groups(groups: Any, queries: Queries) -> tuple[IntArray, list[Any]]:
 
     Raises
     ------
+    TypeError
+        If it is a text, such as the name of a column.
     ValueError
         If lengths differ, a value is missing, or a query is in two groups.
     """
+    if isinstance(groups, str):
+        raise TypeError(
+            f"groups must be None or one value per row, got {groups!r}: pass the "
+            "column, as in groups=frame[...]."
+        )
     codes, values = encode_qid(groups, queries.n_items, name="groups")
     first = codes[queries.first_rows][queries.codes]
     if not np.array_equal(first, codes):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
@@ -13,9 +15,13 @@ from numpy.typing import NDArray
 from skrank_abstain._validation import IntArray, listed, shown
 from skrank_abstain.pairs import Queries, read_pair_labels
 
+_FLOAT = re.compile(r"-?\d+\.0")
+_DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
 #: Who answers where nobody is named.
 _ANYONE = "reviewer"
 _NEEDED = ("left", "right", "label")
+#: Columns of decisions and questions, whose label is the model's.
+_OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +75,9 @@ def take_answers(
     ----------
     answers : None, frame, mapping of columns or sequence of mappings
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
-        items are row positions; and as wished ``reviewer`` and ``time``. Others are
-        not looked at.
+        items are row positions; and as wished ``reviewer`` and ``time``. With
+        ``item_id`` columns ``left_id`` and ``right_id`` stand for the first two. Others
+        are not looked at.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: items are called by their row positions.
@@ -88,9 +95,10 @@ def take_answers(
         If the table is of another kind.
     ValueError
         If a column or a value is missing, an item is unknown or in another query, the
-        two are the same, or a label is not understood.
+        two are the same, a label is not understood, or the table is one of decisions,
+        whose labels nobody said.
     """
-    table = _columns(answers)
+    table = _columns(answers, by_name=item_id is not None)
     n = len(table["label"])
     left, right = _rows(table, queries, item_id)
     bad = np.flatnonzero(left == right)
@@ -118,7 +126,7 @@ def take_answers(
     return Answers(query, left, right, label, reviewer, row, names, changed)
 
 
-def _columns(answers: Any) -> dict[str, list[Any]]:
+def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
     if answers is None:
         return {name: [] for name in _NEEDED}
@@ -137,6 +145,16 @@ def _columns(answers: Any) -> dict[str, list[Any]]:
             "answers must be a frame, a mapping of columns or a list of mappings, got "
             f"{shown(answers)}."
         )
+    guessed = [name for name in _OF_THE_MODEL if name in found]
+    if guessed:
+        raise ValueError(
+            "answers must hold what people said, got the columns of decisions or "
+            f"questions ({', '.join(guessed)}), whose label is the model's: keep qid, "
+            "the items and, as label, the answer."
+        )
+    if by_name and {"left_id", "right_id"} <= found.keys():
+        # Beside them left and right are row positions, which ids may look like.
+        found |= {"left": found["left_id"], "right": found["right_id"]}
     missing = [name for name in _NEEDED if name not in found]
     if missing and found:
         raise ValueError(
@@ -165,15 +183,23 @@ def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _text(value: Any) -> str:
-    """Return an identifier as text; frames make floats of integers."""
+    """Return an identifier as text, which files and frames write in several ways."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
-    return str(value)
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    if _DATE.fullmatch(text):
+        return str(np.datetime64(text, "us"))
+    # An integer that was a float in a frame before it came into a file.
+    return text.removesuffix(".0") if _FLOAT.fullmatch(text) else text
+
+
+def _missing(value: Any) -> bool:
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
 def _check_known(column: list[Any], name: str) -> list[str]:
     for number, value in enumerate(column):
-        if value is None or value != value or type(value).__name__ == "NAType":
+        if _missing(value):
             raise ValueError(
                 f"answers must say {name} in every row, got {value!r} in row {number}."
             )
@@ -184,11 +210,11 @@ def _rows(
     table: dict[str, list[Any]], queries: Queries, item_id: NDArray[Any] | None
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of X of the two items of each answer."""
-    of_query = [_text(value) for value in queries.values.tolist()]
+    of_query = [_text(value) for value in queries.values]
     qid = _queries_named(table, of_query, by_row=item_id is None)
     names = np.arange(queries.n_items) if item_id is None else item_id
     known: dict[tuple[str | None, str], int] = {}
-    for row, name in enumerate(names.tolist() if qid else []):
+    for row, name in enumerate(names if qid else []):
         query = None if qid[0] is None else of_query[queries.codes[row]]
         if known.setdefault((query, _text(name)), row) != row:
             raise ValueError(
@@ -223,7 +249,8 @@ def _queries_named(
     table: dict[str, list[Any]], of_query: list[str], *, by_row: bool
 ) -> list[str | None]:
     """Return the query that each answer names; None where it need not name any."""
-    if "qid" in table:
+    one_query = len(of_query) == 1 and all(map(_missing, table.get("qid", [])))
+    if "qid" in table and not one_query:
         return [*_check_known(table["qid"], "qid")]
     n = len(table["label"])
     if len(of_query) > 1 and not by_row and n:

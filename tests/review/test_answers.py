@@ -154,3 +154,59 @@ def test_zero_and_one_alone_are_refused():
 def test_what_is_no_table_is_refused(table, error, match):
     with pytest.raises(error, match=match):
         take_answers(table, QUERIES, IDS)
+
+
+def test_ids_stand_beside_the_row_positions_of_a_frame_of_questions():
+    # Integers that are row positions, too, and mean others there.
+    ids = np.array([3, 2, 1, 4, 0])
+    frame = pd.DataFrame({"qid": ["b"], "left": [0], "right": [2], "label": ["left"]})
+    named = frame.assign(left_id=[3], right_id=[1])
+    by_name = frame.assign(left=[3], right=[1])
+    np.testing.assert_array_equal(
+        columns(take_answers(named, QUERIES, ids)),
+        columns(take_answers(by_name, QUERIES, ids)),
+    )
+    without = named.drop(columns=["left", "right"])
+    assert len(take_answers(without, QUERIES, ids)) == 1
+
+
+@pytest.mark.parametrize("column", ["risk", "accepted", "p_left", "value"])
+def test_what_the_model_says_is_no_answer(column):
+    with pytest.raises(
+        ValueError, match=f"what people said, got .*{column}.* the model"
+    ):
+        take_answers(TABLE | {column: [0.1] * 4}, QUERIES, IDS)
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_one_query_need_not_be_named(missing):
+    table = {"qid": [missing], "left": [0], "right": [2], "label": ["left"]}
+    answers = take_answers(table, group_queries(None, 3), None)
+    assert columns(answers).tolist() == [[0, 0, 2, 1, 0]]
+    with pytest.raises(ValueError, match="must say qid in every row"):
+        take_answers(table, QUERIES, None)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "2024-01-02",
+        "2024-01-02 00:00:00",
+        "2024-01-02T00:00:00.000000000",
+        pd.Timestamp("2024-01-02"),
+        np.datetime64("2024-01-02", "ns"),
+    ],
+)
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_days_are_days_however_they_are_written(said, unit):
+    days = pd.Series(["2024-01-01", "2024-01-02"]).repeat(2).astype("datetime64[ns]")
+    queries = group_queries(days.to_numpy().astype(f"datetime64[{unit}]"), 4)
+    table = {"qid": [said], "left": ["Cy"], "right": ["Di"], "label": ["left"]}
+    answers = take_answers(table, queries, np.array(["Ann", "Bo", "Cy", "Di"]))
+    assert columns(answers).tolist() == [[1, 0, 1, 1, 0]]
+
+
+def test_numbers_that_were_floats_in_a_file_are_integers():
+    table = {"qid": ["7.0"], "left": ["1.0"], "right": [0], "label": ["left"]}
+    answers = take_answers(table, group_queries([7.0, 7.0, 8.0], 3), np.arange(3))
+    assert columns(answers).tolist() == [[0, 0, 1, -1, 0]]

@@ -26,6 +26,12 @@ def spoiled(data, groups):
 
 
 class TestGroups:
+    def test_the_name_of_a_column_is_no_group(self, model, data):
+        X, y, qid = data
+        estimator = RiskControlledRanker(model, max_risk=0.4, random_state=0)
+        with pytest.raises(TypeError, match="groups must be .* got 'site': pass the"):
+            estimator.fit(X, y, qid=qid, groups="site")
+
     def test_a_query_in_two_groups_is_named(self, model, data):
         X, y, qid = data
         names = np.array([f"query {q}" for q in qid])
