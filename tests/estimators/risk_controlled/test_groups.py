@@ -106,7 +106,11 @@ class TestGroups:
 
     def test_one_group_is_no_group(self, model, data, ranker):
         options = {"max_risk": 0.36, "random_state": 0}
-        one = fit(RiskControlledRanker(model, **options), data, groups="all")
+        one = fit(
+            RiskControlledRanker(model, **options),
+            data,
+            groups=np.full(data[1].size, "all"),
+        )
         assert one.threshold_ == ranker.threshold_
 
     def test_a_rare_group_has_queries_to_certify_on(self, model, data):
