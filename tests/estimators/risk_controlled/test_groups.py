@@ -29,7 +29,7 @@ class TestGroups:
     def test_the_name_of_a_column_is_no_group(self, model, data):
         X, y, qid = data
         estimator = RiskControlledRanker(model, max_risk=0.4, random_state=0)
-        with pytest.raises(TypeError, match="groups must be .* got 'site': pass the"):
+        with pytest.raises(TypeError, match=r"groups must be .* got 'site': pass the"):
             estimator.fit(X, y, qid=qid, groups="site")
 
     def test_a_query_in_two_groups_is_named(self, model, data):
