@@ -40,6 +40,8 @@ from skrank_abstain.selection import (
 )
 from skrank_abstain.tie_models import tie_model_candidates
 
+#: How far beyond the target the calibration coverage may be before `fit` says so.
+_MOST_EXCESS = 0.1
 #: Share of ties among the accepted pairs from which on `fit` says so.
 _MOST_TIES = 0.95
 
@@ -137,6 +139,20 @@ class RuleThreshold(Saved):
         if np.isnan(region.risk):
             raise ValueError(f"{name} must return a region with a threshold, got NaN.")
         return region
+
+    def _warn_of_excess(self, rule: Rule) -> None:
+        """Warn where many pairs of one risk are accepted together."""
+        if not isinstance(rule, Coverage):
+            return
+        n_pairs = self._calibration.items.n_pairs
+        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / n_pairs:
+            warn_user(
+                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
+                f"coverage={rule.coverage:g} was asked for: so many have the same "
+                "risk, as pairs of few distinct scores do, and none can be told from "
+                "another. Use scores that differ, or boundary='randomize', which "
+                "accepts by lot."
+            )
 
     def _warn_of_ties(self) -> None:
         """Warn where the surest answers are ties, which nobody asked for."""
@@ -320,6 +336,7 @@ class SelectiveRanker(
         self.n_pairs_ = self._calibration.items.n_pairs
         self._set_threshold(rule)
         self._warn_of_ties()
+        self._warn_of_excess(rule)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "

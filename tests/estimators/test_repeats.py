@@ -161,6 +161,7 @@ def test_data_of_this_package_are_fine(load):
 
 @pytest.mark.parametrize("n_kinds", [2, 30, 1000])
 @pytest.mark.parametrize("n_items", [2, 13])
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_coarse_features_tell_nothing(n_kinds, n_items):
     rng = np.random.default_rng(n_kinds)
     n_queries = 3000 // n_items

@@ -147,6 +147,7 @@ def test_the_column_of_queries_is_no_part_of_the_rows(ranker, known, new):
 
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
 @pytest.mark.parametrize("loss", ["zero_one", "misranking"])
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_a_day_without_labels(known, new, tie_model, loss):
     ranker = BALToR(
         DecisionTreeRegressor(max_leaf_nodes=9, random_state=0),  # many equal scores

@@ -140,6 +140,7 @@ def test_a_parameter_of_a_fitted_booster_is_refused(library, trained, items):
         )
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_frozen_models(library, trained, items):
     small, large = trained(library), trained(library, max_depth=1)
     search = both(
@@ -213,6 +214,7 @@ def test_the_default_score_prefers_the_lowest_coverage(library, trained, items):
 
 
 @pytest.mark.usefixtures("routing")
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_several_steps_at_once(library, items):
     pipeline = make_pipeline(
         StandardScaler(), BALToR(make_ranker(library), prefit=False, random_state=0)

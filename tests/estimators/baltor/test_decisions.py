@@ -217,6 +217,7 @@ def test_adding_a_constant_to_all_scores_changes_nothing():
     np.testing.assert_array_equal(a.proba, b.proba)
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_pairs_of_equal_difference_are_never_split():
     # Differences of 0.1 that are different floats.
     scores = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
@@ -253,6 +254,7 @@ def test_equal_scores_are_ties_and_their_risk_is_that_of_a_tie():
     assert decisions.risk[0] == pytest.approx(1 - decisions.proba[0, 1])
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_randomised_boundary_meets_the_coverage_exactly():
     scores = np.repeat(np.arange(5.0), 8)
     y = np.random.default_rng(0).integers(0, 3, 40)
@@ -333,3 +335,10 @@ def test_no_ties_and_only_ties_are_data(train):
     decisions = tied.predict_pairs(train.data[:, :1], qid=train.qid)
     assert np.isfinite(decisions.proba).all()
     assert (decisions.label == 0).mean() > 0.9
+
+
+def test_pairs_that_cannot_be_told_apart_are_told():
+    scores, y = np.tile([0.0, 1.0], 30), np.tile([0, 1, 1, 1, 0, 0], 10)
+    with pytest.warns(UserWarning, match="are accepted where coverage=0.2 was asked"):
+        ranker = fit_scores(scores, y, np.repeat(np.arange(10), 6), coverage=0.2)
+    assert ranker.coverage_ > 0.4
