@@ -48,7 +48,8 @@ def fit(library: str) -> tuple[Any, np.ndarray]:
         make_model(library), train.data, train.target.astype(float), queries
     )
     vali = make_ranking(n_queries=100, n_features=46, random_state=1)
-    ranker = BALToR(model).fit(vali.data, vali.target, qid=vali.qid)
+    ranker = BALToR(model, tie_model="bradley_terry")
+    ranker.fit(vali.data, vali.target, qid=vali.qid)
     request = make_ranking(
         n_queries=1, n_items=N_ITEMS, n_features=46, random_state=2
     ).data

@@ -100,8 +100,10 @@ def evaluate(fold: Any, ranker: str) -> Iterator[Row]:
     def calibrated(rule: Any) -> Any:
         return rule.fit(vali.data, vali.target, qid=vali.qid)
 
-    budget = calibrated(BALToR(model, loss=MISRANKING))
-    price = calibrated(CostAbstainer(model, loss=MISRANKING))
+    # The difference of two scores against a distance: a model of the difference.
+    options = {"tie_model": "bradley_terry", "loss": MISRANKING}
+    budget = calibrated(BALToR(model, **options))
+    price = calibrated(CostAbstainer(model, **options))
     near = {
         "distance, max norm": calibrated(DistanceAbstainer(model)),
         "distance, 2-norm": calibrated(DistanceAbstainer(model, norm=2)),
