@@ -1,7 +1,7 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
 from skrank_abstain.tie_models._bin_model import BinModel
-from skrank_abstain.tie_models._crossfit import choose_tie_model, cross_fit
+from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference

@@ -14,9 +14,8 @@ from skrank_abstain.tie_models import (
     LabelledScores,
     ThurstoneMosteller,
     choose_tie_model,
-    cross_fit,
 )
-from skrank_abstain.tie_models._crossfit import CrossFitted
+from skrank_abstain.tie_models._crossfit import CrossFitted, cross_fit
 
 
 def labelled(scores, y, qid):
