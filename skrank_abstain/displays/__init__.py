@@ -9,6 +9,7 @@ from skrank_abstain.displays._class_fraction import ClassFractionDisplay
 from skrank_abstain.displays._coverage_curve import CoverageDisplay
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
 from skrank_abstain.displays._reliability import PairReliabilityDisplay
+from skrank_abstain.displays._review_curve import ReviewCurveDisplay
 from skrank_abstain.displays._risk_coverage import RiskCoverageDisplay
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "PairReliabilityDisplay",
     "ClassFractionDisplay",
     "RankIntervalDisplay",
+    "ReviewCurveDisplay",
 ]

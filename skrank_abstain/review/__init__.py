@@ -1,6 +1,7 @@
 """Review: answers of people in, questions and a better ranking out."""
 
 from skrank_abstain.review._contradictions import Contradiction
+from skrank_abstain.review._curve import review_curve
 from skrank_abstain.review._files import read_answers
 from skrank_abstain.review._opening import open_review
 from skrank_abstain.review._questions import Questions
@@ -11,4 +12,5 @@ __all__ = [
     "Questions",
     "Contradiction",
     "read_answers",
+    "review_curve",
 ]

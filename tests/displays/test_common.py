@@ -17,6 +17,7 @@ from skrank_abstain.displays import (
     CoverageDisplay,
     PairReliabilityDisplay,
     RankIntervalDisplay,
+    ReviewCurveDisplay,
     RiskCoverageDisplay,
 )
 from skrank_abstain.distance import DistanceAbstainer
@@ -26,14 +27,20 @@ CURVES = [
     CoverageDisplay,
     PairReliabilityDisplay,
     ClassFractionDisplay,
+    ReviewCurveDisplay,
 ]
 PREDICTIONS = {
     RiskCoverageDisplay: ([1, 0], [1, 1], [0.1, 0.2]),
     CoverageDisplay: ([1.0], [[True, True]]),
     PairReliabilityDisplay: ([1, 0], [[0.1, 0.1, 0.8]] * 2, [1.0, 2.0]),
     ClassFractionDisplay: ([1, 0], [0.1, 0.2]),
+    ReviewCurveDisplay: ([0.0, 0.1], [0.7, 0.8]),
     RankIntervalDisplay: ([[1, 2], [1, 2]], [2.0, 1.0]),
 }
+
+
+#: A simulation that takes no time.
+SMALL = {"budgets": [0.0, 0.02], "rounds": 1, "reviewer_error": 0.1, "random_state": 0}
 
 
 def draw(cls, estimator, data, **options):
@@ -41,6 +48,8 @@ def draw(cls, estimator, data, **options):
     if cls is RankIntervalDisplay:
         one = data.qid == 0
         return cls.from_estimator(estimator, data.data[one], qid=0, **options)
+    if cls is ReviewCurveDisplay:
+        options = SMALL | options
     return cls.from_estimator(estimator, data.data, data.target, data.qid, **options)
 
 
@@ -195,7 +204,8 @@ def test_a_column_of_x_can_hold_the_query(cls, ranker, new):
     with_column = BALToR(ranker.estimator_, qid_col=10, random_state=0)
     data = make_ranking(n_queries=60, random_state=0)
     with_column.fit(np.column_stack([data.data, data.qid]), data.target)
-    inside = cls.from_estimator(with_column, X, new.target)
+    options = SMALL if cls is ReviewCurveDisplay else {}
+    inside = cls.from_estimator(with_column, X, new.target, **options)
     plain = draw(cls, ranker, new)
     for a, b in zip(drawn_lines(inside.ax_), drawn_lines(plain.ax_), strict=True):
         np.testing.assert_array_equal(a, b)

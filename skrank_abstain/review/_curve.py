@@ -1,0 +1,277 @@
+"""What answers would be worth: reviewers simulated by the labels of known items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import ndcg_score
+from sklearn.utils import check_random_state
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_positive_int,
+    check_real,
+    check_relevance,
+    shown,
+)
+from skrank_abstain.metrics import find_ranker
+from skrank_abstain.pairs import pair_labels
+from skrank_abstain.review._review import Review
+from skrank_abstain.review._reviewers import check_reviewer_error
+
+_OBJECTIVES = ("pairs", "top", "riskiest", "random")
+#: 2^y - 1 stays a sensible gain up to here, as in the boosters.
+_HIGHEST_GRADE = 31
+_WORDS = np.array(["right", "same", "left"])
+
+
+def review_curve(
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: Any = None,
+    *,
+    budgets: ArrayLike = (0.0, 0.005, 0.01, 0.025, 0.05),
+    error: float | Mapping[str, float] = 0.1,
+    noticeable: float = 0.0,
+    objective: str = "pairs",
+    rounds: int = 10,
+    reviewer_error: Any = None,
+    random_state: Any = None,
+) -> dict[str, Any]:
+    """Return how right a ranking gets by the share of its pairs that people answer.
+
+    Reviewers are simulated by the labels. They answer what ``review(...).ask`` chooses,
+    in rounds, and after each round all answers go into a new review.
+
+    Parameters
+    ----------
+    ranker : object
+        A fitted selective ranker, or a Pipeline or fitted search that ends in one.
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        Items that neither trained nor calibrated it.
+    y : array-like of shape (n_items,)
+        Relevance, higher is better.
+    qid : None, scalar or array-like of shape (n_items,), default=None
+        Query of each item.
+    budgets : array-like of shape (n_budgets,)
+        Shares of all pairs that are asked, in [0, 1], ascending; by default 0, 0.005,
+        0.01, 0.025 and 0.05.
+    error : float or dict of str to float, default=0.1
+        Share of wrong answers. Half of those about two items that are not tied turn
+        their order around, the others say a tie. Of several reviewers, by name, one
+        drawn at random answers each question.
+    noticeable : float, default=0
+        Reviewers say "same" of items whose relevance differs by less: a just-noticeable
+        difference. Such answers are beside the wrong ones.
+    objective : {"pairs", "top", "riskiest", "random"}, default="pairs"
+        As in ``Review.ask``; or the pairs of the highest risk, or
+        any, to compare.
+    rounds : int, default=10
+        Reviews from one budget to the next.
+    reviewer_error : None, float or dict of str to float, default=None
+        What the review knows of the errors; None: estimated from the answers.
+    random_state : int, RandomState instance or None, default=None
+        Draws the answers, who gives them, and pairs for ``objective="random"``.
+
+    Returns
+    -------
+    curve : dict of str to ndarray of shape (n_budgets,)
+        ``share`` and ``asked``, how many of the pairs were asked; ``accuracy``, the
+        share of all pairs whose label is right, higher is better;
+        ``expected_accuracy``, what the review believes it to be; ``ndcg``, the mean
+        NDCG@10 of the ranking, with gains 2^y - 1, over the queries of at least two
+        items that have any gain (NaN unless y lies in [0, 31]); and
+        ``reviewer_error``, the rates of the reviewers as {name: rate}.
+
+    Raises
+    ------
+    TypeError
+        If there is no selective ranker inside.
+    ValueError
+        If a budget, an error or the number of rounds is out of range, ``objective`` is
+        unknown, or there are no pairs.
+
+    See Also
+    --------
+    skrank_abstain.displays.ReviewCurveDisplay : Draws it.
+
+    Notes
+    -----
+    Some milliseconds for a question of a query of 120 items, and one pass over all
+    pairs a round; all pairs are held in memory.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.review import review_curve
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> new = make_ranking(n_queries=4, random_state=1)
+    >>> curve = review_curve(
+    ...     ranker, new.data, new.target, new.qid, budgets=[0, 0.1], random_state=0
+    ... )
+    >>> bool(curve["accuracy"][1] > curve["accuracy"][0])
+    True
+    """
+    shares = _check_budgets(budgets)
+    names, rates = _check_error(error)
+    noticeable = check_real(noticeable, "noticeable", 0, np.inf, include_high=False)
+    check_choice(objective, "objective", _OBJECTIVES)
+    check_positive_int(rounds, "rounds")
+    known = check_reviewer_error(reviewer_error)
+    ranker, X = find_ranker(ranker, X, "review")
+    ranker.evaluate(X, y, qid)  # refuses labels, and items without queries, as ever
+    relevance = check_relevance(y)
+    review: Review = ranker.review(X, qid, reviewer_error=known)
+    rng = check_random_state(random_state)
+    pairs = review.decisions
+    if not len(pairs):
+        raise ValueError("qid must leave a query with two items: there are no pairs.")
+    truth = pair_labels(relevance, pairs.left, pairs.right)
+    crowd = _Crowd(relevance, names, rates, noticeable, rng)
+    # Pairs of equal risk are asked in any order, not in that of the rows.
+    shuffled = rng.permutation(len(pairs))
+    points = []
+    for share in shares.tolist():
+        goal = round(share * len(pairs))
+        step = max(1, -(-(goal - len(crowd.said)) // rounds))
+        while len(crowd.said) < goal:
+            n = min(step, goal - len(crowd.said))
+            if objective in ("pairs", "top"):
+                asked = review.ask(n, objective=objective)
+                left, right = asked.left, asked.right
+            else:
+                left, right = _most_risky(review, crowd, shuffled, n, objective)
+            if not left.size:
+                break
+            crowd.ask(left, right)
+            review = Review.of(review.items, crowd.table(), known)
+        points.append(
+            {
+                "share": share,
+                "asked": len(crowd.said),
+                "accuracy": float(np.mean(review.decisions.label == truth)),
+                "expected_accuracy": review.expected_accuracy,
+                "ndcg": _ndcg(review, relevance),
+                "reviewer_error": review.reviewer_error_,
+            }
+        )
+    return {name: np.array([point[name] for point in points]) for name in points[0]}
+
+
+class _Said(NamedTuple):
+    """One answer, and the position of the reviewer who gave it."""
+
+    label: int
+    reviewer: int
+
+
+class _Crowd:
+    """Reviewers who know the relevance, and err."""
+
+    def __init__(
+        self,
+        relevance: FloatArray,
+        names: list[str],
+        rates: FloatArray,
+        noticeable: float,
+        rng: np.random.RandomState,
+    ) -> None:
+        self.relevance = relevance
+        self.names = np.array(names)
+        self.rates = rates
+        self.noticeable = noticeable
+        self.rng = rng
+        self.said: dict[tuple[int, int], _Said] = {}
+
+    def ask(self, left: IntArray, right: IntArray) -> None:
+        """Take in what one of them says about each pair of rows."""
+        rng, n = self.rng, left.size
+        gap = self.relevance[left] - self.relevance[right]
+        label = np.where(np.abs(gap) < self.noticeable, 0, np.sign(gap)).astype(int)
+        reviewer = rng.randint(len(self.names), size=n)
+        wrong = rng.random_sample(n) < self.rates[reviewer]
+        turn = rng.choice([-1, 1], n)
+        other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
+        label = np.where(wrong, other, label)
+        said = map(_Said, label.tolist(), reviewer.tolist())
+        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        self.said.update(zip(pairs, said, strict=True))
+
+    def table(self) -> dict[str, NDArray[Any]]:
+        """Return all answers, as a review takes them."""
+        left, right = np.array([*self.said]).T
+        label, reviewer = np.array([*self.said.values()]).T
+        return {
+            "left": left,
+            "right": right,
+            "label": _WORDS[label + 1],
+            "reviewer": self.names[reviewer],
+        }
+
+
+def _most_risky(
+    review: Review, crowd: _Crowd, shuffled: IntArray, n: int, objective: str
+) -> tuple[IntArray, IntArray]:
+    """Return n pairs of rows that were not asked: of highest risk, or at random."""
+    pairs = review.decisions
+    order = shuffled
+    if objective == "riskiest":
+        risk = np.asarray(pairs.risk)
+        order = order[np.argsort(-risk[order], kind="stable")]
+    rows = zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True)
+    new = (pair for pair in rows if pair not in crowd.said)
+    left, right = np.array([*islice(new, n)], dtype=np.int64).reshape(-1, 2).T
+    return left, right
+
+
+def _ndcg(review: Review, relevance: FloatArray) -> float:
+    """Return the mean NDCG@10 of the review's ranking; NaN if no query has any."""
+    if relevance.min() < 0 or relevance.max() > _HIGHEST_GRADE:
+        return float("nan")
+    gains = np.exp2(relevance) - 1
+    queries, ranking = review.items.queries, review.ranking()
+    place = np.empty(queries.n_items)
+    # Items without names are called by their row positions.
+    place[np.asarray(ranking.item_id)] = ranking.place
+    found = []
+    for query in range(queries.n_queries):
+        of_query = queries.rows(query)
+        gain = gains[of_query]
+        if gain.size > 1 and gain.any():
+            found.append(ndcg_score([gain], [-place[of_query]], k=10, ignore_ties=True))
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _check_budgets(budgets: ArrayLike) -> FloatArray:
+    shares = np.asarray(budgets)
+    if shares.ndim != 1 or not shares.size:
+        raise ValueError(
+            f"budgets must be a 1d array of at least one share, got {shown(budgets)}."
+        )
+    for share in shares.tolist():
+        check_real(share, "budgets", 0, 1)
+    if (np.diff(shares) <= 0).any():
+        raise ValueError(f"budgets must ascend, got {shown(shares.tolist())}.")
+    return shares.astype(np.float64)
+
+
+def _check_error(error: Any) -> tuple[list[str], FloatArray]:
+    """Return the names of the reviewers, and how often they err."""
+    of_each = error if isinstance(error, Mapping) else {"reviewer": error}
+    if not of_each:
+        raise ValueError("error must name at least one reviewer, got {}.")
+    rates = [
+        check_real(rate, "error", 0, 1, include_high=False) for rate in of_each.values()
+    ]
+    return [str(name) for name in of_each], np.array(rates)

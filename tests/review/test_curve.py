@@ -1,0 +1,160 @@
+"""Simulated reviewers, and what their answers make of a ranking."""
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn.metrics import ndcg_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.review import review_curve
+
+DATA = make_ranking(n_queries=60, random_state=0)
+MODEL = FirstColumn().fit(None, None)
+RANKER = BALToR(MODEL, random_state=0).fit(
+    DATA.utility[:, None] + 0.5 * DATA.data[:, :1], DATA.target, qid=DATA.qid
+)
+NEW = make_ranking(n_queries=10, random_state=1)
+ITEMS = (NEW.utility[:, None] + 0.5 * NEW.data[:, :1], NEW.target, NEW.qid)
+N_PAIRS = sum(n * (n - 1) // 2 for n in np.bincount(NEW.qid))
+
+
+def test_without_questions_it_is_the_ranker_itself():
+    curve = review_curve(RANKER, *ITEMS, budgets=[0.0], random_state=0)
+    review = RANKER.review(ITEMS[0], NEW.qid)
+    pairs = review.decisions
+    truth = np.sign(NEW.target[pairs.left] - NEW.target[pairs.right])
+    assert curve["accuracy"][0] == np.mean(pairs.label == truth)
+    assert curve["expected_accuracy"][0] == review.expected_accuracy
+    assert curve["asked"][0] == 0
+    assert curve["reviewer_error"][0] == {}
+    rows = review.ranking().item_id
+    scores = [
+        ndcg_score(
+            [2.0 ** NEW.target[of] - 1], [-np.arange(of.size)], k=10, ignore_ties=True
+        )
+        for of in (rows[NEW.qid[rows] == q] for q in np.unique(NEW.qid))
+        if NEW.target[of].any()
+    ]
+    assert curve["ndcg"][0] == pytest.approx(np.mean(scores), abs=1e-12)
+
+
+@pytest.mark.parametrize("objective", ["pairs", "top", "riskiest", "random"])
+def test_answers_make_it_better_and_all_of_them_make_it_right(objective):
+    curve = review_curve(
+        RANKER,
+        *ITEMS,
+        budgets=[0, 0.1, 1],
+        error=0.0,
+        reviewer_error=0.0,
+        objective=objective,
+        rounds=3,
+        random_state=0,
+    )
+    assert curve["asked"][1] == round(0.1 * N_PAIRS)
+    assert (np.diff(curve["accuracy"]) > 0).all()
+    assert curve["accuracy"][2] == curve["ndcg"][2] == 1
+
+
+def test_chosen_questions_are_worth_more_than_any():
+    accuracy = {
+        objective: review_curve(
+            RANKER,
+            *ITEMS,
+            budgets=[0.1],
+            objective=objective,
+            error=0.0,
+            reviewer_error=0.0,
+            random_state=0,
+        )["accuracy"][0]
+        for objective in ("pairs", "random")
+    }
+    assert accuracy["pairs"] > accuracy["random"] + 0.08
+
+
+def test_same_seed_same_curve():
+    def made(seed):
+        curve = review_curve(RANKER, *ITEMS, budgets=[0, 0.05], random_state=seed)
+        return [column.tolist() for column in curve.values()]
+
+    assert made(0) == made(0)
+    assert made(0) != made(1)
+
+
+def test_more_reviewers_are_told_apart():
+    error = {"careful": 0.02, "careless": 0.4}
+    curve = review_curve(
+        RANKER, *ITEMS, budgets=[0.4], error=error, objective="random", random_state=0
+    )
+    rates = curve["reviewer_error"][0]
+    assert rates.keys() == error.keys()
+    assert rates["careful"] < 0.1 < 0.3 < rates["careless"]
+
+
+def test_who_notices_nothing_calls_everything_the_same():
+    curve = review_curve(
+        RANKER,
+        *ITEMS,
+        budgets=[1.0],
+        error=0.0,
+        noticeable=10,
+        objective="random",
+        reviewer_error=0.0,
+        random_state=0,
+    )
+    pairs = RANKER.review(ITEMS[0], NEW.qid).decisions
+    tied = NEW.target[pairs.left] == NEW.target[pairs.right]
+    assert curve["accuracy"][0] == pytest.approx(tied.mean())
+
+
+def test_relevance_of_any_scale_has_no_ndcg():
+    X, y, qid = ITEMS
+    curve = review_curve(RANKER, X, y - 1.0, qid, budgets=[0.0])
+    assert np.isnan(curve["ndcg"]).all()
+
+
+def test_pipelines_and_other_rules_are_taken():
+    X, y, qid = ITEMS
+    halved = FunctionTransformer(lambda X: X / 2).fit(X)
+    inside = review_curve(
+        make_pipeline(halved, RANKER), 2 * X, y, qid, budgets=[0.05], random_state=0
+    )
+    plain = review_curve(RANKER, X, y, qid, budgets=[0.05], random_state=0)
+    assert inside["accuracy"] == plain["accuracy"]
+    price = CostAbstainer(MODEL, cost=0.3, random_state=0)
+    price.fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+    curve = review_curve(price, X, y, qid, budgets=[0, 0.1], random_state=0)
+    assert curve["accuracy"][1] > curve["accuracy"][0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"budgets": [0.5, 0.1]}, "budgets must ascend, got"),
+        ({"budgets": []}, "budgets must be a 1d array of at least one share"),
+        ({"budgets": 0.1}, "budgets must be a 1d array"),
+        ({"budgets": [2.0]}, "budgets must be in"),
+        ({"error": 1.0}, "error must be in"),
+        ({"error": {}}, "error must name at least one reviewer"),
+        ({"error": {"Ann": -1}}, "error must be in"),
+        ({"noticeable": -1}, "noticeable must be"),
+        ({"objective": "best"}, "objective must be"),
+        ({"rounds": 0}, "rounds must be"),
+        ({"reviewer_error": 2}, "reviewer_error must be in"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        review_curve(RANKER, *ITEMS, **options)
+
+
+def test_items_without_pairs_and_no_ranker_are_refused():
+    X, y, _ = ITEMS
+    with pytest.raises(ValueError, match="there are no pairs"):
+        review_curve(RANKER, X[:3], y[:3], [0, 1, 2])
+    with pytest.raises(TypeError, match="estimator must be a selective ranker"):
+        review_curve(MODEL, *ITEMS)
+    with pytest.raises(ValueError, match="y"):
+        review_curve(RANKER, X, y[1:], NEW.qid)
