@@ -1,0 +1,220 @@
+"""What answers of people are worth, and what a question costs.
+
+    python benchmarks/review.py --data MQ2008 OHSUMED    # folders of FoldN; an hour
+    python benchmarks/review.py                          # simulated folds; minutes
+    python benchmarks/review.py --smoke                  # seconds
+
+An XGBRanker is trained and calibrated; reviewers are simulated by the labels of the
+test queries. Questions that `ask` chooses stand beside those at random. Then: how well
+the errors of two reviewers are found who gave a thousand answers each; what becomes of
+reviewers who call close items the same; and the time of one question.
+"""
+
+import json
+import time
+import warnings
+from argparse import ArgumentParser
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+from xgboost import XGBRanker
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.review import review_curve
+from skrank_abstain.scorers import fit_ranker
+
+BUDGETS = [0.0, 0.01, 0.025]
+SHOWN = {"accuracy": "right", "expected_accuracy": "expect", "ndcg": "NDCG"}
+TWO = {"careful": 0.05, "careless": 0.30}
+#: objective, error, whether it is told
+RUNS = [
+    (objective, error, True)
+    for objective in ("pairs", "top", "riskiest", "random")
+    for error in (0.0, 0.1)
+] + [("pairs", error, False) for error in (0.0, 0.1)]
+
+
+def folds_of(folder: Path | None, smoke: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the parts of each fold."""
+    if folder is not None:
+        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
+            yield path.name, load_letor(path)
+        return
+    for k in range(1 if smoke else 3):
+        sizes = {"train": 100, "validation": 60, "test": 4 if smoke else 60}
+        parts = {
+            name: make_ranking(n_queries=size, n_items=20, random_state=10 * k + j)
+            for j, (name, size) in enumerate(sizes.items())
+        }
+        yield f"Fold{k + 1}", SimpleNamespace(**parts)
+
+
+def calibrated(fold: Any, **options: Any) -> BALToR:
+    """Train on the training queries, calibrate on the validation queries."""
+    train, vali = fold.train, fold.validation
+    queries = group_queries(train.qid, train.qid.size)
+    model = XGBRanker(n_estimators=100, max_depth=4, n_jobs=2)
+    y = np.asarray(train.target, dtype=float)
+    bins = options.get("relevance_bins")
+    model = fit_ranker(model, train.data, y, queries, relevance_bins=bins)
+    with warnings.catch_warnings():
+        # That ties are accepted first is no matter here: nothing is accepted.
+        warnings.filterwarnings("ignore", "Nearly all accepted pairs are ties")
+        ranker = BALToR(model, random_state=0, **options)
+        return ranker.fit(vali.data, vali.target, qid=vali.qid)
+
+
+def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any:
+    """Return a curve for each run, and the rates found for two reviewers."""
+    ranker, test = calibrated(fold), fold.test
+    items = (test.data, np.asarray(test.target, dtype=float), test.qid)
+    curves = {}
+    for objective, error, told in tqdm(RUNS, desc=title, disable=quiet):
+        curves[objective, error, told] = review_curve(
+            ranker,
+            *items,
+            budgets=budgets,
+            error=error,
+            objective=objective,
+            reviewer_error=error if told else None,
+            random_state=0,
+        )
+    n_pairs = sum(n * (n - 1) // 2 for n in np.unique(test.qid, return_counts=True)[1])
+    found = review_curve(
+        ranker,
+        *items,
+        budgets=[min(1.0, 2000 / n_pairs)],
+        error=TWO,
+        random_state=0,
+    )
+    return curves, found["reviewer_error"][0]
+
+
+def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
+    """Print means over folds: right, expected, and NDCG, by budget."""
+    print(f"\n{title}: mean over {len(folds)} folds, by share of the pairs asked")
+    heads = [f"{head} {b:.1%}" for head in SHOWN.values() for b in budgets]
+    print(
+        f"{'questions':10}{'wrong':>6}{'told':>5}  "
+        + "".join(f"{h:>12}" for h in heads)
+    )
+    rows = []
+    for run in RUNS:
+        means = {
+            what: np.mean([curves[run][what] for curves, _ in folds], axis=0).tolist()
+            for what in SHOWN
+        }
+        objective, error, told = run
+        cells = "".join(f"{m:>12.3f}" for what in SHOWN for m in means[what])
+        print(f"{objective:10}{error:>6.0%}{'yes' if told else 'no':>5}  {cells}")
+        rows.append({"objective": objective, "error": error, "told": told, **means})
+    for name, rate in TWO.items():
+        found = [rates[name] for _, rates in folds]
+        text = " ".join(f"{value:.3f}" for value in found)
+        print(f"reviewer who errs in {rate:.0%}, 1,000 answers, found: {text}")
+        rows.append({"reviewer": name, "error": rate, "found": found})
+    return rows
+
+
+def noticed(smoke: bool) -> list[Any]:
+    """Print what becomes of reviewers who say "same" of close items."""
+    sizes = (100, 60, 4 if smoke else 40)
+    train, vali, test = (
+        make_ranking(n_queries=n, n_items=20, random_state=k)
+        for k, n in enumerate(sizes)
+    )
+    for part in (train, vali, test):
+        part.target = part.utility  # no two items are tied
+    fold = SimpleNamespace(train=train, validation=vali, test=test)
+    ranker = calibrated(fold, relevance_bins=5)
+    spread = float(np.std(test.target))
+    print("\nReviewers who notice a difference of at least so many standard deviations")
+    print(
+        f"{'notice':>8}{'same':>8}{'right 5%':>10}{'expected':>10}{'error found':>13}"
+    )
+    rows = []
+    for share in (0.0, 0.1, 0.25, 0.5):
+        values = defaultdict(list)
+        for seed in range(1 if smoke else 5):
+            curve = review_curve(
+                ranker,
+                test.data,
+                test.target,
+                test.qid,
+                budgets=[0.05],
+                error=0.0,
+                noticeable=share * spread,
+                random_state=seed,
+            )
+            values["right"].append(curve["accuracy"][0])
+            values["expected"].append(curve["expected_accuracy"][0])
+            values["found"].append(curve["reviewer_error"][0]["reviewer"])
+        gaps = np.abs(np.subtract.outer(test.target, test.target))
+        one = test.qid[:, None] == test.qid[None, :]
+        same = float(np.mean(gaps[one & (gaps > 0)] < share * spread))
+        row = {"noticeable": share, "same": same}
+        row |= {name: float(np.mean(found)) for name, found in values.items()}
+        right, expected, error = row["right"], row["expected"], row["found"]
+        print(f"{share:>8}{same:>8.1%}{right:>10.3f}{expected:>10.3f}{error:>13.3f}")
+        rows.append(row)
+    return rows
+
+
+def time_of_question(smoke: bool) -> dict[str, float]:
+    """Print the milliseconds of a question of a query of 120 items."""
+    sizes = (100, 60, 1)
+    parts = [
+        make_ranking(n_queries=n, n_items=120 if n == 1 else 20, random_state=k)
+        for k, n in enumerate(sizes)
+    ]
+    fold = SimpleNamespace(train=parts[0], validation=parts[1], test=parts[2])
+    ranker, X = calibrated(fold), parts[2].data
+    n = 5 if smoke else 60
+    seconds = {}
+    for objective in ("pairs", "top"):
+        asked = ranker.review(X).ask(n, objective=objective)
+        answers = {"left": asked.left, "right": asked.right, "label": ["left"] * n}
+        review = ranker.review(X, answers=answers, reviewer_error=0.1)
+        review.ask(1, objective=objective)
+        start = time.perf_counter()
+        review.ask(n, objective=objective)
+        seconds[objective] = 1000 * (time.perf_counter() - start) / n
+    print(
+        "\nMilliseconds for a question, 120 items, as many questions answered before:"
+    )
+    print(", ".join(f"{name} {value:.1f}" for name, value in seconds.items()))
+    return seconds
+
+
+def main(argv: list[str] | None = None) -> dict[str, Any]:
+    parser = ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, nargs="+", default=[None])
+    parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
+    parser.add_argument("--smoke", action="store_true", help="one small fold")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", type=Path, default=Path("out"))
+    args = parser.parse_args(argv)
+    results: dict[str, Any] = {}
+    for folder in args.data:
+        title = "simulated" if folder is None else folder.name
+        folds = [
+            run_fold(fold, args.budgets, quiet=args.quiet, title=f"{title} {name}")
+            for name, fold in folds_of(folder, args.smoke)
+        ]
+        results[title] = print_runs(title, folds, args.budgets)
+    results["noticeable"] = noticed(args.smoke)
+    results["milliseconds"] = time_of_question(args.smoke)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "review.json").write_text(json.dumps(results, indent=1) + "\n")
+    return results
+
+
+if __name__ == "__main__":
+    main()
