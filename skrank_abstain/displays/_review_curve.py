@@ -241,22 +241,21 @@ class ReviewCurveDisplay:
         self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.4))
         label = join_label(self.name if name is None else name)
         style = style_of_line(next_style(self.ax_) | {"label": label}, kwargs)
-        # First, so that the curve itself lies above.
+        (self.line_,) = self.ax_.plot(self.share, self.value, **style)
         self.expected_ = None
         if self.expected is not None:
-            self.expected_ = draw_reference(
-                self.ax_, self.share, self.expected, "as expected by the review", ":"
+            colour = self.line_.get_color()
+            (self.expected_,) = self.ax_.plot(
+                self.share, self.expected, color=colour, linestyle=":", linewidth=1.2
             )
-        (self.line_,) = self.ax_.plot(self.share, self.value, **style)
-        self.ax_.xaxis.set_major_formatter(_percent())
+            # The legend says once what all dotted lines are.
+            draw_reference(self.ax_, [], [], "as the review expects", ":")
+        from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+        self.ax_.xaxis.set_major_locator(MaxNLocator(5))
+        self.ax_.xaxis.set_major_formatter(PercentFormatter(1.0))
         self.ax_.set(
             xlabel="share of the pairs that people answer", ylabel=_LABELS[self.metric]
         )
         put_legend(self.ax_)
         return self
-
-
-def _percent() -> Any:
-    from matplotlib.ticker import PercentFormatter
-
-    return PercentFormatter(1.0)

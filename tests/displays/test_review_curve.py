@@ -44,7 +44,7 @@ def test_two_curves_share_one_line_in_the_legend_for_what_is_expected():
         [0, 0.1], [0.7, 0.8], expected=[0.7, 0.8], name="random", ax=first.ax_
     )
     legend = [text.get_text() for text in first.ax_.get_legend().get_texts()]
-    assert legend == ["pairs", "random", "as expected by the review"]
+    assert legend == ["pairs", "random", "as the review expects"]
 
 
 def test_what_cannot_be_drawn_is_refused(ranker, new):
