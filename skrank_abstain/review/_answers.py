@@ -75,9 +75,9 @@ def take_answers(
     ----------
     answers : None, frame, mapping of columns or sequence of mappings
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
-        items are row positions; and as wished ``reviewer`` and ``time``. With
-        ``item_id`` columns ``left_id`` and ``right_id`` stand for the first two. Others
-        are not looked at.
+        items are row positions; and as wished ``reviewer`` and ``time``. Columns
+        ``left_id`` and ``right_id`` stand for the first two, with ``item_id`` or where
+        these are absent. Others are not looked at.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: items are called by their row positions.
@@ -152,8 +152,10 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             f"questions ({', '.join(guessed)}), whose label is the model's: keep qid, "
             "the items and, as label, the answer."
         )
-    if by_name and {"left_id", "right_id"} <= found.keys():
-        # Beside them left and right are row positions, which ids may look like.
+    ids = {"left_id", "right_id"} <= found.keys()
+    if ids and (by_name or not {"left", "right"} & found.keys()):
+        # Tasks have them alone; beside them left and right are row positions, which
+        # ids may look like.
         found |= {"left": found["left_id"], "right": found["right_id"]}
     missing = [name for name in _NEEDED if name not in found]
     if missing and found:
@@ -266,6 +268,13 @@ def _labels(column: list[Any]) -> IntArray:
         return np.empty(0, dtype=np.int64)
     values = np.empty(len(column), dtype=object)
     values[:] = column
+    blank = [k for k, value in enumerate(column) if _missing(value) or value == ""]
+    if blank:
+        raise ValueError(
+            "answers must have a label in every row, got none in row "
+            f"{blank[0]} and {len(blank)} such rows in all: leave out what nobody "
+            "answered, as review.read_answers does with a file of tasks."
+        )
     try:
         label = read_pair_labels(values)
         # Elsewhere 0 and 1 are right and left; here they may as well be what is left

@@ -105,6 +105,8 @@ def test_pairs_start_where_another_pair_does():
         ({"left": "Bo"}, "name items .* left='Bo', qid='a' in row 0"),
         ({"qid": "c"}, "name items .* qid='c'"),
         ({"right": "Cy"}, "two different items, .* row 0"),
+        ({"label": np.nan}, "label in every row, got none in row 0 and 1 such rows"),
+        ({"label": ""}, "leave out what nobody answered, as review.read_answers does"),
         ({"label": "perhaps"}, "label whose meaning is clear, .*'perhaps'"),
         ({"reviewer": None}, "say reviewer in every row, got None in row 0"),
         ({"qid": np.nan}, "say qid in every row"),
@@ -168,6 +170,16 @@ def test_ids_stand_beside_the_row_positions_of_a_frame_of_questions():
     )
     without = named.drop(columns=["left", "right"])
     assert len(take_answers(without, QUERIES, ids)) == 1
+
+
+def test_a_file_of_tasks_about_rows_can_be_read_by_anything():
+    frame = pd.DataFrame({"qid": ["a"], "left_id": [3], "right_id": [1]})
+    table = frame.assign(label=["left"])
+    by_row = table.rename(columns={"left_id": "left", "right_id": "right"})
+    np.testing.assert_array_equal(
+        columns(take_answers(table, QUERIES, None)),
+        columns(take_answers(by_row, QUERIES, None)),
+    )
 
 
 @pytest.mark.parametrize("column", ["risk", "accepted", "p_left", "value"])
