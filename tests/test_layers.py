@@ -22,7 +22,7 @@ SPINE = [
     {"pairs"},
     {"_validation"},
     {"_saving"},
-    {"_kernels", "_warnings"},
+    {"_kernels", "_warnings", "_transaction"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
 WINGS = {"distance", "multilabel", "theory"}

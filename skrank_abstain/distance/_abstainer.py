@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_fraction, shown
 from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
 from skrank_abstain.distance.surrogates._pairs import (
@@ -237,6 +238,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
                 f"{shown(self.scale)}."
             )
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then choose the distance.
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     check_positive,
@@ -136,6 +137,7 @@ default="hinge"
         self.tol = tol
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Find the weights.
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.distance._constrained import ConstrainedRanker
 from skrank_abstain.distance.surrogates._balls import check_ball_norm
@@ -127,6 +128,7 @@ default="hinge"
         self.max_iter = max_iter
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Train the network.
 

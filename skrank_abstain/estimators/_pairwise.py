@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import IntArray, check_loss, check_row_order
 from skrank_abstain.estimators._item_rows import refuse_name_of_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
@@ -205,6 +206,7 @@ class PairwiseRankerClassifier(
         self.calibration_size = calibration_size
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Train the model unless it is fitted, then calibrate.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import CertifiedRisk, Rule
@@ -172,6 +173,7 @@ class RiskControlledRanker(SelectiveRanker):
         self.method = method
         self.tuning_size = tuning_size
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,

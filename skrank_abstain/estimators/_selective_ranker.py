@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     check_fraction,
@@ -270,6 +271,7 @@ class SelectiveRanker(
         """Return the rule; the one hook of the named classes."""
         return check_rule(self.rule, example="Coverage(0.8)")
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
 

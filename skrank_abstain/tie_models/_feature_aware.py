@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, IntArray, shown
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._graded_relevance import (
@@ -96,6 +97,7 @@ class FeatureAwareRelevance(GradedRelevance):
         self.classifier = classifier
         self.max_grades = max_grades
 
+    @all_or_nothing
     def fit(
         self, scores: ArrayLike, y: ArrayLike, qid: Any = None, X: Any = None
     ) -> Self:

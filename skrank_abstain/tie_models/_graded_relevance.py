@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
@@ -120,6 +121,7 @@ class GradedRelevance(BinModel):
     def __init__(self, *, max_grades: int = 10) -> None:
         self.max_grades = max_grades
 
+    @all_or_nothing
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
         """Fit on the scores of labelled queries, without context.
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     check_labels,
@@ -54,6 +55,7 @@ class TieModel(Saved, BaseEstimator, ABC):
 
     candidate_losses_: dict[str, float]
 
+    @all_or_nothing
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
         """Fit on the pairs of labelled queries.
 

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import validate_data
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_positive_int, check_real
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
@@ -140,6 +141,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         self.max_iter = max_iter
         self.tol = tol
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Learn the scores of the labels.
 

@@ -17,6 +17,7 @@ from sklearn.utils import (
     get_tags,
 )
 
+from skrank_abstain._transaction import all_or_nothing, forget
 from skrank_abstain._validation import (
     FloatArray,
     check_positive,
@@ -153,6 +154,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         self.batch_size = batch_size
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Forget what was learned and go through the samples once, in their order.
 
@@ -199,10 +201,18 @@ class OnlineMultilabelRanker(MultilabelRanker):
             If a parameter, an expert or an input breaks its rule.
         """
         first = not hasattr(self, "n_rounds_")
-        X, relevance = self._check_fit(X, y, reset=first)
-        if first:
-            self._start()
-        self._learn(X, relevance)
+        if not first:
+            # Samples that are refused leave what was learned before.
+            X, relevance = self._check_fit(X, y, reset=False)
+        try:
+            if first:
+                X, relevance = self._check_fit(X, y)
+                self._start()
+            self._learn(X, relevance)
+        except BaseException:
+            # Some experts have learned from these samples, others have not.
+            forget(self)
+            raise
         return self
 
     def _start(self) -> None:

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, check_random_state, get_tags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
@@ -159,6 +160,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         self.calibration_size = calibration_size
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Train the estimator unless it is fitted, then calibrate.
 

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_choice, shown
 from skrank_abstain.multilabel.losses._label_arrays import check_top
 from skrank_abstain.multilabel.losses._rows import (
@@ -139,6 +140,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         self.ties = ties
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit a classifier for each label and threshold.
 

@@ -1,0 +1,154 @@
+"""A fit that fails or is interrupted leaves nothing behind, at whatever stage."""
+
+import sys
+from copy import deepcopy
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, Ridge, SGDRegressor
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import MultiOutputRegressor
+from sklearn.utils.validation import check_is_fitted
+
+import skrank_abstain
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.distance import (
+    ConstrainedLinearRanker,
+    ConstrainedMLPRanker,
+    DistanceAbstainer,
+)
+from skrank_abstain.multilabel import (
+    LinearMultilabelRanker,
+    OnlineMultilabelRanker,
+    SelectiveMultilabelRanker,
+    ThresholdDecompositionRanker,
+)
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    FeatureAwareRelevance,
+    GradedRelevance,
+    IsotonicDifference,
+)
+
+PACKAGE = str(Path(skrank_abstain.__file__).parent)
+DATA = make_ranking(n_queries=30, n_items=6, random_state=0)
+ITEMS = (DATA.data, DATA.target, DATA.qid)
+SCORED = (DATA.data[:, 0], DATA.target, DATA.qid)
+PAIRS = (
+    np.hstack([DATA.data[1:], DATA.data[:-1]]),
+    np.sign(DATA.target[1:] - DATA.target[:-1]),
+)
+LABELS = (DATA.data, (DATA.data[:, :3] + DATA.data[:, 3:6] > 0).astype(int))
+OVER_LABELS = OneVsRestClassifier(LogisticRegression())
+LEARNS = MultiOutputRegressor(SGDRegressor(random_state=0))
+FITS = [
+    (BALToR(Ridge(), random_state=0), ITEMS),
+    (BALToR(Ridge(), tie_model="auto", random_state=0), ITEMS),
+    (CostAbstainer(Ridge(), cost=0.3, random_state=0), ITEMS),
+    (RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0), ITEMS),
+    (PairwiseRankerClassifier(FirstColumn(), random_state=0), PAIRS),
+    (DistanceAbstainer(Ridge(), random_state=0), ITEMS),
+    (ConstrainedLinearRanker(max_iter=3), ITEMS),
+    (ConstrainedMLPRanker(max_iter=3, random_state=0), ITEMS),
+    (LinearMultilabelRanker(max_iter=3), LABELS),
+    (ThresholdDecompositionRanker(LogisticRegression()), LABELS),
+    (OnlineMultilabelRanker([("learns", LEARNS)], random_state=0), LABELS),
+    (SelectiveMultilabelRanker(OVER_LABELS, random_state=0), LABELS),
+    (BradleyTerry(), SCORED),
+    (IsotonicDifference(), SCORED),
+    (GradedRelevance(), SCORED),
+    (FeatureAwareRelevance(LogisticRegression()), (*SCORED, DATA.data)),
+]
+ids = [type(estimator).__name__ for estimator, _ in FITS]
+
+
+def interrupted(estimator, data, at, error):
+    """Fit, with ``error`` when the package's function number ``at`` is called."""
+    calls = 0
+
+    def profile(frame, event, _):
+        nonlocal calls
+        code = frame.f_code
+        if event != "call" or not code.co_filename.startswith(PACKAGE):
+            return
+        if "_transaction" not in code.co_filename:
+            calls += 1
+            if calls == at:
+                raise error
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        estimator.fit(*data)
+    finally:
+        sys.setprofile(before)
+    return calls
+
+
+@pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
+@pytest.mark.filterwarnings("ignore")
+def test_an_interrupted_fit_leaves_nothing_behind(estimator, data):
+    fitted = clone(estimator).fit(*data)
+    n_calls = interrupted(clone(estimator), data, 0, KeyboardInterrupt)
+    errors = cycle([KeyboardInterrupt, MemoryError])
+    for at, error in zip(np.linspace(1, n_calls, 4).astype(int), errors, strict=False):
+        for each in (clone(estimator), deepcopy(fitted)):
+            with pytest.raises(error):
+                interrupted(each, data, at, error)
+            with pytest.raises(NotFittedError):
+                check_is_fitted(each)
+            assert vars(each).keys() == vars(clone(estimator)).keys()
+
+
+@pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
+@pytest.mark.filterwarnings("ignore")
+def test_a_refit_that_is_refused_leaves_nothing_behind(estimator, data):
+    estimator = clone(estimator).fit(*data)
+    X, y, *rest = data
+    with pytest.raises(ValueError, match=r"NaN|finite|y must|relevance"):
+        estimator.fit(X, np.full_like(y, np.nan, dtype=float), *rest)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+
+
+def test_a_certificate_does_not_survive_a_refit_that_fails():
+    ranker = RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0).fit(*ITEMS)
+    assert ranker.certified_
+    broken = DATA.data.copy()
+    broken[0, 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        ranker.fit(broken, *ITEMS[1:])
+    assert not hasattr(ranker, "certified_")
+    with pytest.raises(NotFittedError):
+        ranker.predict(DATA.data)
+
+
+def test_what_users_and_scikit_learn_keep_on_an_estimator_stays():
+    ranker = BALToR(Ridge(), random_state=0)
+    ranker.note = "of last week"
+    with config_context(enable_metadata_routing=True):
+        ranker.set_fit_request(qid=True)
+        ranker.fit(*ITEMS)
+        assert ranker.get_metadata_routing().fit.requests["qid"] is True
+    assert ranker.note == "of last week"
+
+
+def test_samples_that_are_refused_leave_what_was_learned():
+    ranker = OnlineMultilabelRanker([("learns", LEARNS)], random_state=0)
+    ranker.partial_fit(*LABELS)
+    weights = ranker.weights_.copy()
+    with pytest.raises(ValueError, match="labels"):
+        ranker.partial_fit(LABELS[0], LABELS[1][:, :2])
+    np.testing.assert_array_equal(ranker.weights_, weights)
