@@ -3,21 +3,23 @@
 import itertools
 import json
 import os
+import select
 import shutil
 import subprocess
-import threading
 import time
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 CHROMIUM = next(filter(None, map(shutil.which, _NAMES)), None)
+#: Seconds to wait for what should take a fraction of one.
+_PATIENCE = 30
 _KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
 _KEYS |= {"Backspace": 8, "Enter": 13, "Tab": 9, " ": 32}
 
 
 class Browser:
-    """A browser with a profile of its own; the time limit ends what hangs."""
+    """A browser with a profile of its own."""
 
-    def __init__(self, folder, limit=300):
+    def __init__(self, folder):
         command = [
             *(CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu"),
             *("--disable-dev-shm-usage", "--no-first-run", "--disable-extensions"),
@@ -31,8 +33,7 @@ class Browser:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-        self.timer = threading.Timer(limit, self.process.kill)
-        self.timer.start()
+        self.buffer = b""
         self.numbers = itertools.count(1)
         self.events = []
         self.folder = folder
@@ -69,10 +70,13 @@ class Browser:
         return (self.folder / name).rename(self.folder / begun["suggestedFilename"])
 
     def _read(self):
-        message = bytearray()
-        while (byte := self.process.stdout.read(1)) != b"\0":
-            assert byte, "the browser has ended"
-            message += byte
+        while b"\0" not in self.buffer:
+            ready, *_ = select.select([self.process.stdout], [], [], _PATIENCE)
+            assert ready, "the browser says nothing"
+            chunk = os.read(self.process.stdout.fileno(), 1 << 16)
+            assert chunk, "the browser has ended"
+            self.buffer += chunk
+        message, _, self.buffer = self.buffer.partition(b"\0")
         return json.loads(message)
 
     def close(self):
@@ -82,7 +86,6 @@ class Browser:
         finally:
             self.process.kill()
             self.process.wait()
-            self.timer.cancel()
             self.process.stdin.close()
             self.process.stdout.close()
 
@@ -131,7 +134,7 @@ class Tab:
         return self.value("document.body.innerText")
 
     def wait_until(self, holds):
-        end = time.monotonic() + 60
+        end = time.monotonic() + _PATIENCE
         while not holds():
             assert time.monotonic() < end, self.seen()
             time.sleep(0.02)
