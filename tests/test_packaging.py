@@ -57,5 +57,13 @@ def test_import_needs_no_booster_and_no_plotting_library():
     assert out.stdout.strip() == "[]"
 
 
-def test_the_package_is_typed():
-    assert (ROOT / "skrank_abstain" / "py.typed").exists()
+def test_a_wheel_has_every_file_of_the_package():
+    package = ROOT / "skrank_abstain"
+    files = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc")
+    }
+    declared = PYPROJECT["tool"]["setuptools"]["package-data"]["skrank_abstain"]
+    assert files == set(declared)
+    assert "py.typed" in files

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
+from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from importlib.resources import files
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +44,33 @@ def write_tasks(
         content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
     with Path(path).open("w", encoding="utf-8", newline="") as file:
         file.write(content)
+
+
+def write_page(questions: Questions, path: str | os.PathLike[str], shown: Any) -> None:
+    """Write questions as a page; parameters as in ``Questions.to_page``."""
+    # Texts: a browser would round large integers, and JSON has no infinity.
+    tasks = [
+        {name: str(value) for name, value in task.items()}
+        for task in _tasks(questions, shown)
+    ]
+    # What a browser keeps belongs to these questions alone.
+    key = sha256(json.dumps(tasks).encode()).hexdigest()[:16]
+    data = json.dumps({"key": f"skrank_abstain {key}", "tasks": tasks})
+    # Nothing in it ends the element that it stands in.
+    data = data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
+    page = files("skrank_abstain.review").joinpath("_page.html").read_text("utf-8")
+    style, script = (
+        b64encode(sha256(text.encode()).digest()).decode()
+        for text in re.findall(
+            r"<(?:style|script)>(.*?)</(?:style|script)>", page, re.DOTALL
+        )
+    )
+    policy = (
+        f"default-src 'none'; style-src 'sha256-{style}'; "
+        f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
+    )
+    page = page.replace("POLICY", policy).replace("DATA", data)
+    Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
 def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
@@ -96,8 +126,8 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     r"""Read the answers to tasks from a file.
 
     What the file is, its content says: tasks as ``Questions.to_tasks`` writes them with
-    their ``label`` filled in, as CSV or as one JSON object per line, or an export
-    (JSON) of Label Studio.
+    their ``label`` filled in, as CSV or as one JSON object per line, what the page of
+    ``Questions.to_page`` saves, or an export (JSON) of Label Studio.
 
     Parameters
     ----------
@@ -128,11 +158,13 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     [{'qid': 'monday', 'left': 'Ann', 'right': 'Bo', 'label': 'left'}]
     """
     try:
-        rows = list(_rows_of(Path(path).read_text(encoding="utf-8-sig")))
+        text = Path(path).read_text(encoding="utf-8-sig")
+        rows = [{**row} for row in _rows_of(text)]
     except (ValueError, csv.Error, TypeError, KeyError, AttributeError) as e:
         raise ValueError(
-            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, or a JSON "
-            f"export of Label Studio; it is damaged or something else: {e!r}."
+            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, what a "
+            "page saved, or a JSON export of Label Studio; it is damaged or something "
+            f"else: {e!r}."
         ) from e
     answers = []
     for number, row in enumerate(rows):
@@ -179,7 +211,11 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
     start = text.lstrip()[:1]
     if start == "[":
         for task in json.loads(text):
-            yield from _annotations(task)
+            # Label Studio's short export has labels, too, and another word for who.
+            if "label" in task and "annotator" not in task:
+                yield task
+            else:
+                yield from _annotations(task)
     elif start == "{":
         for line in text.splitlines():
             if line.strip():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairDecisions
-from skrank_abstain.review._files import write_tasks
+from skrank_abstain.review._files import write_page, write_tasks
 from skrank_abstain.review._posterior import GradePrior, Posterior, grade_gains
 
 #: Questions that are looked at: those about items whose pairs are the riskiest.
@@ -83,6 +83,44 @@ class Questions(PairDecisions):
         what the model expects. ``read_answers`` reads what comes back.
         """
         write_tasks(self, path, format, shown)
+
+    def to_page(self, path: str | os.PathLike[str], *, shown: Any = None) -> None:
+        """Write one page on which a person answers the questions in a browser.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write, such as ``"review.html"``; one that is there is replaced.
+        shown : frame or mapping of columns, default=None
+            What is to be seen of the items, one value per row of X.
+
+        Notes
+        -----
+        The page needs nothing else: no server, no network. The two items stand side by
+        side; buttons and keys say left, same or right, skip and undo. The browser keeps
+        the answers until they are saved as a file, which ``read_answers`` reads. Sides
+        are drawn, and nothing is said of what the model expects, as in ``to_tasks``.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=60, random_state=0)
+        >>> ranker = BALToR(Ridge(), random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> new = make_ranking(n_queries=2, random_state=1)
+        >>> questions = ranker.review(new.data, new.qid).ask(3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "review.html")
+        ...     questions.to_page(path, shown={"size": new.data[:, 0].round(2)})
+        ...     page = path.read_text(encoding="utf-8")
+        >>> page.count('"left_size"'), "http://" in page
+        (3, False)
+        """
+        write_page(self, path, shown)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}

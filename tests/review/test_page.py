@@ -1,0 +1,359 @@
+"""Questions as a page: what it holds, and what a person does with it in a browser."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from review.browser import CHROMIUM, Browser, Tab
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.review import read_answers
+
+DATA = make_ranking(n_queries=40, random_state=0)
+RANKER = BALToR(
+    FirstColumn().fit(None, None), tie_model="graded_relevance", random_state=0
+).fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+X = np.random.default_rng(0).normal(size=(24, 1))
+# Each would set the title of a page that took it for markup.
+RUN = "document.title='hurt'"
+SCRIPT = f"</script><script>{RUN}</script>"
+IMAGE = f'<img src=x onerror="{RUN}">'
+DAY = np.repeat([f"mon & {SCRIPT}", "tue"], 12)
+ID = [f"<!--{IMAGE} {k}" for k in range(24)]
+LARGE = 2**53 + 1
+SHOWN = {
+    f"age {SCRIPT}": [LARGE + k for k in range(24)],
+    "note": [f"{SCRIPT} &amp; \u2028 é {k}" for k in range(24)],
+    "dose": [np.inf if k % 2 else 0.5 for k in range(24)],
+    "none": [None] * 24,
+}
+REVIEW = RANKER.review(X, DAY, item_id=ID)
+ASKED = REVIEW.ask(5)
+WORDS = ["left", "same", "right"]
+
+
+def written(path, questions=ASKED, shown=SHOWN):
+    questions.to_page(path, shown=shown)
+    return path.read_text(encoding="utf-8")
+
+
+def embedded(page):
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</', page)
+    return json.loads(data)
+
+
+def tasks_of(tmp_path, questions=ASKED):
+    """Return what is written for tools: the same tasks."""
+    questions.to_tasks(tmp_path / "tasks", format="jsonl", shown=SHOWN)
+    return [json.loads(line) for line in (tmp_path / "tasks").read_text().splitlines()]
+
+
+def test_the_page_holds_the_tasks_as_texts(tmp_path):
+    tasks = embedded(written(tmp_path / "page.html"))["tasks"]
+    expected = tasks_of(tmp_path)
+    assert len(tasks) == 5
+    assert tasks == [{k: str(v) for k, v in task.items()} for task in expected]
+    assert {len(task) for task in tasks} == {4 + 2 * len(SHOWN)}
+
+
+def test_nothing_in_the_data_is_markup(tmp_path):
+    page = written(tmp_path / "page.html")
+    plain = written(tmp_path / "plain.html", REVIEW.ask(0))
+    for sign in "<>&\u2028":
+        assert page.count(sign) == plain.count(sign)
+    assert RUN in page
+
+
+def test_the_page_loads_nothing_and_runs_its_own_script_alone(tmp_path):
+    page = written(tmp_path / "page.html", REVIEW.ask(0))
+    (policy,) = re.findall('content="(default-src .*?)"', page)
+    digest = "'sha256-[A-Za-z0-9+/]{43}='"
+    assert re.fullmatch(
+        f"default-src 'none'; style-src {digest}; script-src {digest}; "
+        "base-uri 'none'; form-action 'none'",
+        policy,
+    )
+    for word in ("http://", "https://", "src=", "@import", "url("):
+        assert word not in page
+
+
+def test_pages_of_other_questions_keep_their_answers_apart(tmp_path):
+    def key(*args):
+        return embedded(written(tmp_path / "page.html", *args))["key"]
+
+    assert key() == key()
+    assert len({key(), key(REVIEW.ask(4)), key(ASKED, {"age": range(24)})}) == 3
+
+
+def test_a_saved_file_is_read(tmp_path):
+    tasks = embedded(written(tmp_path / "page.html"))["tasks"]
+    labels = [*WORDS, "skip", "left"]
+    time = "2026-11-01T10:00:00.000Z"
+    names = ("pair_id", "qid", "left_id", "right_id")
+    saved = [
+        {**{name: task[name] for name in names}, "label": label, "reviewer": "Ann"}
+        | {"time": time}
+        for task, label in zip(tasks, labels, strict=True)
+    ]
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(saved))
+    answers = read_answers(path)
+    assert answers == [
+        {"qid": s["qid"], "left": s["left_id"], "right": s["right_id"]}
+        | {"label": s["label"], "reviewer": "Ann", "time": time}
+        for s in saved
+        if s["label"] != "skip"
+    ]
+    review = RANKER.review(X, DAY, item_id=ID, answers=answers)
+    assert len(review.answers) == 4
+    assert list(review.reviewer_error_) == ["Ann"]
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ('[{"label": "left"}]', "must say qid in every answer, .* entry 0"),
+        ('[{"qid": 1, "left_id": "a", "right_id": "b"}]', "damaged or something else"),
+        ('[{"qid": 1, "label": "left"', "damaged or something else"),
+        ('["label"]', "damaged or something else"),
+        ('{"label": "left"}\n3', "damaged or something else"),
+        # Label Studio's short export.
+        (
+            '[{"qid": 1, "left": 2, "right": 3, "label": "left", "annotator": 4}]',
+            "damaged or something else",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused(text, match, tmp_path):
+    (tmp_path / "answers.json").write_text(text)
+    with pytest.raises(ValueError, match=match):
+        read_answers(tmp_path / "answers.json")
+
+
+def test_what_cannot_be_shown_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="shown must be a frame"):
+        ASKED.to_page(tmp_path / "page.html", shown=[1])
+    assert not (tmp_path / "page.html").exists()
+
+
+# In a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("needs Chromium")
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def tab(browser, tmp_path):
+    """A page that was not opened before: what it shows is the test's own."""
+    shown = SHOWN | {"folder": [str(tmp_path)] * 24}
+    written(tmp_path / "page.html", shown=shown)
+    return Tab(browser, tmp_path / "page.html")
+
+
+def start(tab, name=""):
+    tab.press(*name, "Enter")
+
+
+def saved(tab):
+    """Save the answers and return the file."""
+    tab.click("#save")
+    return tab.browser.downloaded()
+
+
+def answers_of(tab):
+    return json.loads(saved(tab).read_text(encoding="utf-8"))
+
+
+def labels_of(tab):
+    return [answer["label"] for answer in answers_of(tab)]
+
+
+def test_a_question_shows_two_items_and_nothing_of_the_model(tab, tmp_path):
+    assert "5 questions" in tab.seen()
+    start(tab)
+    (task, *_) = tasks_of(tmp_path)
+    cells = tab.value("[...document.querySelectorAll('td,th')].map(e => e.innerText)")
+    expected = [task["left_id"], "", task["right_id"]]
+    for name in SHOWN:
+        expected += [str(task[f"left_{name}"]), name, str(task[f"right_{name}"])]
+    assert cells == [*expected, str(tmp_path), "folder", str(tmp_path)]
+    tab.value("document.querySelector('table').remove()")
+    assert f"Query {task['qid']}" in tab.seen()
+    assert re.findall(r"\d+", tab.seen()) == ["1", "5"]  # 1 of 5
+
+
+def test_markup_in_the_data_is_text(tab):
+    start(tab)
+    assert "<script>" in tab.seen()
+    for _ in range(5):
+        assert tab.value("document.title") == "Which comes first?"
+        assert tab.value("document.querySelectorAll('img').length") == 0
+        assert tab.value("document.scripts.length") == 2
+        tab.press("s")
+    assert tab.complaints() == []
+
+
+def test_the_policy_stops_what_is_not_the_pages_own(tab):
+    """If markup got in nevertheless, it would not run."""
+    tab.value(f"document.body.insertAdjacentHTML('beforeend', `{IMAGE}`)")
+    tab.value("document.body.lastChild.dispatchEvent(new Event('error'))")
+    tab.wait_until(lambda: "Content Security Policy" in str(tab.complaints()))
+    assert tab.value("document.title") == "Which comes first?"
+
+
+def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
+    start(tab, "Ann")
+    tab.press("ArrowLeft", "ArrowDown", "s", "ArrowRight")
+    assert "5 of 5" in tab.seen()
+    tab.press("ArrowUp")
+    assert "All answered: save the answers" in tab.seen()
+    assert "4 answers, 1 skipped" in tab.seen()
+    path = saved(tab)
+    assert path.name == "answers Ann.json"
+    assert "4 answers saved" in tab.seen()
+    answers = read_answers(path)
+    tasks = tasks_of(tmp_path)
+    labels = ["left", "same", None, "right", "same"]
+    assert [{k: v for k, v in a.items() if k != "time"} for a in answers] == [
+        {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
+        | {"label": label, "reviewer": "Ann"}
+        for t, label in zip(tasks, labels, strict=True)
+        if label
+    ]
+    times = [np.datetime64(answer["time"].removesuffix("Z")) for answer in answers]
+    assert times == sorted(times)
+    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 4
+
+
+def test_buttons_answer(tab):
+    start(tab)
+    assert tab.value("document.getElementById('save').disabled")
+    for word in ("right", "same", "left"):
+        tab.click(f"[data-label={word}]")
+    tab.click("#skip")
+    assert "5 of 5" in tab.seen()
+    answers = answers_of(tab)  # before the end
+    assert [answer["label"] for answer in answers] == ["right", "same", "left"]
+    assert "reviewer" not in answers[0]
+
+
+def test_a_clicked_button_does_not_take_the_space_bar(tab):
+    start(tab)
+    tab.click("[data-label=left]")
+    tab.press(" ", "ArrowDown")
+    assert labels_of(tab) == ["left", "same"]
+
+
+def test_a_button_is_pressed_from_the_keyboard(tab):
+    start(tab)
+    tab.press("Tab", "Tab", " ", "Tab", "Enter")
+    assert labels_of(tab) == ["same", "left"]
+
+
+def test_a_key_that_is_held_answers_once(tab):
+    start(tab)
+    held = {"type": "keyDown", "key": "ArrowLeft", "autoRepeat": True}
+    tab.order("Input.dispatchKeyEvent", **held)
+    assert "1 of 5" in tab.seen()
+    tab.order("Input.dispatchKeyEvent", **held | {"autoRepeat": False})
+    assert "2 of 5" in tab.seen()
+
+
+def test_answers_are_taken_back(tab):
+    start(tab)
+    tab.press("ArrowLeft", "ArrowLeft", "Backspace")
+    assert "2 of 5" in tab.seen()
+    tab.press("ArrowRight", "s", "u")
+    assert "3 of 5" in tab.seen()
+    tab.click("#undo")
+    assert "2 of 5" in tab.seen()
+    tab.press("ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "u")
+    assert "5 of 5" in tab.seen()
+    tab.press("ArrowRight")
+    assert labels_of(tab) == ["left", "same", "same", "same", "right"]
+
+
+def test_skipped_questions_are_asked_again(tab, tmp_path):
+    start(tab)
+    tab.press("s", "ArrowLeft", "s", "ArrowLeft", "ArrowLeft")
+    tab.click("#again")
+    assert "1 of 5" in tab.seen()
+    tab.press("ArrowRight")
+    assert "3 of 5" in tab.seen()
+    tab.press("ArrowRight")
+    ids = [task["pair_id"] for task in tasks_of(tmp_path)]
+    said = {a["pair_id"]: a["label"] for a in answers_of(tab)}
+    assert [said[name] for name in ids] == ["right", "left", "right", "left", "left"]
+
+
+def test_a_page_that_is_opened_again_goes_on(tab, tmp_path):
+    start(tab, "Ann")
+    tab.press("ArrowLeft", "s")
+    tab.open(tmp_path / "page.html")
+    assert "3 of 5" in tab.seen()
+    assert "Ann" in tab.seen()
+    again = Tab(tab.browser, tmp_path / "page.html")
+    again.press("ArrowRight")
+    assert labels_of(again) == ["left", "right"]
+    # The first tab follows, so that neither loses what the other says.
+    tab.wait_until(lambda: "4 of 5" in tab.seen())
+    other = tmp_path / "other.html"
+    written(other, REVIEW.ask(4))
+    assert "4 questions" in Tab(tab.browser, other).seen()
+
+
+def test_each_name_has_its_own_answers(tab):
+    start(tab, "Ann")
+    tab.press("ArrowLeft", "ArrowLeft")
+    tab.click("#who")
+    tab.value("document.getElementById('name').select()")
+    start(tab, "__proto__")
+    assert "1 of 5" in tab.seen()
+    tab.press("ArrowRight")
+    (answer,) = answers_of(tab)
+    assert answer["reviewer"] == "__proto__"
+    tab.click("#who")
+    assert "1 of 5 are done under this name" in tab.seen()
+    tab.value("document.getElementById('name').select()")
+    start(tab, "Ann")
+    assert "3 of 5" in tab.seen()
+
+
+def test_a_browser_that_keeps_nothing(browser, tmp_path):
+    written(tmp_path / "page.html")
+    refuse = "get() { throw new DOMException('no', 'SecurityError'); }"
+    before = f"Object.defineProperty(window, 'localStorage', {{ {refuse} }})"
+    tab = Tab(browser, tmp_path / "page.html", before)
+    start(tab, "Ann")
+    assert "keeps no answers: save them" in tab.seen()
+    tab.press("ArrowLeft", "s", "ArrowRight", "u", "ArrowDown")
+    leave = "dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert tab.value(leave) is False
+    assert labels_of(tab) == ["left", "same"]
+    assert tab.value(leave) is True
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(tab):
+    start(tab)
+    screen = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    tab.order("Emulation.setDeviceMetricsOverride", **screen)
+    assert tab.value("document.documentElement.scrollWidth") == 360
+    box = "document.querySelector('[data-label=right]').getBoundingClientRect()"
+    assert 0 < tab.value(f"{box}.top") < tab.value(f"{box}.bottom") < 740
+
+
+def test_no_questions(browser, tmp_path):
+    written(tmp_path / "page.html", REVIEW.ask(0))
+    tab = Tab(browser, tmp_path / "page.html")
+    assert tab.seen() == "There is nothing to answer."
+    tab.press("ArrowLeft", "u")
+    assert tab.seen() == "There is nothing to answer."
