@@ -46,7 +46,9 @@ def write_tasks(
         file.write(content)
 
 
-def write_page(questions: Questions, path: str | os.PathLike[str], shown: Any) -> None:
+def write_page(
+    questions: Questions, path: str | os.PathLike[str], shown: Any, question: str
+) -> None:
     """Write questions as a page; parameters as in ``Questions.to_page``."""
     # Texts: a browser would round large integers, and JSON has no infinity.
     tasks = [
@@ -55,7 +57,8 @@ def write_page(questions: Questions, path: str | os.PathLike[str], shown: Any) -
     ]
     # What a browser keeps belongs to these questions alone.
     key = sha256(json.dumps(tasks).encode()).hexdigest()[:16]
-    data = json.dumps({"key": f"skrank_abstain {key}", "tasks": tasks})
+    key = f"skrank_abstain {key}"
+    data = json.dumps({"key": key, "question": str(question), "tasks": tasks})
     # Nothing in it ends the element that it stands in.
     data = data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
     page = files("skrank_abstain.review").joinpath("_page.html").read_text("utf-8")

@@ -84,7 +84,13 @@ class Questions(PairDecisions):
         """
         write_tasks(self, path, format, shown)
 
-    def to_page(self, path: str | os.PathLike[str], *, shown: Any = None) -> None:
+    def to_page(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        shown: Any = None,
+        question: str = "Which comes first?",
+    ) -> None:
         """Write one page on which a person answers the questions in a browser.
 
         Parameters
@@ -93,6 +99,8 @@ class Questions(PairDecisions):
             File to write, such as ``"review.html"``; one that is there is replaced.
         shown : frame or mapping of columns, default=None
             What is to be seen of the items, one value per row of X.
+        question : str, default="Which comes first?"
+            What is asked about the two items, such as "Who needs a doctor sooner?".
 
         Notes
         -----
@@ -120,7 +128,7 @@ class Questions(PairDecisions):
         >>> page.count('"left_size"'), "http://" in page
         (3, False)
         """
-        write_page(self, path, shown)
+        write_page(self, path, shown, question)
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}

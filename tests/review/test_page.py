@@ -32,11 +32,12 @@ SHOWN = {
 }
 REVIEW = RANKER.review(X, DAY, item_id=ID)
 ASKED = REVIEW.ask(5)
+QUESTION = f"Who is <b>first</b>? {SCRIPT}"
 WORDS = ["left", "same", "right"]
 
 
 def written(path, questions=ASKED, shown=SHOWN):
-    questions.to_page(path, shown=shown)
+    questions.to_page(path, shown=shown, question=QUESTION)
     return path.read_text(encoding="utf-8")
 
 
@@ -55,6 +56,7 @@ def test_the_page_holds_the_tasks_as_texts(tmp_path):
     tasks = embedded(written(tmp_path / "page.html"))["tasks"]
     expected = tasks_of(tmp_path)
     assert len(tasks) == 5
+    assert embedded((tmp_path / "page.html").read_text())["question"] == QUESTION
     assert tasks == [{k: str(v) for k, v in task.items()} for task in expected]
     assert {len(task) for task in tasks} == {4 + 2 * len(SHOWN)}
 
@@ -192,10 +194,11 @@ def test_a_question_shows_two_items_and_nothing_of_the_model(tab, tmp_path):
 
 
 def test_markup_in_the_data_is_text(tab):
+    assert QUESTION in tab.seen()
     start(tab)
-    assert "<script>" in tab.seen()
+    assert QUESTION in tab.seen()
     for _ in range(5):
-        assert tab.value("document.title") == "Which comes first?"
+        assert tab.value("document.title") == QUESTION
         assert tab.value("document.querySelectorAll('img').length") == 0
         assert tab.value("document.scripts.length") == 2
         tab.press("s")
@@ -207,7 +210,7 @@ def test_the_policy_stops_what_is_not_the_pages_own(tab):
     tab.value(f"document.body.insertAdjacentHTML('beforeend', `{IMAGE}`)")
     tab.value("document.body.lastChild.dispatchEvent(new Event('error'))")
     tab.wait_until(lambda: "Content Security Policy" in str(tab.complaints()))
-    assert tab.value("document.title") == "Which comes first?"
+    assert tab.value("document.title") == QUESTION
 
 
 def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
