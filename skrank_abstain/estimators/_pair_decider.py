@@ -204,11 +204,15 @@ class PairDecider:
         # Items are scored now, so that bad input raises here, not at the first query.
         decision, values, queries = self._decision(X, qid)
         names, region = _ItemNames.of(values, queries, item_id), self._region
+        # Of the many queries that have one item in some logs each is as the other.
+        none = names.added_to(decide_queries(decision, region, values, queries, 0, 0))
         return (
             names.added_to(
                 decide_queries(decision, region, values, queries, query, query + 1)
             )
-            for query in range(queries.n_queries)
+            if n_pairs
+            else none
+            for query, n_pairs in enumerate(queries.pair_counts.tolist())
         )
 
     def score(

@@ -2,7 +2,12 @@
 
 from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
 from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
-from skrank_abstain.pairs._memory import check_output_size
+from skrank_abstain.pairs._memory import (
+    ALL_PAIRS,
+    PAIRS_OF_ONE_QUERY,
+    check_graph_size,
+    check_output_size,
+)
 from skrank_abstain.pairs._pair_labels import read_pair_labels
 from skrank_abstain.pairs._queries import (
     Queries,

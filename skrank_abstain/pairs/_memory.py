@@ -7,32 +7,53 @@ from pathlib import Path
 
 #: Share of the available memory that a result may take.
 _SHARE = 0.5
+_WITHOUT_PAIRS = (
+    "rank_intervals (no pairs at all), or name the pairs you want with pairs=."
+)
+ALL_PAIRS = f"Use iter_pairs (query by query), {_WITHOUT_PAIRS}"
+PAIRS_OF_ONE_QUERY = f"Use {_WITHOUT_PAIRS}"
 
 
-def check_output_size(n_pairs: int, bytes_per_pair: int) -> None:
+def check_output_size(
+    n: int, bytes_each: int, *, what: str = "pairs", remedy: str = ALL_PAIRS
+) -> None:
     """Refuse a result of more than half of the available memory.
 
     Parameters
     ----------
-    n_pairs : int
-    bytes_per_pair : int
+    n : int
+        How many of ``what`` there are.
+    bytes_each : int
+    what : str, default="pairs"
+    remedy : str, default=ALL_PAIRS
+        What to do instead; ends the message.
 
     Raises
     ------
     ValueError
         With the number of pairs and what to do instead.
     """
-    needed = n_pairs * bytes_per_pair
+    needed = n * bytes_each
     if needed < 1 << 26:  # 64 MB need no look at the system
         return
     available = available_memory()
     if available is not None and needed > _SHARE * available:
         raise ValueError(
-            f"X must have fewer pairs than the memory can hold: {n_pairs} pairs take "
+            f"X must have fewer {what} than the memory can hold: {n} {what} take "
             f"{needed / 1e9:.1f} GB, more than half of the {available / 1e9:.1f} GB "
-            "that are available. Use iter_pairs (query by query), rank_intervals (no "
-            "pairs at all), or name the pairs you want with pairs=."
+            f"that are available. {remedy}"
         )
+
+
+def check_graph_size(n_orders: int) -> None:
+    """Refuse a graph of orders that does not fit."""
+    # Two positions and a flag, and two positions more while it is made.
+    check_output_size(
+        n_orders,
+        33,
+        what="orders of items over others that follow from no others",
+        remedy="Use rank_intervals (two numbers for each item), or fewer items.",
+    )
 
 
 def available_memory() -> int | None:

@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
+from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
@@ -396,6 +397,7 @@ class ScoredItems(Value):
         below = np.repeat(sizes, sizes) - bounds[self.rows, 1]
         through = np.where(below > 0, below[start + below - 1], 0)
         counts = below - through
+        check_graph_size(int(counts.sum()))
         first = np.cumsum(counts) - counts
         lower = np.arange(counts.sum()) - np.repeat(first - through - start, counts)
         entries = (np.repeat(self.rows, counts), self.rows[lower])

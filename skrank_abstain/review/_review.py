@@ -53,6 +53,7 @@ from skrank_abstain.tie_models import expected_losses
 #: Probabilities of the two orders that are no further apart are equal.
 _EQUAL = 1e-12
 _BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
+_REMEDY = "Review fewer queries at a time: they tell nothing about each other."
 _ZERO_ONE = np.ones(3)
 
 
@@ -165,7 +166,7 @@ class Review:
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
-        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width)
+        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width, remedy=_REMEDY)
         left, right = enumerate_pairs(queries)
         return self._decide(left, right, self._pair_proba)
 
@@ -361,7 +362,7 @@ class Review:
     def _pair_proba(self) -> FloatArray:
         """Of all pairs, in canonical order."""
         queries = self.items.queries
-        check_output_size(queries.n_pairs, 24)
+        check_output_size(queries.n_pairs, 24, remedy=_REMEDY)
         parts = [self._posterior(q).pair_proba() for q in range(queries.n_queries)]
         return np.concatenate([np.empty((0, 3)), *parts])
 

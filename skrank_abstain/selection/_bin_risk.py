@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import ScoredItems, check_graph_size
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import Decided
 from skrank_abstain.selection._pair_risk import PairRisk
@@ -283,6 +283,8 @@ class BinRisk(PairRisk):
         groups = csr_array((ones, entries), shape=(first.size, first.size))
         # All items of a group have the orders of the group.
         group = np.cumsum(new) - 1
+        size = np.bincount(group)
+        check_graph_size(int((size[entries[0]] * size[entries[1]]).sum()))
         shape = (bins.size, first.size)
         member = csr_array((np.ones(bins.size, bool), (items.rows, group)), shape=shape)
         graph: csr_array = member @ groups @ member.T

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
+    ALL_PAIRS,
+    PAIRS_OF_ONE_QUERY,
     PairDecisions,
     Queries,
     ScoredItems,
@@ -97,7 +99,11 @@ def decide_queries(
     stop = queries.n_queries if stop is None else stop
     counts = queries.pair_counts[start:stop]
     # Looked at before anything is allocated: a refusal must cost nothing.
-    check_output_size(int(counts.sum()), _BYTES_PER_PAIR + queries.values.itemsize)
+    check_output_size(
+        int(counts.sum()),
+        _BYTES_PER_PAIR + queries.values.itemsize,
+        remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
+    )
     left, right, difference = fill_pairs(
         values, queries.order, queries.offsets, start, stop
     )

@@ -216,6 +216,18 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
     )
 
 
+def test_entries_of_the_graph_are_counted_before_they_are_made(priced, monkeypatch):
+    ranker, X, qid = priced
+    counted = []
+    for room in ("selection._bin_risk", "pairs._scored_items"):
+        name = f"skrank_abstain.{room}.check_graph_size"
+        monkeypatch.setattr(name, counted.append)
+    graphs = [
+        ranker.at_cost(cost).preference_graph(X, qid) for cost in (0.2, 0.4, 0.55)
+    ]
+    assert counted == [graph.nnz for graph in graphs]
+
+
 def test_one_item_has_a_settled_rank(priced):
     ranker, X, _ = priced
     one = ranker.ranking(X[:1])

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from skrank_abstain.pairs import _memory, check_output_size, group_queries
+from skrank_abstain.pairs import (
+    ScoredItems,
+    _memory,
+    check_output_size,
+    group_queries,
+)
 from skrank_abstain.selection import decide_queries
 
 
@@ -26,7 +31,7 @@ def test_where_nobody_knows_nothing_is_refused(monkeypatch):
 
 def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
     queries = group_queries(None, 1_000_000)
-    with pytest.raises(ValueError, match=r"499999500000 pairs.*rank_intervals.*pairs="):
+    with pytest.raises(ValueError, match=r"499999500000 pairs.*Use rank_inter.*pairs="):
         decide_queries(None, None, np.zeros(1_000_000), queries)
 
 
@@ -41,3 +46,24 @@ def test_control_groups_of_both_versions(tmp_path):
 
 def test_this_machine_has_memory():
     assert _memory.available_memory() > 0
+
+
+def test_one_query_of_several_is_not_sent_to_where_it_came_from():
+    queries = group_queries(np.repeat([0, 1], [1_000_000, 2]), 1_000_002)
+    values = np.zeros(1_000_002)
+    with pytest.raises(ValueError, match="Use iter_pairs"):
+        decide_queries(None, None, values, queries)
+    with pytest.raises(ValueError, match="Use rank_intervals"):
+        decide_queries(None, None, values, queries, 0, 1)
+
+
+def test_a_graph_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
+    # Two levels: every item of the upper half is over each of the lower one.
+    monkeypatch.setattr(_memory, "available_memory", lambda: 10**8)
+    scores = np.repeat([0.0, 1.0], 2000)
+    items = ScoredItems.build(scores, group_queries(None, 4000))
+    with pytest.raises(ValueError, match=r"4000000 orders .*Use rank_intervals"):
+        items.preference_graph(items.rank_bounds(0.5))
+    # A chain of as many items has an order for each but one.
+    chain = ScoredItems.build(np.arange(4000.0), group_queries(None, 4000))
+    assert chain.preference_graph(chain.rank_bounds(0.5)).nnz == 3999
