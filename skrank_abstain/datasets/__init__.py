@@ -1,5 +1,6 @@
 """Data to learn and to test with: files, simulated queries, a triage list."""
 
+from skrank_abstain.datasets._compressed import DAMAGED, open_file
 from skrank_abstain.datasets._letor import load_letor
 from skrank_abstain.datasets._simulated import make_ranking
 from skrank_abstain.datasets._triage import load_triage

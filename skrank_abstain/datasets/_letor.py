@@ -12,7 +12,7 @@ import re
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray, IntArray, check_positive_int
+from skrank_abstain.datasets._compressed import DAMAGED, open_file
+from skrank_abstain.pairs import available_memory
 
 #: The files of a fold, by the name of the part in the returned Bunch.
 FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
@@ -54,7 +56,8 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     ----------
     path : str or path-like
         A file in svmlight format with query identifiers, or a folder that holds
-        ``train.txt``, ``vali.txt`` and ``test.txt``. Features are numbered from 1.
+        ``train.txt``, ``vali.txt`` and ``test.txt``. Features are numbered from 1. A
+        file may be compressed (gzip, bzip2 or xz), whatever it is called.
     n_features : int, default=None
         Number of columns. None: the largest feature index, over all three files
         of a fold.
@@ -83,8 +86,9 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
         If the file, the folder or a file of the fold is missing.
     ValueError
         If a line is broken (the message has the file, the number of the line and
-        what is wrong with it), if a feature index exceeds ``n_features``, or if a
-        file holds no items.
+        what is wrong with it), if a feature index exceeds ``n_features`` or makes the
+        rows too long for the memory, or if a file holds no items or is a damaged
+        archive.
 
     Notes
     -----
@@ -139,6 +143,8 @@ def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]
     if n_features is None:
         n_features = max(items.n_columns for items in parts.values())
     integer = all(_all_integer(items.target) for items in parts.values())
+    for part, items in parts.items():
+        _check_size(items, n_features, files[part])
     return {
         part: Bunch(
             data=_dense(items, n_features),
@@ -156,6 +162,30 @@ def _all_integer(target: FloatArray) -> bool:
     return bool(np.all(exact & (target == np.round(target))))
 
 
+def _check_size(items: _Items, n_features: int, file: Path) -> None:
+    """Refuse rows that do not fit into half of the memory that is left."""
+    needed, available = 8 * items.target.size * n_features, available_memory()
+    if available is None or needed <= available / 2:
+        return
+    raise ValueError(
+        f"{file}: {items.target.size} items with {n_features} features take "
+        f"{needed / 1e9:.1f} GB as a dense array, more than half of the "
+        f"{available / 1e9:.1f} GB that are available. The largest feature index is "
+        f"{items.n_columns}{_where(items.n_columns, file)}; if it is right, read the "
+        "file with sklearn.datasets.load_svmlight_file(query_id=True), as sparse rows."
+    )
+
+
+def _where(index: int, file: Path) -> str:
+    """Return the line in which a feature stands first, in words."""
+    feature = re.compile(rb"(?<=\s)%d:" % index)
+    with open_file(file) as stream:
+        for number, line in enumerate(stream, start=1):
+            if feature.search(line.split(b"#", 1)[0]):
+                return f", in line {number}"
+    return ""
+
+
 def _dense(items: _Items, n_features: int) -> FloatArray:
     # Dense: the rankers take dense rows, and most features of LETOR are not zero.
     data = np.zeros((items.target.size, n_features))
@@ -166,14 +196,24 @@ def _dense(items: _Items, n_features: int) -> FloatArray:
 
 def _read_file(file: Path, n_features: int | None) -> _Items:
     blocks = []
-    with file.open("rb") as stream:
+    with open_file(file) as stream:
         first = 1
-        while lines := list(islice(stream, BLOCK_LINES)):
+        while lines := _next_lines(stream, first, file):
             blocks.append(_read_block(lines, first, file, n_features))
             first += len(lines)
     if not sum(block.target.size for block in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
     return _Items(*map(np.concatenate, zip(*blocks, strict=True)))
+
+
+def _next_lines(stream: IO[bytes], first: int, file: Path) -> list[bytes]:
+    try:
+        return list(islice(stream, BLOCK_LINES))
+    except DAMAGED as error:
+        raise ValueError(
+            f"{file} must be a whole archive, got one that breaks off or is damaged "
+            f"within {BLOCK_LINES} lines after line {first - 1}: {error}"
+        ) from error
 
 
 def _read_block(

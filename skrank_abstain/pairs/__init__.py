@@ -5,6 +5,7 @@ from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     PAIRS_OF_ONE_QUERY,
+    available_memory,
     check_graph_size,
     check_output_size,
 )

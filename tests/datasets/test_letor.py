@@ -1,3 +1,6 @@
+import bz2
+import gzip
+import lzma
 import os
 import re
 from pathlib import Path
@@ -208,6 +211,28 @@ def test_empty_file(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match=r"at least one item, got none in '.*a\.txt'"):
         load_letor(path)
+
+
+@pytest.mark.parametrize("opener", [gzip.open, bz2.open, lzma.open])
+def test_compressed_files_are_read_whatever_they_are_called(opener, tmp_path):
+    for part in ("train", "vali", "test"):
+        with opener(tmp_path / f"{part}.txt", "wt") as file:
+            file.write("1 qid:3 2:0.5\n" * 5000)
+    plain = load_letor(write(tmp_path / "a.txt", *["1 qid:3 2:0.5"] * 5000))
+    np.testing.assert_array_equal(load_letor(tmp_path).train.data, plain.data)
+    content = (tmp_path / "train.txt").read_bytes()
+    (tmp_path / "train.txt").write_bytes(content[: len(content) - 20])
+    with pytest.raises(ValueError, match=r"train\.txt must be a whole archive"):
+        load_letor(tmp_path)
+
+
+def test_rows_longer_than_the_memory_are_refused_with_their_line(tmp_path):
+    path = write(tmp_path / "a.txt", GOOD, "# 1000000000:1", "1 qid:3 1000000000:1")
+    message = r"a\.txt: 2 items .* index is 1000000000, in line 3; .*sparse rows"
+    with pytest.raises(ValueError, match=message):
+        load_letor(path)
+    with pytest.raises(ValueError, match="take 16000"):
+        load_letor(write(tmp_path / "b.txt", GOOD, GOOD), n_features=10**12)
 
 
 def test_missing_file(tmp_path):

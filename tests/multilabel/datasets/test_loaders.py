@@ -1,3 +1,4 @@
+import gzip
 import os
 import re
 from pathlib import Path
@@ -335,6 +336,18 @@ def write_table(folder, *lines):
     path = folder / "table.txt"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def test_compressed_tables_are_read_and_damaged_ones_named(tmp_path):
+    plain = write_table(tmp_path, "age,ranking", "3,b>a", "4,a>b")
+    packed = tmp_path / "b.txt"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    np.testing.assert_array_equal(
+        load_label_ranking(packed).target, load_label_ranking(plain).target
+    )
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(ValueError, match=r"b\.txt must be a whole archive"):
+        load_label_ranking(packed)
 
 
 def test_label_ranking(tmp_path):

@@ -1,0 +1,28 @@
+"""Files that may be compressed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from pathlib import Path
+from typing import IO, Any
+
+#: What compressed files begin with.
+_SIGNS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+#: What reading a damaged one raises; bz2 has no error of its own.
+DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+
+def open_file(file: Path) -> IO[bytes]:
+    """Open a file for reading, unpacking gzip, bzip2 and xz whatever its name."""
+    with file.open("rb") as plain:
+        start = plain.read(6)
+    opener = next((o for sign, o in _SIGNS.items() if start.startswith(sign)), open)
+    stream: IO[bytes] = opener(file, "rb")
+    return stream
