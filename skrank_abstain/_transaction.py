@@ -8,9 +8,6 @@ from typing import Any, TypeVar, cast
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-#: What scikit-learn keeps on an estimator beside its parameters, fitted or not.
-_SETTINGS = ("_metadata_request", "_sklearn_output_config")
-
 
 def all_or_nothing(fit: Fit) -> Fit:
     """Make a method ``fit`` that leaves an estimator fitted, or not fitted at all.
@@ -23,18 +20,21 @@ def all_or_nothing(fit: Fit) -> Fit:
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
         forget(self)
+        before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
         except BaseException:  # Ctrl-C is none of the errors
             forget(self)
+            # Not all that is private: scikit-learn keeps settings there.
+            for name, value in list(vars(self).items()):
+                if name not in before or value is not before[name]:
+                    delattr(self, name)
             raise
 
     return cast("Fit", whole)
 
 
 def forget(estimator: Any) -> None:
-    """Remove what ``fit`` has learned: names with an underscore before or behind."""
-    kept = {*estimator.get_params(deep=False), *_SETTINGS}
-    for name in vars(estimator).keys() - kept:
-        if name.startswith("_") or name.endswith("_"):
-            delattr(estimator, name)
+    """Remove what ``fit`` has learned: names that end with an underscore."""
+    for name in [name for name in vars(estimator) if name.endswith("_")]:
+        delattr(estimator, name)

@@ -109,7 +109,7 @@ def test_an_interrupted_fit_leaves_nothing_behind(estimator, data):
                 interrupted(each, data, at, error)
             with pytest.raises(NotFittedError):
                 check_is_fitted(each)
-            assert vars(each).keys() == vars(clone(estimator)).keys()
+            assert not [name for name in vars(each) if name.endswith("_")]
 
 
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
