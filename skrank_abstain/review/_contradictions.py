@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.review._answers import Answers
 
@@ -24,10 +24,11 @@ class Contradiction:
 
     Attributes
     ----------
-    kind : {"changed", "conflict", "cycle", "improbable"}
+    kind : {"changed", "conflict", "cycle", "levels", "improbable"}
         One reviewer said different things about a pair; several did; orders and ties
-        lead back to where they started; one answer has, given all of them, a
-        probability below .05.
+        lead back to where they started; orders in a row need more levels than relevance
+        has grades, so that some of them cannot be believed; one answer has, given all
+        of them, a probability below .05.
     qid : object
         The query.
     answers : tuple of int
@@ -46,7 +47,7 @@ class Contradiction:
 
 
 def find_contradictions(
-    answers: Answers, queries: Queries, label_proba: FloatArray
+    answers: Answers, queries: Queries, label_proba: FloatArray, n_levels: float
 ) -> tuple[Contradiction, ...]:
     """Find the answers that do not go together; nothing is left out for it.
 
@@ -56,6 +57,8 @@ def find_contradictions(
     queries : Queries
     label_proba : ndarray of shape (n_answered, 3), float64
         Probabilities of the labels of each answered pair, given all answers.
+    n_levels : float
+        So many items can be over each other in a row; infinity for any number.
 
     Returns
     -------
@@ -75,10 +78,15 @@ def find_contradictions(
             )
     bounds = np.flatnonzero(np.diff(answers.query, prepend=-1))
     for start, stop in pairwise([*bounds.tolist(), len(answers)]):
-        on_cycle = _on_cycle(answers, slice(start, stop))
+        links = _Links.of(answers, slice(start, stop))
+        on_cycle = links.on_cycle()
         for part in np.unique(on_cycle[on_cycle >= 0]):
             rows = answers.row[start:stop][on_cycle == part].tolist()
             found.append(("cycle", answers.query[start], rows))
+        chain = links.long_chain(n_levels)
+        if chain:
+            rows = answers.row[start:stop][chain].tolist()
+            found.append(("levels", answers.query[start], rows))
     pair = np.repeat(np.arange(label_proba.shape[0]), np.diff(answers.pair_start))
     proba = label_proba[pair, answers.label + 1]
     found.extend(
@@ -91,23 +99,59 @@ def find_contradictions(
     )
 
 
-def _on_cycle(answers: Answers, part: slice) -> Any:
-    """Return the number of the cycle that each answer is on, -1 for none.
+@dataclass(frozen=True)
+class _Links:
+    """The answers about one query as links between groups of items.
 
-    Tied items are one; an order within one, and orders from which some lead back, are
-    on a cycle, with the ties that hold it together.
+    Attributes
+    ----------
+    better, worse : ndarray of shape (n_answers,), int64
+        Groups: tied items are one, and so are those on a cycle.
+    order : ndarray of shape (n_answers,), bool
+        Whether the answer is no tie.
     """
-    left, right, label = answers.left[part], answers.right[part], answers.label[part]
-    n = int(max(left.max(), right.max())) + 1
-    tied = label == 0
-    of_ties = _components(left[tied], right[tied], n, strong=False)
-    better = np.where(label > 0, left, right)[~tied]
-    worse = np.where(label > 0, right, left)[~tied]
-    strong = _components(of_ties[better], of_ties[worse], n, strong=True)
-    start, stop = strong[of_ties[left]], strong[of_ties[right]]
-    within: BoolArray = start == stop
-    cyclic = np.unique(start[within & ~tied])
-    return np.where(within & np.isin(start, cyclic), start, -1)
+
+    better: IntArray
+    worse: IntArray
+    order: BoolArray
+
+    @classmethod
+    def of(cls, answers: Answers, part: slice) -> Self:
+        left, right = answers.left[part], answers.right[part]
+        label = answers.label[part]
+        n = int(max(left.max(), right.max())) + 1
+        tied = label == 0
+        of_ties = _components(left[tied], right[tied], n, strong=False)
+        better = of_ties[np.where(label < 0, right, left)]
+        worse = of_ties[np.where(label < 0, left, right)]
+        strong = _components(better[~tied], worse[~tied], n, strong=True)
+        return cls(strong[better], strong[worse], ~tied)
+
+    def on_cycle(self) -> IntArray:
+        """Return the number of the cycle that each answer is on, -1 for none.
+
+        An order within a group, and orders from which some lead back, are on a cycle,
+        with the ties that hold it together.
+        """
+        within = self.better == self.worse
+        cyclic = np.unique(self.better[within & self.order])
+        return np.where(within & np.isin(self.better, cyclic), self.better, -1)
+
+    def long_chain(self, n_levels: float) -> list[int]:
+        """Return answers in a row that need more levels than there are, if any."""
+        over = np.flatnonzero(self.better != self.worse)
+        better, worse = self.better[over], self.worse[over]
+        level = np.zeros(int(max(self.better.max(), self.worse.max())) + 1, dtype=int)
+        # Groups have no cycles, so that this ends; the level is the longest way down.
+        while (level[worse] <= level[better]).any():
+            np.maximum.at(level, worse, level[better] + 1)
+        chain: list[int] = []
+        at = int(np.argmax(level))
+        while level[at] > 0 and level.max() >= n_levels:
+            into = np.flatnonzero((worse == at) & (level[better] == level[at] - 1))
+            chain.append(int(over[into[0]]))
+            at = int(better[into[0]])
+        return chain
 
 
 def _components(start: Any, stop: Any, n: int, *, strong: bool) -> Any:

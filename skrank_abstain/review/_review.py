@@ -44,7 +44,6 @@ from skrank_abstain.review._reviewed import (
 from skrank_abstain.review._reviewers import (
     TYPICAL_ERROR,
     Reviewers,
-    answer_proba,
     check_reviewer_error,
     judge_reviewers,
 )
@@ -74,6 +73,9 @@ class Review:
     reversal_share_ : dict of str to float
         Share of their wrong answers about two items that are not tied that turn the
         order around; the others say a tie.
+    tie_error_ : dict of str to float
+        Share of their answers about tied items that name an order: near 1 of those who
+        see finer differences than the grades, and never say "same".
     contradictions : tuple of Contradiction
         Answers that do not go together, or hardly; all of them count.
 
@@ -148,14 +150,23 @@ class Review:
     @property
     def reversal_share_(self) -> dict[str, float]:
         """Share of their errors about untied pairs that turn the order around."""
-        return self._by_reviewer(self.reviewers.reversal)
+        turned, missed = self.reviewers.turned, self.reviewers.missed
+        return self._by_reviewer(turned / np.maximum(turned + missed, 1e-300))
+
+    @property
+    def tie_error_(self) -> dict[str, float]:
+        """Share of their answers about tied items that name an order."""
+        return self._by_reviewer(self.reviewers.split)
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
         """Answers that do not go together, or hardly."""
         parts = [made.answered_proba() for made in self._answered.values()]
         proba = np.concatenate(parts) if parts else np.empty((0, 3))
-        return find_contradictions(self.answers, self.items.queries, proba)
+        tied = self.items.model.tied_shares_
+        # Within a grade of several relevances items can be over each other, too.
+        n_levels = tied.size if (tied == 1).all() else np.inf
+        return find_contradictions(self.answers, self.items.queries, proba, n_levels)
 
     @cached_property
     def decisions(self) -> PairDecisions:
@@ -194,7 +205,7 @@ class Review:
         n_pairs = self.items.queries.n_pairs
         if not n_pairs:
             return float("nan")
-        heard = answer_proba(self.typical_error)
+        heard = Reviewers.of_error(self.typical_error).heard()
         asked: dict[int, list[Question]] = {}
         for query, question in self._choose(n, "pairs", _ZERO_ONE, drawn=True):
             asked.setdefault(query, []).append(question)
@@ -437,7 +448,7 @@ class Review:
         drawn: bool = False,
     ) -> list[tuple[int, Question]]:
         error = self.typical_error if error is None else error
-        aim = Aim(objective, answer_proba(error), losses)
+        aim = Aim(objective, Reviewers.of_error(error).heard(), losses)
         streams = [
             questions_of_query(
                 self.items.prior(query),

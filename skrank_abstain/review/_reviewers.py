@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_real, shown
 from skrank_abstain.review._answers import Answers
 
-#: Before any answer a reviewer errs so often, and is believed to as after so many.
+#: Before any answer a reviewer errs so often, about ties and about orders, half of the
+#: time by turning an order around, and is believed to as after so many answers of each.
 TYPICAL_ERROR = 0.1
-_ERROR_ANSWERS = 10.0
-#: The same of the errors that turn an order around.
-_TYPICAL_REVERSAL = 0.5
-_REVERSAL_ANSWERS = 4.0
+_PRIOR_ANSWERS = 10.0
 #: Rates are kept this far from 0 and 1: nobody is taken for infallible to the last bit.
 _INSIDE = 1e-9
 _ROUNDS = 100
@@ -31,49 +29,58 @@ class Reviewers:
     ----------
     error : ndarray of shape (n_reviewers,), float64
         Share of the answers of each reviewer that are wrong.
-    reversal : ndarray of shape (n_reviewers,), float64
-        Share of the wrong answers about two items that are not tied that turn their
-        order around; the others say a tie.
+    turned, missed : ndarray of shape (n_reviewers,), float64
+        Of the answers about two items that are not tied: shares that turn their order
+        around, and that say a tie.
+    split : ndarray of shape (n_reviewers,), float64
+        Of the answers about tied items: share that says an order.
     """
 
     error: FloatArray
-    reversal: FloatArray
+    turned: FloatArray
+    missed: FloatArray
+    split: FloatArray
+
+    @classmethod
+    def of_error(cls, error: Any) -> Self:
+        """Return reviewers of whom no more is known than how often they err."""
+        rate = np.asarray(error, dtype=np.float64)
+        return cls(rate, rate / 2, rate / 2, rate)
+
+    def heard(self) -> FloatArray:
+        """Return the probability of each answer, given the true label.
+
+        Returns
+        -------
+        proba : ndarray of shape (..., 3, 3), float64
+            Answers by true labels, both -1, 0, +1. A wrong answer about a tie says
+            either order.
+        """
+        turned, missed, split = (
+            np.clip(rate, _INSIDE, 1 - _INSIDE)
+            for rate in (self.turned, self.missed, self.split)
+        )
+        right, half = 1 - turned - missed, split / 2
+        rows = [
+            [right, half, turned],
+            [missed, 1 - split, missed],
+            [turned, half, right],
+        ]
+        proba: FloatArray = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
+        return proba
 
     def likelihood(self, answers: Answers) -> FloatArray:
         """Return what all answers about each pair are worth, (n_answered, 3).
 
         By the true label of the pair, -1, 0, +1, over the largest of the three.
         """
-        heard = answer_proba(self.error, self.reversal)
-        logs = np.log(heard[answers.reviewer, answers.label + 1])
+        logs = np.log(self.heard()[answers.reviewer, answers.label + 1])
         if not len(answers):
             return logs
         total = np.add.reduceat(logs, answers.pair_start[:-1])
         highest = total.max(axis=1, keepdims=True)
         likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
         return likelihood
-
-
-def answer_proba(error: Any, reversal: Any = _TYPICAL_REVERSAL) -> FloatArray:
-    """Return the probability of each answer, given the true label.
-
-    Parameters
-    ----------
-    error, reversal : float or ndarray of shape (n_reviewers,)
-
-    Returns
-    -------
-    proba : ndarray of shape (..., 3, 3), float64
-        Answers by true labels, both -1, 0, +1. A wrong answer about a tie says either
-        order.
-    """
-    error = np.clip(error, _INSIDE, 1 - _INSIDE)
-    turned = np.clip(error * reversal, _INSIDE, None)
-    tied = np.clip(error * (1 - np.asarray(reversal)), _INSIDE, None)
-    right, half = 1 - error, error / 2
-    rows = [[right, half, turned], [tied, right, tied], [turned, half, right]]
-    proba: FloatArray = np.moveaxis(np.array(rows), (0, 1), (-2, -1))
-    return proba
 
 
 def check_reviewer_error(reviewer_error: Any) -> Any:
@@ -132,41 +139,40 @@ def judge_reviewers(
     elif reviewer_error is not None:
         known[:] = reviewer_error
     free = np.isnan(known)
-    judged = Reviewers(
-        np.where(free, TYPICAL_ERROR, known), np.full(n, _TYPICAL_REVERSAL)
-    )
+    start = judged = Reviewers.of_error(np.where(free, TYPICAL_ERROR, known))
     if not free.any():
         return judged
     pair = np.repeat(
         np.arange(answers.pair_start.size - 1), np.diff(answers.pair_start)
     )
-    said = np.bincount(answers.reviewer, minlength=n)
+    said = answers.label + 1
     for _ in range(_ROUNDS):
         proba = label_proba(judged.likelihood(answers))[pair]
-        at = np.arange(pair.size)
-        wrong = 1 - proba[at, answers.label + 1]
-        turned = np.where(answers.label == 0, 0.0, proba[at, 1 - answers.label])
-        tied = np.where(answers.label == 0, wrong, 0.0)
-        error = _rate(_add(answers, wrong), said, TYPICAL_ERROR, _ERROR_ANSWERS)
-        turns = _add(answers, turned)
-        reversal = _rate(
-            turns, turns + _add(answers, tied), _TYPICAL_REVERSAL, _REVERSAL_ANSWERS
-        )
+        # How often each said each answer, by what was true.
+        counts = np.zeros((n, 3, 3))
+        np.add.at(counts, (answers.reviewer, said), proba)
+        tied = counts[:, :, 1].sum(axis=1)
+        untied = counts.sum(axis=(1, 2)) - tied
+        turned = _rate(counts[:, 0, 2] + counts[:, 2, 0], untied, TYPICAL_ERROR / 2)
+        missed = _rate(counts[:, 1, 0] + counts[:, 1, 2], untied, TYPICAL_ERROR / 2)
+        split = _rate(counts[:, 0, 1] + counts[:, 2, 1], tied, TYPICAL_ERROR)
+        right = counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1)
+        error = _rate(tied + untied - right, tied + untied, TYPICAL_ERROR)
+        # Nobody is taken to be wrong about orders more often than right: who is so
+        # would be believed the opposite of what they said.
+        turned = np.minimum(turned, (1 - missed) / 2)
+        rates = zip((error, turned, missed, split), vars(start).values(), strict=True)
         last = judged
-        judged = Reviewers(
-            np.where(free, error, known), np.where(free, reversal, _TYPICAL_REVERSAL)
-        )
-        if np.abs(judged.error - last.error).max() < _STILL:
+        judged = Reviewers(*(np.where(free, new, first) for new, first in rates))
+        moved = [
+            np.abs(new - old).max()
+            for new, old in zip(vars(judged).values(), vars(last).values(), strict=True)
+        ]
+        if max(moved) < _STILL:
             break
     return judged
 
 
-def _add(answers: Answers, amount: FloatArray) -> FloatArray:
-    """Add up over the answers of each reviewer."""
-    added = np.bincount(answers.reviewer, amount, len(answers.reviewers))
-    return added.astype(np.float64)
-
-
-def _rate(count: Any, of: Any, typical: float, weight: float) -> FloatArray:
-    rate: FloatArray = (count + typical * weight) / (of + weight)
+def _rate(count: FloatArray, of: FloatArray, typical: float) -> FloatArray:
+    rate: FloatArray = (count + typical * _PRIOR_ANSWERS) / (of + _PRIOR_ANSWERS)
     return rate

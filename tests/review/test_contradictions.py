@@ -10,7 +10,7 @@ from skrank_abstain.review._contradictions import find_contradictions
 QUERIES = group_queries(["a"] * 4 + ["b"] * 2, 6)
 
 
-def found(said, reviewers=None, proba=None):
+def found(said, reviewers=None, proba=None, n_levels=np.inf):
     table = {
         "left": [int(answer[0]) for answer in said],
         "right": [int(answer[2]) for answer in said],
@@ -22,7 +22,7 @@ def found(said, reviewers=None, proba=None):
         proba = np.full((answers.pair_start.size - 1, 3), 1 / 3)
     return [
         (one.kind, one.qid, one.answers)
-        for one in find_contradictions(answers, QUERIES, proba)
+        for one in find_contradictions(answers, QUERIES, proba, n_levels)
     ]
 
 
@@ -44,6 +44,21 @@ def test_answers_that_go_together(said):
 )
 def test_cycles_through_orders_and_ties(said, rows):
     assert found(said) == [("cycle", "a", rows)]
+
+
+@pytest.mark.parametrize(
+    ("said", "n_levels", "rows"),
+    [
+        (["0>1", "2<1", "2>3", "4>5"], 3, (0, 1, 2)),
+        (["0>1", "1>2", "2>3", "0>3"], 2, (0, 1, 2)),
+        (["0>1", "1=2", "2>3"], 2, (0, 2)),
+        (["4>5"], 1, (0,)),
+    ],
+)
+def test_orders_in_a_row_need_levels(said, n_levels, rows):
+    query = "b" if len(said) == 1 else "a"
+    assert found(said, n_levels=n_levels) == [("levels", query, rows)]
+    assert found(said, n_levels=n_levels + 2) == []
 
 
 def test_two_reviewers_and_one_who_changed():

@@ -109,6 +109,17 @@ def test_who_notices_nothing_calls_everything_the_same():
     assert curve["accuracy"][0] == pytest.approx(tied.mean())
 
 
+def test_who_calls_everything_the_same_is_not_believed():
+    curve = review_curve(
+        RANKER, *ITEMS, budgets=[0, 0.2], error=0.0, noticeable=10, random_state=0
+    )
+    assert curve["reviewer_error"][1]["reviewer"] > 0.4
+    assert curve["accuracy"][1] > curve["accuracy"][0] - 0.03
+    assert curve["expected_accuracy"][1] == pytest.approx(
+        curve["accuracy"][1], abs=0.06
+    )
+
+
 def test_relevance_of_any_scale_has_no_ndcg():
     X, y, qid = ITEMS
     curve = review_curve(RANKER, X, y - 1.0, qid, budgets=[0.0])

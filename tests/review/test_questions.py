@@ -14,10 +14,10 @@ from skrank_abstain.review._questions import (
     question_values,
     questions_of_query,
 )
-from skrank_abstain.review._reviewers import answer_proba
+from skrank_abstain.review._reviewers import Reviewers
 
 PAIRS = list(itertools.combinations(range(5), 2))
-HEARD = answer_proba(0.1)
+HEARD = Reviewers.of_error(0.1).heard()
 NONE = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
 
 
@@ -101,7 +101,7 @@ def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
 
 def test_answers_are_drawn_from_one_truth():
     prior = random_prior(np.random.default_rng(4), 5)
-    aim = Aim("pairs", answer_proba(0.0), np.ones(3))
+    aim = Aim("pairs", Reviewers.of_error(0.0).heard(), np.ones(3))
     for seed in range(20):
         rng = np.random.default_rng(seed)
         over = np.zeros((5, 5), dtype=int)
@@ -116,7 +116,7 @@ def test_answers_are_drawn_from_one_truth():
 
 def test_what_was_answered_or_is_sure_is_not_asked():
     prior = random_prior(np.random.default_rng(3), 4)
-    exact = answer_proba(0.0)
+    exact = Reviewers.of_error(0.0).heard()
     left, right = np.array([0, 1]), np.array([1, 2])
     aim = Aim("pairs", exact, np.ones(3))
     # 0 over 1 over 2: what follows is sure, and three grades leave nothing open.

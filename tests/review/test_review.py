@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.review._reviewers import answer_proba
+from skrank_abstain.review._reviewers import Reviewers
 
 DATA = make_ranking(n_queries=60, random_state=0)
 NEW = make_ranking(n_queries=6, n_items=12, random_state=1)
@@ -35,7 +35,7 @@ def say(questions, error=0.0, seed=0, reviewer="x"):
     """Answer questions by the true labels, and some of them wrongly."""
     rng = np.random.default_rng(seed)
     truth = pair_labels(NEW.target, questions.left, questions.right)
-    heard = answer_proba(error)
+    heard = Reviewers.of_error(error).heard()
     return [
         {
             "qid": pair.qid,
@@ -109,7 +109,7 @@ def test_probabilities_are_those_of_the_definition():
     rates = {"a": 0.1, "b": 0.25}
     review = RANKER.review(X[:5], answers=said, reviewer_error=rates)
     assert review.reviewer_error_ == rates
-    a, b = answer_proba(0.1), answer_proba(0.25)
+    a, b = Reviewers.of_error(0.1).heard(), Reviewers.of_error(0.25).heard()
     likelihood = np.array([a[1], a[2] * b[1], b[0]])
     expected, _, _ = enumerate_posterior(
         review.items.prior(0), [0, 1, 2], [1, 4, 3], likelihood
@@ -224,6 +224,36 @@ def test_rates_are_estimated_and_the_accuracy_is_as_expected():
     assert review.reviewer_error_["bad"] == pytest.approx(0.4, abs=0.12)
     assert set(review.reversal_share_) == {"good", "bad"}
     assert review.expected_accuracy == pytest.approx(right(review), abs=0.06)
+
+
+def test_who_sees_finer_differences_than_the_grades_is_not_taken_for_wrong():
+    # A reviewer who orders items of one grade, too, and never says "same".
+    finer = NEW.target + np.random.default_rng(1).uniform(0, 0.9, NEW.qid.size)
+    answers = []
+    for _ in range(9):
+        review = RANKER.review(*INPUT, answers=answers)
+        for pair in review.ask(15):
+            better = finer[pair.left] > finer[pair.right]
+            label = "left" if better else "right"
+            answers.append({"left": pair.left, "right": pair.right, "label": label})
+    # The pairs of different grades are in order, and stay so.
+    place = np.empty(NEW.qid.size)
+    ranking = review.ranking()
+    place[ranking.item_id] = ranking.place
+    left, right = review.decisions.left, review.decisions.right
+    ahead = NEW.target[left] - NEW.target[right]
+    in_order = (place[left] < place[right]) == (ahead > 0)
+    assert in_order[ahead != 0].mean() > 0.97
+    assert review.tie_error_["reviewer"] > 0.5
+    assert review.reviewer_error_["reviewer"] < 0.5
+
+
+def test_more_levels_than_grades_are_reported():
+    three = [{"left": k, "right": k + 1, "label": "left"} for k in range(3)]
+    review = RANKER.review(X[:8], answers=three, reviewer_error=0.0)
+    (found,) = (one for one in review.contradictions if one.kind == "levels")
+    assert found.answers == (0, 1, 2)  # of three grades
+    assert not RANKER.review(X[:8], answers=three[:2]).contradictions
 
 
 # Questions

@@ -7,20 +7,20 @@ from skrank_abstain.pairs import group_queries
 from skrank_abstain.review._answers import take_answers
 from skrank_abstain.review._reviewers import (
     Reviewers,
-    answer_proba,
     check_reviewer_error,
     judge_reviewers,
 )
 
 
 def test_what_a_reviewer_says():
+    turned, missed, split = np.array([0.05]), np.array([0.15]), np.array([0.2])
     np.testing.assert_allclose(
-        answer_proba(0.2, 0.25),
+        Reviewers(np.array([0.2]), turned, missed, split).heard()[0],
         [[0.8, 0.1, 0.05], [0.15, 0.8, 0.15], [0.05, 0.1, 0.8]],
         rtol=0,
         atol=1e-15,
     )
-    many = answer_proba(np.array([0.0, 0.3]), np.array([0.5, 1.0]))
+    many = Reviewers.of_error([0.0, 0.3]).heard()
     assert many.shape == (2, 3, 3)
     np.testing.assert_allclose(many.sum(axis=1), 1, rtol=0, atol=1e-8)
     assert (many > 0).all()
@@ -34,7 +34,7 @@ def test_answers_about_one_pair_multiply():
         "reviewer": ["a", "b", "b"],
     }
     answers = take_answers(table, group_queries(None, 3), None)
-    found = Reviewers(np.array([0.2, 0.4]), np.full(2, 0.5)).likelihood(answers)
+    found = Reviewers.of_error([0.2, 0.4]).likelihood(answers)
     # Columns: right, tie, left is the better one.
     both = np.array([0.1 * 0.2, 0.1 * 0.6, 0.8 * 0.2])
     alone = np.array([0.6, 0.2, 0.2])
@@ -61,13 +61,17 @@ def test_what_is_no_rate_is_refused(rates, error):
 WORDS = ["right", "same", "left"]
 
 
-def simulate(n_pairs, rates, reversal, seed=0):
-    """Return answers of all reviewers about pairs of known labels."""
+def simulate(n_pairs, rates, turned=0.5, seed=0):
+    """Return answers of all reviewers about pairs of known labels.
+
+    ``turned`` of the errors about an order turn it around.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.integers(-1, 2, n_pairs)
     table = {"left": [], "right": [], "label": [], "reviewer": []}
-    for name, rate in rates.items():
-        heard = answer_proba(rate, reversal)
+    for name, (order, tie) in rates.items():
+        about_orders = (order * turned, order * (1 - turned))
+        heard = Reviewers(order, *about_orders, tie).heard()
         for pair, label in enumerate(truth):
             table["left"].append(2 * pair)
             table["right"].append(2 * pair + 1)
@@ -83,23 +87,50 @@ def flat(likelihood):
 
 
 def test_rates_are_found_from_answers_alone():
-    rates = {"a": 0.05, "b": 0.3, "c": 0.15}
-    found = judge_reviewers(simulate(2000, rates, 0.2), None, flat)
-    np.testing.assert_allclose(found.error, [*rates.values()], rtol=0, atol=0.03)
-    np.testing.assert_allclose(found.reversal, 0.2, rtol=0, atol=0.12)
+    rates = {"a": (0.05, 0.05), "b": (0.3, 0.3), "c": (0.1, 0.6), "d": (0.4, 0.05)}
+    found = judge_reviewers(simulate(3000, rates, 0.2), None, flat)
+    order, tie = np.array([*rates.values()]).T
+    close = {"rtol": 0, "atol": 0.04}
+    np.testing.assert_allclose(found.turned + found.missed, order, **close)
+    np.testing.assert_allclose(found.split, tie, **close)
+    np.testing.assert_allclose(found.turned, 0.2 * order, **close)
+    np.testing.assert_allclose(found.error, (2 * order + tie) / 3, **close)
 
 
 def test_known_rates_are_kept():
-    answers = simulate(300, {"a": 0.05, "b": 0.3}, 0.5)
+    answers = simulate(300, {"a": (0.05, 0.05), "b": (0.3, 0.3)})
     all_known = judge_reviewers(answers, 0.2, flat)
     np.testing.assert_array_equal(all_known.error, [0.2, 0.2])
+    np.testing.assert_array_equal(all_known.turned, [0.1, 0.1])
     gold = judge_reviewers(answers, {"a": 0.0}, flat)
-    assert gold.error[0] == 0
+    assert gold.error[0] == gold.split[0] == 0
     assert gold.error[1] == pytest.approx(0.32, abs=0.05)
 
 
+def test_nobody_is_believed_the_opposite_of_what_they_said():
+    # One who turns every order around, against one who is right.
+    table = {"left": [], "right": [], "label": [], "reviewer": []}
+    for pair in range(200):
+        for name, label in (("right", "left"), ("wrong", "right")):
+            table["left"].append(2 * pair)
+            table["right"].append(2 * pair + 1)
+            table["label"].append(label)
+            table["reviewer"].append(name)
+    queries = group_queries(np.repeat(np.arange(200), 2), 400)
+    answers = take_answers(table, queries, None)
+    lopsided = np.array([0.3, 0.1, 0.6])
+
+    def proba(likelihood):
+        return flat(likelihood * lopsided)
+
+    found = judge_reviewers(answers, None, proba)
+    assert found.turned[1] <= (1 - found.missed[1]) / 2
+    heard = found.heard()
+    assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
+
+
 def test_who_says_little_is_typical():
-    answers = simulate(1, {"a": 0.3}, 0.5)
+    answers = simulate(1, {"a": (0.3, 0.3)})
     found = judge_reviewers(answers, None, flat)
     assert found.error[0] == pytest.approx(0.1, abs=0.02)
     none = take_answers(None, group_queries(None, 2), None)
