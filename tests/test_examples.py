@@ -296,7 +296,7 @@ def test_answers_make_the_order_of_patients_better(tmp_path, capsys):
     rounds = found["rounds"]
     assert rounds[-1]["right"] > rounds[0]["right"] + 0.15
     assert abs(rounds[-1]["expected"] - rounds[-1]["right"]) < 0.04
-    assert rounds[-1]["Bo"] > rounds[-1]["Ann"] + 0.05
+    assert rounds[-1]["Bo"] > rounds[-1]["Ann"] + 0.02
     right = {name: curve["accuracy"] for name, curve in found["curves"].items()}
     assert right["pairs"][-1] > right["random"][-1] + 0.03
     ndcg = {name: curve["ndcg"] for name, curve in found["curves"].items()}
