@@ -92,6 +92,21 @@ def test_compiled_code_is_cached_beside_the_modules(tmp_path):
     assert run(tmp_path, COUNT) == ["[2 3]", "True 1"], "the second compiles nothing"
 
 
+def test_a_damaged_cache_is_compiled_anew(tmp_path):
+    kernels = copy_of_the_kernels(tmp_path)
+    run(tmp_path, COUNT)
+    cache = kernels / "__pycache__"
+    # LLVM ends the process over such code, unless somebody looks at it before.
+    for file in cache.glob("counting._within*.nbc"):
+        content = file.read_bytes()
+        file.write_bytes(content[:-99] + bytes([content[-99] ^ 1]) + content[-98:])
+    assert run(tmp_path, COUNT) == ["[2 3]", "True 0"]
+    for file in cache.glob("counting._within*.nbi"):
+        file.write_bytes(file.read_bytes()[:-9])
+    assert run(tmp_path, COUNT) == ["[2 3]", "True 0"]
+    assert run(tmp_path, COUNT) == ["[2 3]", "True 1"], "the mended cache is read"
+
+
 def test_kernels_work_where_nothing_is_writable(tmp_path):
     # Files where folders should be stop even a superuser.
     kernels = copy_of_the_kernels(tmp_path)
