@@ -78,7 +78,7 @@ def write_page(
 
 def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
     """Yield the tasks in the order of the questions; no task says what is expected."""
-    columns = _shown_columns(shown)
+    columns = _shown_columns(shown, questions)
     for pair in questions.to_dicts():
         sides = [
             (str(pair.get(f"{side}_id", pair[side])), pair[side])
@@ -99,7 +99,7 @@ def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
         yield task
 
 
-def _shown_columns(shown: Any) -> dict[str, list[Any]]:
+def _shown_columns(shown: Any, questions: Questions) -> dict[str, list[Any]]:
     if shown is None:
         return {}
     names = shown if isinstance(shown, Mapping) else getattr(shown, "columns", None)
@@ -110,12 +110,31 @@ def _shown_columns(shown: Any) -> dict[str, list[Any]]:
         )
     columns = {}
     for name in names:
-        if str(name) == "id":
-            raise ValueError("shown must not have a column id: tasks have one.")
+        if str(name).strip().lower() == "id":
+            raise ValueError(f"shown must not have a column {name}: tasks have one.")
         column = shown[name]
         values = column.tolist() if hasattr(column, "tolist") else list(column)
+        _check_rows_shown(column, len(values), questions)
         columns[str(name)] = [_plain(value) for value in values]
     return columns
+
+
+def _check_rows_shown(column: Any, n_rows: int, questions: Questions) -> None:
+    """Refuse what is shown of other rows than those of X, or in another order."""
+    index, place = questions.index, questions.place
+    # Stricter than for what a model sees: nobody may be shown another one's data.
+    if index is not None and hasattr(column, "iloc") and not column.index.equals(index):
+        raise ValueError(
+            "shown must have its rows in the order of X, got another index than X's: "
+            f"{n_rows} rows for the {len(index)} of X. Pass "
+            "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
+            "positions are right."
+        )
+    if place is not None and n_rows != place.size:
+        raise ValueError(
+            f"shown must have one value per row of X: X has {place.size} rows, shown "
+            f"has {n_rows}. Pass the rows of X, in its order."
+        )
 
 
 def _plain(value: Any) -> Any:

@@ -259,7 +259,7 @@ class Review:
         number = _canonical_number(queries, left, right)
         made = self._decide(left, right, self._pair_proba[number])
         value = np.array([question.value for _, question in chosen], dtype=np.float64)
-        return Questions(**vars(made), value=value)
+        return Questions(**vars(made), value=value, index=self.items.index)
 
     def worth_asking(
         self, cost: float | Mapping[str, float], *, objective: str = "pairs"

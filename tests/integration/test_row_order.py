@@ -64,6 +64,7 @@ CALLS = {
         lambda names: RANKER.ranking(X, QID, item_id=names),
         lambda names: RANKER.predict_pairs(X, QID, item_id=names),
         lambda names: RANKER.iter_pairs(X, QID, item_id=names),
+        lambda names: RANKER.review(X, QID, item_id=names),
     ],
     "sample_weight": [lambda weight: RANKER.evaluate(X, Y, QID, weight)],
     "groups": [

@@ -119,6 +119,42 @@ def test_chosen_columns_are_shown(tmp_path):
         assert ID[task["right_age"]] == task["right_id"]
 
 
+def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
+    ward = pd.DataFrame({"age": np.arange(90)}, index=[f"MRN {k}" for k in range(90)])
+    rows = ward.index[30:54]
+    frame = pd.DataFrame(X, index=rows)
+    asked = RANKER.review(frame, DAY, item_id=rows).ask(8).take(slice(2, 6))
+    today = ward.loc[rows]
+    others = [today[::-1], ward, ward[:24], today.reset_index(), {"a": ward["age"]}]
+    for shown in others:
+        with pytest.raises(ValueError, match=r"of X.* shown=frame.loc\[X.index\]"):
+            asked.to_tasks(tmp_path / "tasks", shown=shown)
+    for shown in (today, {"age": today["age"]}, today.to_dict("list"), ward[30:54]):
+        asked.to_tasks(tmp_path / "tasks", shown=shown)
+        for task in tasks_of(tmp_path / "tasks", "csv"):
+            assert f"MRN {task['left_age']}" == task["left_id"]
+    short = {"age": np.arange(23)}
+    for questions, shown in ((asked, short), (ASKED, short), (ASKED, ward)):
+        for write in (questions.to_tasks, questions.to_page):
+            with pytest.raises(ValueError, match="X has 24 rows, shown has"):
+                write(tmp_path / "file", shown=shown)
+    ASKED.to_tasks(tmp_path / "tasks", shown=today)  # X has no index
+
+
+@pytest.mark.parametrize("index", [slice(1, 5), np.arange(1, 5), np.arange(8) % 7 > 0])
+def test_questions_are_divided_between_people(index, tmp_path):
+    some = ASKED.take(index)
+    shown = {"row": np.arange(24)}
+    for number, (questions, where) in enumerate([(ASKED, slice(None)), (some, index)]):
+        path = tmp_path / f"tasks {number}"
+        questions.to_tasks(path, shown=shown)
+        np.testing.assert_array_equal(questions.value, ASKED.value[where])
+        tasks = tasks_of(path, "csv")
+        if not number:
+            every = tasks
+    assert tasks == np.array(every)[index].tolist()
+
+
 def test_no_questions(tmp_path):
     for kind in ("csv", "jsonl", "label_studio"):
         ASKED.take(np.arange(0)).to_tasks(tmp_path / kind, format=kind)
@@ -131,6 +167,7 @@ def test_no_questions(tmp_path):
         ({"format": "xlsx"}, ValueError, "format must be one of"),
         ({"shown": [1, 2]}, TypeError, "shown must be a frame"),
         ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
+        ({"shown": {"ID": ID}}, ValueError, "must not have a column ID"),
     ],
 )
 def test_tasks_that_cannot_be_written(options, error, match, tmp_path):
