@@ -204,7 +204,8 @@ class RanksOpen:
         ------
         ValueError
             If columns do not match ``fit``, or an answer names an unknown item, items
-            of two queries, one item twice, or a label that is not understood.
+            of two queries, one item twice, or a label that is not understood; or if
+            names of reviewers differ by case alone.
         """
         check_row_order(X, item_id=item_id)
         scores, values, queries = self._scored(X, qid)
