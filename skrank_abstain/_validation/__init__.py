@@ -27,7 +27,11 @@ from skrank_abstain._validation._numbers import (
     check_real,
 )
 from skrank_abstain._validation._qid import encode_qid, is_scalar
-from skrank_abstain._validation._rows import check_row_order, refuse_lazy
+from skrank_abstain._validation._rows import (
+    check_row_order,
+    names_of_columns,
+    refuse_lazy,
+)
 from skrank_abstain._validation._shown import listed, shown
 
 __all__ = [
@@ -54,6 +58,7 @@ __all__ = [
     "encode_qid",
     "is_scalar",
     "listed",
+    "names_of_columns",
     "refuse_lazy",
     "shown",
 ]

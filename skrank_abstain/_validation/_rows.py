@@ -14,10 +14,19 @@ def refuse_lazy(values: Any, name: str) -> None:
         )
 
 
-def check_row_order(X: Any, **others: Any) -> None:
-    """Refuse pandas objects whose index has the labels of X's in another order.
+def names_of_columns(X: Any) -> list[Any] | None:
+    """Return the names of the columns of a frame; None where there are none."""
+    # The columns of a pyarrow Table are the data.
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return None if names is None else list(names)
 
-    Rows are taken by position. Where labels are others altogether, nothing tells which
+
+def check_row_order(X: Any, **others: Any) -> None:
+    """Refuse what stands for other rows than those of X, as far as that can be seen.
+
+    Refused are pandas objects whose index has the labels of X's in another order, and
+    the name of a column of X as ``qid``, which would be one query of all rows. Rows
+    are taken by position. Where labels are others altogether, nothing tells which
     row is which, and positions are all there is.
 
     Parameters
@@ -30,8 +39,15 @@ def check_row_order(X: Any, **others: Any) -> None:
     Raises
     ------
     ValueError
-        If labels and positions do not agree.
+        If labels and positions do not agree, or ``qid`` is the name of a column.
     """
+    qid = others.get("qid")
+    if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
+        raise ValueError(
+            f"qid must be one value per row, got {qid!r}, the name of a column of X: "
+            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r} to a ranker "
+            "that has it."
+        )
     if not hasattr(X, "iloc"):
         return
     for name, other in others.items():

@@ -23,8 +23,10 @@ from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_lab
 from skrank_abstain.selection import PairTotals
 
 
-def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray:
-    """Return target coverages as float64: in (0, 1], each larger than the last."""
+def check_coverages(
+    coverages: ArrayLike, name: str = "coverages", *, include_zero: bool = False
+) -> FloatArray:
+    """Return shares of pairs as float64: in (0, 1], each larger than the last."""
     values = np.asarray(coverages)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(
@@ -33,7 +35,7 @@ def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray
         )
     # As Python's numbers, for the message: 1.2, not np.float64(1.2).
     for value in values.tolist():
-        check_fraction(value, name, include_one=True)
+        check_fraction(value, name, include_zero=include_zero, include_one=True)
     numbers: FloatArray = values.astype(np.float64)
     if (np.diff(numbers) <= 0).any():
         raise ValueError(f"{name} must ascend, got {listed(numbers.tolist())}.")

@@ -16,7 +16,7 @@ from skrank_abstain.displays._drawing import (
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._reading import ranker_inside
+from skrank_abstain.displays._reading import check_coverages, ranker_inside
 from skrank_abstain.review import review_curve
 
 if TYPE_CHECKING:
@@ -200,11 +200,12 @@ class ReviewCurveDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If lengths differ, a value is not finite, or ``metric`` is unknown.
+            If shares do not ascend in [0, 1], lengths differ, a value is not finite, or
+            ``metric`` is unknown.
         """
         require_pyplot(f"{cls.__name__}.from_predictions")
         check_choice(metric, "metric", tuple(_LABELS))
-        shares = check_numbers(share, "share")
+        shares = check_coverages(share, "share", include_zero=True)
         n = shares.size
         display = cls(
             share=shares,

@@ -20,6 +20,7 @@ from skrank_abstain._validation import (
     check_row_order,
     encode_qid,
     listed,
+    names_of_columns,
     refuse_lazy,
     shown,
 )
@@ -76,7 +77,6 @@ def take_items(
     -------
     items : Items
     """
-    refuse_name_of_column(X, qid)
     check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
@@ -95,15 +95,6 @@ def take_items(
             )
         X, qid = take_column(X, qid_col)
     return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
-
-
-def refuse_name_of_column(X: Any, qid: Any) -> None:
-    """Refuse the name of a column as qid: it would be one query of all rows."""
-    if isinstance(qid, str) and qid in (_names_of_columns(X) or ()):
-        raise ValueError(
-            f"qid must be one value per row, got {qid!r}, the name of a column of X: "
-            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r}."
-        )
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -134,7 +125,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
-    columns = _names_of_columns(X)
+    columns = names_of_columns(X)
     if columns is None or names is None or columns == list(names):
         return X
     if sorted(map(str, columns)) != sorted(map(str, names)):
@@ -144,19 +135,13 @@ def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
     return _some_columns(X, list(names))
 
 
-def _names_of_columns(X: Any) -> list[Any] | None:
-    # The columns of a pyarrow Table are the data.
-    names = getattr(X, "column_names", getattr(X, "columns", None))
-    return None if names is None else list(names)
-
-
 def _some_columns(X: Any, names: list[Any]) -> Any:
     return X.select(names) if hasattr(X, "column_names") else X[names]
 
 
 def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
     """Take the query column out of X."""
-    columns = _names_of_columns(X)
+    columns = names_of_columns(X)
     if isinstance(qid_col, str):
         if columns is None:
             raise ValueError(

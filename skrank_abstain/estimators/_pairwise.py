@@ -12,7 +12,6 @@ from sklearn.utils import Tags, _safe_indexing, check_random_state
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import IntArray, check_loss, check_row_order
-from skrank_abstain.estimators._item_rows import refuse_name_of_column
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_classes import read_labels
 from skrank_abstain.estimators._pair_row_decider import PairRowDecider
@@ -243,7 +242,6 @@ class PairwiseRankerClassifier(
         rule = self._rule()
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
-        refuse_name_of_column(X, qid)
         check_row_order(X, y=y, qid=qid)
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)

@@ -204,8 +204,10 @@ class RanksOpen:
         ------
         ValueError
             If columns do not match ``fit``, or an answer names an unknown item, items
-            of two queries, one item twice, or a label that is not understood.
+            of two queries, one item twice, or a label that is not understood; or if
+            names of reviewers differ by case alone.
         """
+        check_row_order(X, item_id=item_id)
         scores, values, queries = self._scored(X, qid)
         return open_review(
             self.tie_model_,
@@ -215,6 +217,7 @@ class RanksOpen:
             scores,
             values,
             queries,
+            X.index if hasattr(X, "iloc") else None,
             answers=answers,
             item_id=item_id,
             reviewer_error=reviewer_error,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,8 @@ class PairDecisions:
     left_id: NDArray[Any] | None = None
     right_id: NDArray[Any] | None = None
     place: IntArray | None = None
+    #: Fields that have one value per row of X, not per pair.
+    _OF_ROWS: ClassVar[tuple[str, ...]] = ("place",)
 
     def __len__(self) -> int:
         return int(self.left.shape[0])
@@ -137,15 +139,15 @@ class PairDecisions:
         """Share of pairs accepted; NaN for no pairs."""
         return float(self.accepted.mean()) if len(self) else float("nan")
 
-    def take(self, index: NDArray[Any]) -> PairDecisions:
-        """Return the pairs at ``index`` (integers or a boolean mask)."""
+    def take(self, index: Any) -> Self:
+        """Return the pairs at ``index`` (integers, a boolean mask or a slice)."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(
             self,
             **{
                 name: column[index]
                 for name, column in columns.items()
-                if column is not None and name != "place"
+                if column is not None and name not in self._OF_ROWS
             },
         )
 

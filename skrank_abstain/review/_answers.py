@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
@@ -95,8 +95,8 @@ def take_answers(
         If the table is of another kind.
     ValueError
         If a column or a value is missing, an item is unknown or in another query, the
-        two are the same, a label is not understood, or the table is one of decisions,
-        whose labels nobody said.
+        two are the same, a label is not understood, two reviewers differ by case alone,
+        or the table is one of decisions, whose labels nobody said.
     """
     table = _columns(answers, by_name=item_id is not None)
     n = len(table["label"])
@@ -116,7 +116,9 @@ def take_answers(
     query = queries.codes[left]
     left, right = np.where(swapped, (right, left), (left, right))
     label = np.where(swapped, -label, label)
+    named = [name.strip() for name in named]
     reviewers, code = np.unique(np.array(named, dtype=np.str_), return_inverse=True)
+    check_spelling(reviewers.tolist(), "answers")
     keys = np.stack([query, position[left], position[right], label, code.reshape(-1)])
     kept, row = np.unique(keys, axis=1, return_index=True)
     changed, dropped = _changed(keys, kept, row, table.get("time"))
@@ -124,6 +126,18 @@ def take_answers(
     query, left, right, label, reviewer = kept
     names = tuple(reviewers.tolist())
     return Answers(query, left, right, label, reviewer, row, names, changed)
+
+
+def check_spelling(names: Iterable[str], parameter: str) -> None:
+    """Refuse names of reviewers that differ by case alone."""
+    known: dict[str, str] = {}
+    for name in names:
+        other = known.setdefault(name.casefold(), name)
+        if other != name:
+            raise ValueError(
+                f"{parameter} must write the name of each reviewer in one way, got "
+                f"{other!r} and {name!r}: use one of them everywhere."
+            )
 
 
 def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
@@ -175,13 +189,15 @@ def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
             raise TypeError(
                 f"answers must hold mappings, got {shown(row)} in row {number}."
             )
-        lacking = [name for name in rows[0] if name not in row]
+    every = list(dict.fromkeys(name for row in rows for name in row))
+    for number, row in enumerate(rows):
+        lacking = [name for name in every if name not in row]
         if lacking:
             raise ValueError(
-                f"answers must have the same columns in all rows, got none called "
-                f"{lacking[0]!r} in row {number}."
+                "answers must have the same columns in all rows, got none called "
+                f"{lacking[0]!r} in row {number}: add it there, or take it out of all."
             )
-    return {str(name): [row[name] for row in rows] for name in rows[0]} if rows else {}
+    return {str(name): [row[name] for row in rows] for name in every}
 
 
 def _text(value: Any) -> str:
@@ -199,11 +215,12 @@ def _missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def _check_known(column: list[Any], name: str) -> list[str]:
+def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
     for number, value in enumerate(column):
         if _missing(value):
             raise ValueError(
                 f"answers must say {name} in every row, got {value!r} in row {number}."
+                f"{remedy}"
             )
     return [_text(value) for value in column]
 
@@ -223,10 +240,14 @@ def _rows(
                 "item_id and qid must differ as texts, as answers name them, got "
                 f"{_text(name)!r} of query {query!r} twice."
             )
-    kind = "row positions of X" if item_id is None else "an item_id"
+    kind, hint = "an item_id", ""
+    if item_id is None:
+        kind = "row positions of X"
+        hint = " Pass item_id= as when the questions were asked."
+    remedy = " Without item_id= the items are row positions, pair.left and pair.right."
     sides = []
     for side in ("left", "right"):
-        keys = list(zip(qid, _check_known(table[side], side), strict=True))
+        keys = list(zip(qid, _check_known(table[side], side, remedy), strict=True))
         rows = np.array([known.get(key, -1) for key in keys], dtype=np.int64)
         bad = np.flatnonzero(rows < 0)
         if bad.size:
@@ -234,7 +255,7 @@ def _rows(
             raise ValueError(
                 f"answers must name items of X by {kind}, and the query that they are "
                 f"in, got {side}={name!r}{'' if query is None else f', qid={query!r}'} "
-                f"in row {bad[0]}, and {bad.size} such rows in all."
+                f"in row {bad[0]}, and {bad.size} such rows in all.{hint}"
             )
         sides.append(rows)
     left, right = sides

@@ -28,6 +28,10 @@ from skrank_abstain.review._reviewers import check_reviewer_error
 _OBJECTIVES = ("pairs", "top", "riskiest", "random")
 #: 2^y - 1 stays a sensible gain up to here, as in the boosters.
 _HIGHEST_GRADE = 31
+_SHARES = (
+    " They are shares of all pairs: n questions are "
+    "n / len(ranker.predict_pairs(X, qid))."
+)
 _WORDS = np.array(["right", "same", "left"])
 
 
@@ -260,7 +264,7 @@ def _check_budgets(budgets: ArrayLike) -> FloatArray:
             f"budgets must be a 1d array of at least one share, got {shown(budgets)}."
         )
     for share in shares.tolist():
-        check_real(share, "budgets", 0, 1)
+        check_real(share, "budgets", 0, 1, remedy=_SHARES)
     if (np.diff(shares) <= 0).any():
         raise ValueError(f"budgets must ascend, got {shown(shares.tolist())}.")
     return shares.astype(np.float64)

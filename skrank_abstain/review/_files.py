@@ -7,10 +7,12 @@ import json
 import os
 import re
 from base64 import b64encode
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 FORMATS = ("csv", "jsonl", "label_studio")
 #: What a task says; the items by their names, or by the rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
+#: What is read of a table.
+_READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 _NO_ANSWER = ("", "skip", None)
 
 
@@ -78,7 +82,7 @@ def write_page(
 
 def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
     """Yield the tasks in the order of the questions; no task says what is expected."""
-    columns = _shown_columns(shown)
+    columns = _shown_columns(shown, questions)
     for pair in questions.to_dicts():
         sides = [
             (str(pair.get(f"{side}_id", pair[side])), pair[side])
@@ -99,7 +103,7 @@ def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
         yield task
 
 
-def _shown_columns(shown: Any) -> dict[str, list[Any]]:
+def _shown_columns(shown: Any, questions: Questions) -> dict[str, list[Any]]:
     if shown is None:
         return {}
     names = shown if isinstance(shown, Mapping) else getattr(shown, "columns", None)
@@ -110,12 +114,31 @@ def _shown_columns(shown: Any) -> dict[str, list[Any]]:
         )
     columns = {}
     for name in names:
-        if str(name) == "id":
-            raise ValueError("shown must not have a column id: tasks have one.")
+        if str(name).strip().lower() == "id":
+            raise ValueError(f"shown must not have a column {name}: tasks have one.")
         column = shown[name]
         values = column.tolist() if hasattr(column, "tolist") else list(column)
+        _check_rows_shown(column, len(values), questions)
         columns[str(name)] = [_plain(value) for value in values]
     return columns
+
+
+def _check_rows_shown(column: Any, n_rows: int, questions: Questions) -> None:
+    """Refuse what is shown of other rows than those of X, or in another order."""
+    index, place = questions.index, questions.place
+    # Stricter than for what a model sees: nobody may be shown another one's data.
+    if index is not None and hasattr(column, "iloc") and not column.index.equals(index):
+        raise ValueError(
+            "shown must have its rows in the order of X, got another index than X's: "
+            f"{n_rows} rows for the {len(index)} of X. Pass "
+            "shown=frame.loc[X.index], or shown=frame.set_axis(X.index) where the "
+            "positions are right."
+        )
+    if place is not None and n_rows != place.size:
+        raise ValueError(
+            f"shown must have one value per row of X: X has {place.size} rows, shown "
+            f"has {n_rows}. Pass the rows of X, in its order."
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -130,11 +153,13 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
 
     What the file is, its content says: tasks as ``Questions.to_tasks`` writes them with
     their ``label`` filled in, as CSV or as one JSON object per line, what the page of
-    ``Questions.to_page`` saves, or an export (JSON) of Label Studio.
+    ``Questions.to_page`` saves, or an export (JSON) of Label Studio. Tables may have
+    commas, semicolons or tabs between their columns, as spreadsheets write them.
 
     Parameters
     ----------
     path : str or path-like
+        In UTF-8, or in UTF-16 with a byte-order mark.
 
     Returns
     -------
@@ -146,7 +171,8 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     Raises
     ------
     ValueError
-        If the file is damaged, or a task lacks what an answer needs.
+        If the file is empty, in another encoding or damaged, or a task lacks what an
+        answer needs.
 
     Examples
     --------
@@ -160,8 +186,8 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     ...     read_answers(path)
     [{'qid': 'monday', 'left': 'Ann', 'right': 'Bo', 'label': 'left'}]
     """
+    text = _text_of(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
         rows = [{**row} for row in _rows_of(text)]
     except (ValueError, csv.Error, TypeError, KeyError, AttributeError) as e:
         raise ValueError(
@@ -187,9 +213,34 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return _with_common_extras(answers)
 
 
+def _text_of(path: str | os.PathLike[str]) -> str:
+    data = Path(path).read_bytes()
+    utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+    encoding = "utf-16" if utf16 else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+        good = text.partition("\0")[0]  # which UTF-16 without its mark is full of
+    except UnicodeDecodeError as e:
+        text, good = "\0", e.object[: e.start].decode(encoding, "ignore")
+    # Not while that error is handled: it holds the file, which belongs in no log.
+    if "\0" in text:
+        line = good.count("\n") + 1
+        raise ValueError(
+            f"{os.fspath(path)!r} must be in UTF-8, got something else in line {line}: "
+            "save it as UTF-8, in a spreadsheet as CSV UTF-8."
+        )
+    if not text.strip():
+        raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")
+    return text
+
+
 def _extras(row: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("reviewer", "time")
-    return {name: row[name] for name in names if row.get(name) not in (None, "")}
+    extras = {name: row.get(name) for name in ("reviewer", "time")}
+    return {
+        name: value.strip() if isinstance(value, str) else value
+        for name, value in extras.items()
+        if value is not None and str(value).strip()
+    }
 
 
 def _with_common_extras(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -224,13 +275,26 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
             if line.strip():
                 yield json.loads(line)
     else:
-        reader = csv.DictReader(StringIO(text), strict=True)
-        if "label" not in (reader.fieldnames or ()):
-            raise KeyError("label")
-        for row in reader:
-            if None in row or None in row.values():
-                raise csv.Error(f"line {reader.line_num} has another length")
-            yield row
+        yield from _rows_of_table(text)
+
+
+def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
+    for delimiter in ",;\t":
+        header = next(csv.reader(StringIO(text, newline=""), delimiter=delimiter))
+        names = [name.strip().lower() for name in header]
+        if "label" in names:
+            break
+    else:
+        raise csv.Error("no column is called label")
+    twice = [name for name in _READ if names.count(name) > 1]
+    if twice:
+        raise csv.Error(f"two columns are called {twice[0]}")
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    for row in islice(reader, 1, None):
+        if len(row) not in (0, len(names)):
+            raise csv.Error(f"line {reader.line_num} has another length")
+        if row:
+            yield dict(zip(names, row, strict=True))
 
 
 def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

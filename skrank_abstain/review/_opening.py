@@ -21,6 +21,7 @@ def open_review(
     scores: FloatArray,
     values: FloatArray,
     queries: Queries,
+    index: Any,
     *,
     answers: Any,
     item_id: Any,
@@ -39,6 +40,8 @@ def open_review(
     scores, values : ndarray of shape (n_items,), float64
         What the ranker says, and what the tie model compares.
     queries : Queries
+    index : pandas.Index or None
+        Of the rows of X.
     answers, item_id, reviewer_error
         As in ``SelectiveRanker.review``.
 
@@ -55,7 +58,6 @@ def open_review(
         model = GradedRelevance().fit_items(labelled)
         region = rule.select(replace(calibration, model=model))
     names = check_item_id(item_id, queries)
-    items = Reviewed(
-        model, float(region.risk), calibration.loss, scores, values, queries, names
-    )
+    judged = (model, float(region.risk), calibration.loss)
+    items = Reviewed(*judged, scores, values, queries, names, index)
     return Review.of(items, answers, reviewer_error)

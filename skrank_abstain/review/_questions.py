@@ -33,6 +33,8 @@ class Questions(PairDecisions):
     value : ndarray of shape (n_pairs,), float64
         What the answer is expected to be worth: by how much it lowers the expected
         loss, summed over pairs, or raises the expected DCG. Falls from pair to pair.
+    index : pandas.Index or None
+        That of X, where it is a frame of pandas: what is shown must have the same.
     left, right, qid, label, accepted, risk, proba, left_id, right_id, place
         As in `PairDecisions`, after the answers that there are.
 
@@ -51,6 +53,8 @@ class Questions(PairDecisions):
     """
 
     value: FloatArray = None  # type: ignore[assignment]
+    index: Any = None
+    _OF_ROWS = ("place", "index")
 
     def __repr__(self) -> str:
         best = f", best={self.value[0]:.3g}" if len(self) else ""
@@ -75,6 +79,12 @@ class Questions(PairDecisions):
         shown : frame or mapping of columns, default=None
             What is to be seen of the items, one value per row of X: columns
             ``left_...`` and ``right_...`` of each task.
+
+        Raises
+        ------
+        ValueError
+            If ``shown`` has another number of rows than X, or, both being of pandas,
+            another index; or ``format`` is unknown.
 
         Notes
         -----
@@ -101,6 +111,11 @@ class Questions(PairDecisions):
             What is to be seen of the items, one value per row of X.
         question : str, default="Which comes first?"
             What is asked about the two items, such as "Who needs a doctor sooner?".
+
+        Raises
+        ------
+        ValueError
+            If ``shown`` has other rows than X, as in ``to_tasks``.
 
         Notes
         -----

@@ -15,6 +15,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_positive_int,
     check_real,
+    shown,
 )
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -25,7 +26,7 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     rows_by_place,
 )
-from skrank_abstain.review._answers import Answers, take_answers
+from skrank_abstain.review._answers import Answers, check_spelling, take_answers
 from skrank_abstain.review._contradictions import Contradiction, find_contradictions
 from skrank_abstain.review._posterior import Posterior
 from skrank_abstain.review._questions import (
@@ -118,6 +119,9 @@ class Review:
         """Take in a table of answers; parameters as in ``SelectiveRanker.review``."""
         known = check_reviewer_error(reviewer_error)
         taken = take_answers(answers, items.queries, items.item_id)
+        if isinstance(known, dict):
+            known = {name.strip(): rate for name, rate in known.items()}
+            check_spelling((*taken.reviewers, *known), "reviewer_error")
 
         def label_proba(likelihood: FloatArray) -> FloatArray:
             made = posteriors_of_queries(items, taken, likelihood)
@@ -257,7 +261,11 @@ class Review:
         if per_query is None and objective == "top":
             per_query = "equal"
         if isinstance(per_query, str):
-            check_choice(per_query, "per_query", ("equal",))
+            if per_query != "equal":
+                raise ValueError(
+                    "per_query must be an integer, 'equal' or None, got "
+                    f"{shown(per_query)}."
+                )
         elif per_query is not None:
             check_positive_int(per_query, "per_query", minimum=0)
         chosen = self._choose(n, objective, self._losses, per_query)
@@ -270,7 +278,7 @@ class Review:
         number = _canonical_number(queries, left, right)
         made = self._decide(left, right, self._pair_proba[number])
         value = np.array([question.value for _, question in chosen], dtype=np.float64)
-        return Questions(**vars(made), value=value)
+        return Questions(**vars(made), value=value, index=self.items.index)
 
     def worth_asking(
         self, cost: float | Mapping[str, float], *, objective: str = "pairs"
@@ -294,14 +302,19 @@ class Review:
         Raises
         ------
         ValueError
-            If a price is negative.
+            If a price is negative, or there is none.
         """
         check_choice(objective, "objective", ("pairs", "top"))
-        prices = cost if isinstance(cost, Mapping) else {None: cost}
+        prices: dict[Any, Any] = {None: cost}
         rates = self.reviewer_error_
+        if isinstance(cost, Mapping):
+            if not cost:
+                raise ValueError("cost must name at least one reviewer, got {}.")
+            prices = {str(name).strip(): price for name, price in cost.items()}
+            check_spelling((*rates, *prices), "cost")
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
-            error = rates.get(str(name), self.typical_error)
+            error = rates.get(name, self.typical_error)
             best = self._choose(1, objective, self._losses, error=error)
             if best and best[0][1].value > least:
                 return True

@@ -32,6 +32,8 @@ class Reviewed:
         What the ranker says, and what the model compares.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
+    index : pandas.Index or None
+        Of the rows of X.
     """
 
     model: GradedRelevance
@@ -41,6 +43,7 @@ class Reviewed:
     values: FloatArray
     queries: Queries
     item_id: NDArray[Any] | None
+    index: Any
 
     def prior(self, query: int) -> GradePrior:
         """Return what is believed about one query without answers."""

@@ -52,6 +52,10 @@ def test_what_cannot_be_drawn_is_refused(ranker, new):
         ReviewCurveDisplay.from_predictions([0.1], [0.5], metric="auc")
     with pytest.raises(ValueError, match="value must"):
         ReviewCurveDisplay.from_predictions([0.1, 0.2], [0.5])
+    with pytest.raises(ValueError, match=r"share must be in \[0, 1\], got 20"):
+        ReviewCurveDisplay.from_predictions([0, 20], [0.5, 0.6])
+    with pytest.raises(ValueError, match="share must ascend"):
+        ReviewCurveDisplay.from_predictions([0.2, 0.1], [0.5, 0.6])
     with pytest.raises(ValueError, match="value must"):
         ReviewCurveDisplay.from_estimator(
             ranker, new.data, new.target - 1, new.qid, metric="ndcg", budgets=[0]

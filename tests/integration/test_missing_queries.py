@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import FirstColumn
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -14,11 +15,13 @@ from skrank_abstain import (
     BALToR,
     CostAbstainer,
     OneQueryWarning,
+    PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.displays import RankIntervalDisplay
+from skrank_abstain.distance import ConstrainedLinearRanker, DistanceAbstainer
 from skrank_abstain.selection import Coverage
 
 pytestmark = pytest.mark.filterwarnings(
@@ -84,6 +87,25 @@ def test_the_name_of_a_column_is_no_query(data):
     ranker.fit(X, data.target, qid=data.qid)
     with pytest.raises(ValueError, match=r"got 'day', the name of a column of X"):
         ranker.predict_pairs(X, qid="day")
+    y, match = data.target, "the name of a column of X"
+    with pytest.raises(ValueError, match=match):
+        RankIntervalDisplay.from_estimator(ranker, X, qid="day")
+    linear = ConstrainedLinearRanker(random_state=0)
+    with pytest.raises(ValueError, match=match):
+        linear.fit(X, y, qid="day")
+    with pytest.raises(ValueError, match=match):
+        linear.fit(X, y, qid=data.qid).score(X, y, qid="day")
+
+
+def test_the_name_of_a_column_of_pairs_is_no_query_either(data):
+    halves = data.data[::2], data.data[1::2]
+    X = pd.DataFrame(np.hstack(halves)).rename(columns="f{}".format)
+    y = np.where(data.target[::2] > data.target[1::2], "left", "right")
+    classifier = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
+    classifier.fit(X, y)
+    for method in (classifier.evaluate, classifier.report, classifier.fit):
+        with pytest.raises(ValueError, match="the name of a column of X"):
+            method(X, y, qid="f0")
 
 
 def test_names_of_items_are_no_queries(data):

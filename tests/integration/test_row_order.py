@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier, RiskControlledRanker
@@ -63,6 +64,7 @@ CALLS = {
         lambda names: RANKER.ranking(X, QID, item_id=names),
         lambda names: RANKER.predict_pairs(X, QID, item_id=names),
         lambda names: RANKER.iter_pairs(X, QID, item_id=names),
+        lambda names: RANKER.review(X, QID, item_id=names),
     ],
     "sample_weight": [lambda weight: RANKER.evaluate(X, Y, QID, weight)],
     "groups": [
@@ -100,7 +102,7 @@ def test_comparisons_too():
         "sample_weight": {"y": SIDE, "sample_weight": turned(SIDE.index.to_series())},
     }.items():
         methods = [PAIRS.evaluate] if name == "sample_weight" else [
-            PAIRS.fit, PAIRS.evaluate, PAIRS.report,
+            clone(PAIRS).fit, PAIRS.evaluate, PAIRS.report,
         ]  # fmt: skip
         for method in methods:
             with pytest.raises(ValueError, match=f"^{name} must have its rows in the"):
@@ -112,10 +114,10 @@ def test_labels_of_samples_too():
     selective = SelectiveMultilabelRanker(linear, random_state=0).fit(X, LABELS)
     online = OnlineMultilabelRanker([("as they stand", [1, 2, 3])]).fit(X, LABELS)
     for method in (
-        linear.fit,
+        clone(linear).fit,
         linear.score,
         online.partial_fit,
-        selective.fit,
+        clone(selective).fit,
         selective.evaluate,
     ):
         with pytest.raises(ValueError, match=r"^y must have its rows in the order"):
@@ -139,7 +141,7 @@ def test_frames_that_were_not_collected():
         ("y", lambda: BALToR(Ridge()).fit(X, lazy, qid=QID)),
         ("qid", lambda: BALToR(Ridge()).fit(X, Y, qid=lazy)),
         ("groups", lambda: RISK.fit(X, Y, qid=QID, groups=lazy)),
-        ("y", lambda: PAIRS.fit(SIDES, lazy)),
+        ("y", lambda: clone(PAIRS).fit(SIDES, lazy)),
         ("y", lambda: PAIRS.evaluate(SIDES, lazy)),
         ("qid", lambda: PAIRS.evaluate(SIDES, SIDE, qid=lazy)),
         ("y", lambda: LinearMultilabelRanker().fit(X, lazy)),

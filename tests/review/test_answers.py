@@ -110,11 +110,25 @@ def test_pairs_start_where_another_pair_does():
         ({"label": "perhaps"}, "label whose meaning is clear, .*'perhaps'"),
         ({"reviewer": None}, "say reviewer in every row, got None in row 0"),
         ({"qid": np.nan}, "say qid in every row"),
+        ({"left": None}, "say left .* Without item_id= .* row positions, pair.left"),
+        ({"reviewer": "Y "}, "name of each reviewer in one way, got 'Y' and 'y'"),
     ],
 )
 def test_what_is_wrong_is_named(change, match):
     with pytest.raises(ValueError, match=match):
         take_answers([{**ROWS[0], **change}, *ROWS[1:]], QUERIES, IDS)
+
+
+def test_blanks_around_the_names_of_reviewers_do_not_count():
+    table = TABLE | {"reviewer": ["x", " y", "x ", "y"]}
+    answers = take_answers(table, QUERIES, IDS)
+    assert answers.reviewers == ("x", "y")
+    np.testing.assert_array_equal(columns(answers), EXPECTED)
+
+
+def test_names_without_item_id_are_told_to_pass_it():
+    with pytest.raises(ValueError, match=r"got left='Cy'.* Pass item_id= as when"):
+        take_answers(TABLE, QUERIES, None)
 
 
 def test_items_of_two_queries_are_refused():
@@ -151,6 +165,7 @@ def test_zero_and_one_alone_are_refused():
         ({"left": [0], "right": [2]}, ValueError, "columns qid, left"),
         ({"left": [0], "right": [2], "label": []}, ValueError, "one length"),
         ([ROWS[0], {"left": "Ann"}], ValueError, "none called 'qid' in row 1"),
+        ([ROWS[0], ROWS[1] | {"time": 1}], ValueError, "none called 'time' in row 0"),
     ],
 )
 def test_what_is_no_table_is_refused(table, error, match):

@@ -119,6 +119,42 @@ def test_chosen_columns_are_shown(tmp_path):
         assert ID[task["right_age"]] == task["right_id"]
 
 
+def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
+    ward = pd.DataFrame({"age": np.arange(90)}, index=[f"MRN {k}" for k in range(90)])
+    rows = ward.index[30:54]
+    frame = pd.DataFrame(X, index=rows)
+    asked = RANKER.review(frame, DAY, item_id=rows).ask(8).take(slice(2, 6))
+    today = ward.loc[rows]
+    others = [today[::-1], ward, ward[:24], today.reset_index(), {"a": ward["age"]}]
+    for shown in others:
+        with pytest.raises(ValueError, match=r"of X.* shown=frame.loc\[X.index\]"):
+            asked.to_tasks(tmp_path / "tasks", shown=shown)
+    for shown in (today, {"age": today["age"]}, today.to_dict("list"), ward[30:54]):
+        asked.to_tasks(tmp_path / "tasks", shown=shown)
+        for task in tasks_of(tmp_path / "tasks", "csv"):
+            assert f"MRN {task['left_age']}" == task["left_id"]
+    short = {"age": np.arange(23)}
+    for questions, shown in ((asked, short), (ASKED, short), (ASKED, ward)):
+        for write in (questions.to_tasks, questions.to_page):
+            with pytest.raises(ValueError, match="X has 24 rows, shown has"):
+                write(tmp_path / "file", shown=shown)
+    ASKED.to_tasks(tmp_path / "tasks", shown=today)  # X has no index
+
+
+@pytest.mark.parametrize("index", [slice(1, 5), np.arange(1, 5), np.arange(8) % 7 > 0])
+def test_questions_are_divided_between_people(index, tmp_path):
+    some = ASKED.take(index)
+    shown = {"row": np.arange(24)}
+    for number, (questions, where) in enumerate([(ASKED, slice(None)), (some, index)]):
+        path = tmp_path / f"tasks {number}"
+        questions.to_tasks(path, shown=shown)
+        np.testing.assert_array_equal(questions.value, ASKED.value[where])
+        tasks = tasks_of(path, "csv")
+        if not number:
+            every = tasks
+    assert tasks == np.array(every)[index].tolist()
+
+
 def test_no_questions(tmp_path):
     for kind in ("csv", "jsonl", "label_studio"):
         ASKED.take(np.arange(0)).to_tasks(tmp_path / kind, format=kind)
@@ -131,6 +167,7 @@ def test_no_questions(tmp_path):
         ({"format": "xlsx"}, ValueError, "format must be one of"),
         ({"shown": [1, 2]}, TypeError, "shown must be a frame"),
         ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
+        ({"shown": {"ID": ID}}, ValueError, "must not have a column ID"),
     ],
 )
 def test_tasks_that_cannot_be_written(options, error, match, tmp_path):
@@ -138,10 +175,72 @@ def test_tasks_that_cannot_be_written(options, error, match, tmp_path):
         ASKED.to_tasks(tmp_path / "tasks", **options)
 
 
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_of_spreadsheets_are_read(delimiter, encoding, tmp_path):
+    path = tmp_path / "answers.csv"
+    frame = pd.DataFrame(
+        {
+            " QID": ["mon", "mon"],
+            "Left_ID ": ["Jürgen; the elder", 'a "b", c\td'],
+            "right_id": ["two\nlines", "1,5"],
+            "left_label, years": ["x", ""],
+            "LABEL": ["left", "same"],
+            "Reviewer": [" Ann", "Ann "],
+        }
+    )
+    frame.to_csv(path, sep=delimiter, index=False, encoding=encoding)
+    assert read_answers(path) == [
+        {"qid": "mon", "left": left, "right": right, "label": label, "reviewer": "Ann"}
+        for left, right, label in zip(
+            *(frame[name] for name in ("Left_ID ", "right_id", "LABEL")), strict=True
+        )
+    ]
+    path.write_text(path.read_text(encoding).replace("\n", "\r\n"), encoding)
+    assert [answer["label"] for answer in read_answers(path)] == ["left", "same"]
+
+
+def test_answers_of_two_people_are_added(tmp_path):
+    answers = []
+    for name, half in zip(("Ann", "Bo"), (slice(4), slice(4, 8)), strict=True):
+        path = tmp_path / name
+        ASKED.take(half).to_tasks(path, format="jsonl")
+        tasks = tasks_of(path, "jsonl")
+        fill_in(path, "jsonl", tasks, ["left", "left", "same", "right"])
+        answers = answers + read_answers(path)
+    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
+
+
+@pytest.mark.parametrize(
+    ("encoding", "bad", "line"),
+    [
+        ("latin-1", "ü".encode("latin-1"), 3),
+        ("utf-8-sig", b"\xfc", 3),
+        ("utf-16", b"\x00\xdc\n\x00", 3),  # half a character
+        ("utf-16-le", b"", 1),  # without its mark
+    ],
+)
+def test_other_encodings_are_refused_without_a_word_of_the_file(
+    encoding, bad, line, tmp_path
+):
+    path = tmp_path / "answers.csv"
+    text = "qid,left_id,right_id,label\nmon,secret,b,left\n"
+    path.write_bytes(text.encode(encoding) + bad)
+    with pytest.raises(ValueError, match="must be in UTF-8") as caught:
+        read_answers(path)
+    assert str(caught.value) == (
+        f"{str(path)!r} must be in UTF-8, got something else in line {line}: save it "
+        "as UTF-8, in a spreadsheet as CSV UTF-8."
+    )
+    assert caught.value.__context__ is None
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ("", "damaged or something else"),
+        ("", "must hold answers, got an empty file"),
+        (" \n\n", "must hold answers, got an empty file"),
+        ("qid,left,right,label,Label \n1,a,b,left,left\n", "two columns are called"),
         ("qid,left_id,right_id\nmon,a,b\n", "damaged or something else"),
         ("qid,left_id,right_id,label\nmon,a\n", "damaged or something else"),
         ('qid,left_id,right_id,label\nmon,"a', "damaged or something else"),

@@ -306,7 +306,7 @@ def test_shares_of_queries():
     [
         ({"n": -1}, "n must be at least 0"),
         ({"n": 1, "objective": "all"}, "objective must be one of"),
-        ({"n": 1, "per_query": "same"}, "per_query must be one of"),
+        ({"n": 1, "per_query": "all"}, "per_query must be an integer, 'equal' or None"),
         ({"n": 1, "per_query": -1}, "per_query must be at least 0"),
     ],
 )
@@ -322,6 +322,8 @@ def test_asking_ends_where_it_is_not_worth_its_price():
     assert not review.worth_asking(1.01 * best)
     with pytest.raises(ValueError, match="cost must be"):
         review.worth_asking(-1)
+    with pytest.raises(ValueError, match="cost must name at least one reviewer"):
+        review.worth_asking({})
     # Two items, one answer, nothing left.
     said = [{"left": 0, "right": 1, "label": "left"}]
     done = RANKER.review(X[:2], answers=said)
@@ -342,7 +344,13 @@ def test_who_errs_more_is_worth_less():
     between = (values[0.0] + values[0.6]) / 2
     assert review.worth_asking({"good": between})
     assert not review.worth_asking({"bad": between})
-    assert review.worth_asking({"bad": between, "good": between})
+    assert review.worth_asking({"bad": between, " good ": between})
+    with pytest.raises(ValueError, match=r"cost must write .* got 'good' and 'Good'"):
+        review.worth_asking({"Good": 1})
+    with pytest.raises(ValueError, match=r"reviewer_error must .* 'good' and 'GOOD'"):
+        RANKER.review(*INPUT, answers=said, reviewer_error={" GOOD": 0.1})
+    known = RANKER.review(*INPUT, answers=said, reviewer_error={" good ": 0.1})
+    assert known.reviewer_error_["good"] == 0.1
 
 
 def test_what_follows_from_answers_is_not_asked():
