@@ -30,6 +30,7 @@ from skrank_abstain.multilabel.rankers._labels import (
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.multilabel.rankers._weights import (
+    WeightedRounds,
     exponential_weights,
     regret_bound,
 )
@@ -201,17 +202,15 @@ class OnlineMultilabelRanker(MultilabelRanker):
             If a parameter, an expert or an input breaks its rule.
         """
         first = not hasattr(self, "n_rounds_")
-        if not first:
-            # Samples that are refused leave what was learned before.
-            X, relevance = self._check_fit(X, y, reset=False)
         try:
+            X, relevance = self._check_fit(X, y, reset=first)
             if first:
-                X, relevance = self._check_fit(X, y)
                 self._start()
             self._learn(X, relevance)
         except BaseException:
-            # Some experts have learned from these samples, others have not.
-            forget(self)
+            # Samples that are refused leave what was learned before.
+            if first:
+                forget(self)
             raise
         return self
 
@@ -266,16 +265,25 @@ class OnlineMultilabelRanker(MultilabelRanker):
         rounds = exponential_weights(
             losses, self.expert_losses_, self.n_rounds_, self.eta, self.loss_bound
         )
+        try:
+            self._add(losses, rounds)
+            for expert in learners.values():
+                _teach(expert, X, relevance)
+        except BaseException:
+            # Some experts may have learned from these samples, and others not.
+            forget(self)
+            raise
+
+    def _add(self, losses: FloatArray, rounds: WeightedRounds) -> None:
+        """Add up what the experts lost in some more rounds."""
         self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
         self.expected_loss_ += float(rounds.expected_losses.sum())
         self.weights_ = rounds.weights[-1]
-        self.n_rounds_ += relevance.shape[0]
+        self.n_rounds_ += losses.shape[0]
         self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
         self.regret_bound_ = regret_bound(
             len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
         )
-        for expert in learners.values():
-            _teach(expert, X, relevance)
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
         loss = self.loss if callable(self.loss) else misordered_share
