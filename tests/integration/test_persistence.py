@@ -1,6 +1,7 @@
 """What is stored decides alike when it is back; set_params changes nothing fitted."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from scorers.boosters import make_ranker, raw
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+import skrank_abstain
 from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
 
 SUFFIX = {"xgboost": "ubj", "lightgbm": "txt", "catboost": "cbm"}
@@ -55,6 +57,26 @@ def through_skops(fitted, tmp_path):
         "collections",
     }, kinds
     return skops.load(tmp_path / "fitted.skops", trusted=kinds)
+
+
+SAVED = sorted(Path(__file__).parents[1].joinpath("data").glob("saved_*.pickle"))
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.InconsistentVersionWarning")
+def test_what_every_minor_version_saved_decides_as_it_did(path):
+    for saved in pickle.loads(path.read_bytes()):
+        ranker, X = saved["ranker"], saved["X"]
+        pairs = ranker.predict_pairs(X)
+        np.testing.assert_array_equal(pairs.label, saved["label"])
+        np.testing.assert_array_equal(pairs.accepted, saved["accepted"])
+        np.testing.assert_allclose(pairs.risk, saved["risk"], rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(ranker.rank_intervals(X), saved["intervals"])
+
+
+def test_this_minor_version_is_among_them():
+    major, minor, *_ = skrank_abstain.__version__.split(".")
+    assert f"saved_{major}_{minor}" in {path.stem for path in SAVED}
 
 
 STORES = {"pickle": through_pickle, "joblib": through_joblib, "skops": through_skops}
