@@ -24,9 +24,12 @@ from skrank_abstain.selection import PairTotals
 
 
 def check_coverages(
-    coverages: ArrayLike, name: str = "coverages", *, include_zero: bool = False
+    coverages: ArrayLike, name: str = "coverages", *, asked: bool = False
 ) -> FloatArray:
-    """Return shares of pairs as float64: in (0, 1], each larger than the last."""
+    """Return shares of pairs as float64: in (0, 1], each larger than the last.
+
+    Shares that were ``asked`` may be 0, and repeat where nothing was left to ask.
+    """
     values = np.asarray(coverages)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(
@@ -35,9 +38,10 @@ def check_coverages(
         )
     # As Python's numbers, for the message: 1.2, not np.float64(1.2).
     for value in values.tolist():
-        check_fraction(value, name, include_zero=include_zero, include_one=True)
+        check_fraction(value, name, include_zero=asked, include_one=True)
     numbers: FloatArray = values.astype(np.float64)
-    if (np.diff(numbers) <= 0).any():
+    step = np.diff(numbers)
+    if ((step < 0) | ((step == 0) & (not asked))).any():
         raise ValueError(f"{name} must ascend, got {listed(numbers.tolist())}.")
     return numbers
 

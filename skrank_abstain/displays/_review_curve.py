@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LABELS = {
-    "accuracy": "share of all pairs whose label is right",
+    "accuracy": "share of all pairs whose\nmost probable label is right",
     "ndcg": "NDCG@10 of the ranking",
 }
 
@@ -115,8 +115,8 @@ class ReviewCurveDisplay:
         estimator, X, y, qid
             As in `review_curve`.
         metric : {"accuracy", "ndcg"}, default="accuracy"
-            Share of all pairs whose label is right, with what the reviews expect it to
-            be, dotted; or NDCG@10 of the ranking.
+            Share of all pairs whose most probable label is right, with what the reviews
+            expect it to be, dotted; or NDCG@10 of the ranking.
         budgets, error, noticeable, objective, rounds, reviewer_error, random_state
             As in `review_curve`.
         name : str, default=None
@@ -179,7 +179,7 @@ class ReviewCurveDisplay:
         Parameters
         ----------
         share : array-like of shape (n_budgets,)
-            Shares of all pairs that were asked, in [0, 1], ascending.
+            Shares of all pairs that were asked, in [0, 1], not falling.
         value : array-like of shape (n_budgets,)
             ``accuracy`` or ``ndcg`` of `review_curve`, in [0, 1].
         expected : array-like of shape (n_budgets,), default=None
@@ -200,12 +200,12 @@ class ReviewCurveDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If shares do not ascend in [0, 1], lengths differ, a value is not finite, or
+            If shares fall or leave [0, 1], lengths differ, a value is not finite, or
             ``metric`` is unknown.
         """
         require_pyplot(f"{cls.__name__}.from_predictions")
         check_choice(metric, "metric", tuple(_LABELS))
-        shares = check_coverages(share, "share", include_zero=True)
+        shares = check_coverages(share, "share", asked=True)
         n = shares.size
         display = cls(
             share=shares,

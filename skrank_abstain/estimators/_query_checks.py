@@ -59,8 +59,10 @@ def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
     items : Items
     """
     queries, name = items.queries, type(estimator).__name__
-    if qid is not None and is_scalar(qid):
-        return  # meant
+    # A number says that one query is meant; a text may be the name of a column that is
+    # not in X.
+    if qid is not None and is_scalar(qid) and not isinstance(qid, str):
+        return
     if queries.n_queries == 1:
         told = "a qid that is the same for all rows" if items.has_qid else "no qid"
         warn_user(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import IntArray
+from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
 #: Words for right and for left preferred.
@@ -110,6 +111,15 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     meaning = dict(
         zip(listed, (-1, 1) if len(listed) == 2 else (-1, 0, 1), strict=True)
     )
+    # Of numbers others may mean the opposite; of words hardly anybody does.
+    words = [kind.strip().lower() for kind in listed if isinstance(kind, str)]
+    opposite = [-sign for sign in meaning.values()]
+    if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
+        warn_user(
+            f"labels=(right, tie, left) preferred got {tuple(listed)!r}: {listed[0]!r} "
+            "is taken to say that the right one is preferred. Turn them around, or "
+            "leave labels out, if these words say what they say."
+        )
     unknown = [kind for kind in kinds if kind not in meaning]
     if unknown:
         raise ValueError(

@@ -22,7 +22,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.review._review import Review
+from skrank_abstain.review._review import EQUAL, Review
 from skrank_abstain.review._reviewers import check_reviewer_error
 
 _OBJECTIVES = ("pairs", "top", "riskiest", "random")
@@ -87,8 +87,9 @@ def review_curve(
     Returns
     -------
     curve : dict of str to ndarray of shape (n_budgets,)
-        ``share`` and ``asked``, how many of the pairs were asked; ``accuracy``, the
-        share of all pairs whose label is right, higher is better;
+        ``share`` and ``asked``, how many of the pairs were asked, less than the budget
+        where there was nothing left to ask; ``accuracy``, the share of all pairs whose
+        most probable label is right, higher is better, whatever the loss;
         ``expected_accuracy``, what the review believes it to be; ``ndcg``, the mean
         NDCG@10 of the ranking, with gains 2^y - 1, over the queries of at least two
         items that have any gain (NaN unless y lies in [0, 31]); and
@@ -133,6 +134,11 @@ def review_curve(
     check_choice(objective, "objective", _OBJECTIVES)
     check_positive_int(rounds, "rounds")
     known = check_reviewer_error(reviewer_error)
+    strange = sorted(set(known) - set(names)) if isinstance(known, dict) else []
+    if strange:
+        raise ValueError(
+            f"reviewer_error must name reviewers of error, {names}, got {strange}."
+        )
     ranker, X = find_ranker(ranker, X, "review")
     ranker.evaluate(X, y, qid)  # refuses labels, and items without queries, as ever
     relevance = check_relevance(y)
@@ -162,15 +168,24 @@ def review_curve(
             review = Review.of(review.items, crowd.table(), known)
         points.append(
             {
-                "share": share,
+                "share": len(crowd.said) / len(pairs),
                 "asked": len(crowd.said),
-                "accuracy": float(np.mean(review.decisions.label == truth)),
+                "accuracy": float(np.mean(_most_probable(review) == truth)),
                 "expected_accuracy": review.expected_accuracy,
                 "ndcg": _ndcg(review, relevance),
                 "reviewer_error": review.reviewer_error_,
             }
         )
     return {name: np.array([point[name] for point in points]) for name in points[0]}
+
+
+def _most_probable(review: Review) -> IntArray:
+    """Return the label that expected_accuracy counts, of each pair."""
+    proba = np.asarray(review.decisions.proba)
+    likely: IntArray = proba.argmax(axis=1) - 1
+    # Equal items have no order, as everywhere.
+    likely[np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL] = 0
+    return likely
 
 
 class _Said(NamedTuple):

@@ -51,7 +51,7 @@ from skrank_abstain.review._reviewers import (
 from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
-_EQUAL = 1e-12
+EQUAL = 1e-12
 _BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
 _REMEDY = "Review fewer queries at a time: they tell nothing about each other."
 _ZERO_ONE = np.ones(3)
@@ -430,7 +430,7 @@ class Review:
         losses = expected_losses(proba, self.items.loss)
         lead = proba[:, 2] - proba[:, 0]
         # Equal probabilities carry no order; so do they without answers.
-        order = np.where(np.abs(lead) <= _EQUAL, 0, np.sign(lead)).astype(np.int64)
+        order = np.where(np.abs(lead) <= EQUAL, 0, np.sign(lead)).astype(np.int64)
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)

@@ -113,7 +113,7 @@ class CertifiedRisk(Rule):
             "certification queries, the selective risk on new queries is at most "
             f"{bound}: the mean loss of the decided pairs (zero-one loss: the share of "
             f"them that is wrong), each query counting alike.{tested}"
-            '\n- The row "selective risk ... each query counting alike" below '
-            "estimates this risk on these data. Rows that count each pair alike may "
-            "lie on the other side of the bound.",
+            "\n- on labelled data this risk is estimated by the row "
+            '"selective risk ... each query counting alike"; rows that count each pair '
+            "alike may lie on the other side of the bound",
         )

@@ -487,3 +487,9 @@ def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
     assert curve.place.size == 7
     assert curve.place[-1] == curve.profile.risk.size - 1
     assert curve.pairs[:, -1].sum() == items.n_pairs
+
+
+def test_a_forgotten_qid_is_on_the_page(ranker, new):
+    one = ranker.report(new.data)
+    assert f"the ranker was calibrated on {ranker.n_queries_}: if these are" in one
+    assert "taken for one query" not in ranker.report(new.data, qid=new.qid)

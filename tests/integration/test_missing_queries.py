@@ -44,10 +44,10 @@ def data():
 
 
 @pytest.mark.parametrize("name", CLASSES)
-@pytest.mark.parametrize("qid", [None, "constant"])
+@pytest.mark.parametrize("qid", [None, "constant", "day"])
 def test_fit_without_queries_warns_under_the_name_the_user_wrote(name, qid, data):
     ranker = CLASSES[name](random_state=0)
-    given = None if qid is None else np.full(data.target.size, 7)
+    given = np.full(data.target.size, 7) if qid == "constant" else qid
     told = "no qid" if qid is None else "a qid that is the same for all rows"
     with pytest.warns(
         OneQueryWarning, match=f"All 240 rows are one query: {name} got {told}"

@@ -65,3 +65,20 @@ def test_named_labels():
 def test_messages_show_a_few_values_in_order():
     with pytest.raises(ValueError, match=r"got \[0, 1, 2, .*, 9\] and 90 more"):
         read_pair_labels(np.arange(100)[::-1])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [("model_a", "tie", "model_b"), ("Left", "right"), ("win", "draw", "loss")],
+)
+def test_words_that_are_to_mean_their_opposite_are_told(labels):
+    with pytest.warns(UserWarning, match="is taken to say that the right one is pref"):
+        told = read_pair_labels(list(labels), labels)
+    expected = [-1, 0, 1] if len(labels) == 3 else [-1, 1]
+    assert told.tolist() == expected
+    turned = read_pair_labels(list(labels), labels[::-1])
+    assert turned.tolist() == [-sign for sign in expected]
+
+
+def test_numbers_may_be_turned_around():
+    assert read_pair_labels([1, 0, -1], (1, 0, -1)).tolist() == [-1, 0, 1]

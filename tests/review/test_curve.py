@@ -120,6 +120,29 @@ def test_who_calls_everything_the_same_is_not_believed():
     )
 
 
+def test_what_is_expected_and_what_is_right_are_the_same_thing_under_any_loss():
+    ranker = BALToR(MODEL, loss="misranking", random_state=0)
+    ranker.fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+    curve = review_curve(
+        ranker, *ITEMS, budgets=[0, 0.3], error=0.0, reviewer_error=0.0, random_state=0
+    )
+    assert curve["accuracy"] == pytest.approx(curve["expected_accuracy"], abs=0.05)
+    assert curve["accuracy"][1] > 0.95
+
+
+def test_shares_are_of_what_was_asked():
+    curve = review_curve(
+        RANKER,
+        *ITEMS,
+        budgets=[0.9, 1.0],
+        error=0.0,
+        reviewer_error=0.0,
+        random_state=0,
+    )
+    assert (curve["asked"] < 0.9 * N_PAIRS).all()  # nothing was left to ask
+    np.testing.assert_array_equal(curve["share"], curve["asked"] / N_PAIRS)
+
+
 def test_relevance_of_any_scale_has_no_ndcg():
     X, y, qid = ITEMS
     curve = review_curve(RANKER, X, y - 1.0, qid, budgets=[0.0])
@@ -154,6 +177,7 @@ def test_pipelines_and_other_rules_are_taken():
         ({"objective": "best"}, "objective must be"),
         ({"rounds": 0}, "rounds must be"),
         ({"reviewer_error": 2}, "reviewer_error must be in"),
+        ({"reviewer_error": {"Eve": 0}}, "must name reviewers of error, .*'Eve'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, message):

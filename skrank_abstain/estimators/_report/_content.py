@@ -98,6 +98,11 @@ def write_report(
     done, promised = text
     origin = [f"date: {date()}", f"versions: {versions(owner.estimator_)}"]
     warnings = _warnings(data, totals)
+    if getattr(data.items, "n_queries", 0) == 1 < ranker.n_queries_:
+        warnings.append(
+            "all items were taken for one query; the ranker was calibrated on "
+            f"{ranker.n_queries_}: if these are several, pass qid"
+        )
     counted = [data.counted or _count_items(data.items)]
     if data.labelled:
         counted.append(f"tied pairs: {as_ratio(totals.tied, totals.pairs)}")

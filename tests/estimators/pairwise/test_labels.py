@@ -51,6 +51,7 @@ def test_labels_are_read_by_what_they_mean(name, kind, two, three):
     np.testing.assert_array_equal(classifier.abstain(X), plain.abstain(X))
 
 
+@pytest.mark.filterwarnings("ignore:labels=.right, tie, left.:UserWarning")
 def test_labels_of_ones_own(three):
     X, y = three
     plain = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
