@@ -173,6 +173,7 @@ class RanksOpen:
         answers: Any = None,
         item_id: Any = None,
         reviewer_error: Any = None,
+        gold: Any = None,
     ) -> Review:
         """Take in answers of people about some pairs; choose what to ask next.
 
@@ -193,6 +194,10 @@ class RanksOpen:
         reviewer_error : None, float or dict of str to float, default=None
             Share of the answers that are wrong, of all reviewers or of each, in
             [0, 1). Those that are not given are estimated.
+        gold : frame, mapping of columns or list of mappings, default=None
+            Answers that are known to be right: as ``answers``, without reviewer and
+            time. Reviewers are measured by them, too. Its rows count on from those of
+            ``answers`` where contradictions name rows.
 
         Returns
         -------
@@ -221,4 +226,5 @@ class RanksOpen:
             answers=answers,
             item_id=item_id,
             reviewer_error=reviewer_error,
+            gold=gold,
         )

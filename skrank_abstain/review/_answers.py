@@ -19,6 +19,8 @@ _FLOAT = re.compile(r"-?\d+\.0")
 _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
 #: Who answers where nobody is named.
 _ANYONE = "reviewer"
+#: Who gives answers that are known to be right.
+GOLD = "gold"
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 _OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
@@ -64,6 +66,21 @@ class Answers:
         keys = np.stack([self.query, self.left, self.right])
         new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
         return np.append(np.flatnonzero(new[: len(self)]), len(self))
+
+
+def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]:
+    """Return one table of answers: the rows of gold last, as said by `GOLD`."""
+    said, known = (_columns(table, by_name=by_name) for table in (answers, gold))
+    if "reviewer" in known:
+        raise ValueError("gold must have no column reviewer: its answers are right.")
+    n, m = len(said["label"]), len(known["label"])
+    joined = {name: said[name] + known[name] for name in _NEEDED}
+    joined["reviewer"] = said.get("reviewer", [_ANYONE] * n) + [GOLD] * m
+    if "qid" in said or "qid" in known:
+        joined["qid"] = said.get("qid", [None] * n) + known.get("qid", [None] * m)
+    if "time" in said:
+        joined["time"] = said["time"] + [0] * m  # compared with each other alone
+    return joined
 
 
 def take_answers(

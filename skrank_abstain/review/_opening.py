@@ -26,6 +26,7 @@ def open_review(
     answers: Any,
     item_id: Any,
     reviewer_error: Any,
+    gold: Any,
 ) -> Review:
     """Return the review of scored items by a calibrated ranker.
 
@@ -42,7 +43,7 @@ def open_review(
     queries : Queries
     index : pandas.Index or None
         Of the rows of X.
-    answers, item_id, reviewer_error
+    answers, item_id, reviewer_error, gold
         As in ``SelectiveRanker.review``.
 
     Returns
@@ -60,4 +61,4 @@ def open_review(
     names = check_item_id(item_id, queries)
     judged = (model, float(region.risk), calibration.loss)
     items = Reviewed(*judged, scores, values, queries, names, index)
-    return Review.of(items, answers, reviewer_error)
+    return Review.of(items, answers, reviewer_error, gold)

@@ -26,7 +26,13 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     rows_by_place,
 )
-from skrank_abstain.review._answers import Answers, check_spelling, take_answers
+from skrank_abstain.review._answers import (
+    GOLD,
+    Answers,
+    check_spelling,
+    join_gold,
+    take_answers,
+)
 from skrank_abstain.review._contradictions import Contradiction, find_contradictions
 from skrank_abstain.review._posterior import Posterior
 from skrank_abstain.review._questions import (
@@ -45,8 +51,8 @@ from skrank_abstain.review._reviewed import (
 from skrank_abstain.review._reviewers import (
     TYPICAL_ERROR,
     Reviewers,
-    check_reviewer_error,
     judge_reviewers,
+    known_rates,
 )
 from skrank_abstain.tie_models import expected_losses
 
@@ -115,13 +121,15 @@ class Review:
     typical_error: float
 
     @classmethod
-    def of(cls, items: Reviewed, answers: Any, reviewer_error: Any) -> Self:
-        """Take in a table of answers; parameters as in ``SelectiveRanker.review``."""
-        known = check_reviewer_error(reviewer_error)
+    def of(
+        cls, items: Reviewed, answers: Any, reviewer_error: Any, gold: Any = None
+    ) -> Self:
+        """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
+        if gold is not None:
+            answers = join_gold(answers, gold, by_name=items.item_id is not None)
         taken = take_answers(answers, items.queries, items.item_id)
-        if isinstance(known, dict):
-            known = {name.strip(): rate for name, rate in known.items()}
-            check_spelling((*taken.reviewers, *known), "reviewer_error")
+        has_gold = gold is not None
+        known, typical = known_rates(reviewer_error, taken.reviewers, gold=has_gold)
 
         def label_proba(likelihood: FloatArray) -> FloatArray:
             made = posteriors_of_queries(items, taken, likelihood)
@@ -129,12 +137,11 @@ class Review:
             return np.concatenate(parts) if parts else np.empty((0, 3))
 
         reviewers = judge_reviewers(taken, known, label_proba)
-        rates = reviewers.error if len(taken) else np.empty(0)
-        if isinstance(known, dict) and not len(taken):
-            rates = np.array([*known.values()])
-        elif isinstance(known, float):
-            rates = np.array([known])
-        typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
+        if np.isnan(typical):
+            # Whoever will answer is no better than those who did; gold asks nobody.
+            asked = [not (has_gold and name == GOLD) for name in taken.reviewers]
+            rates = reviewers.error[asked]
+            typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
         return cls(items, taken, reviewers, typical)
 
     def __repr__(self) -> str:
@@ -392,9 +399,7 @@ class Review:
 
     @cached_property
     def _sure_pairs(self) -> float:
-        return (
-            float(self._pair_proba.max(axis=1).sum()) if len(self._pair_proba) else 0.0
-        )
+        return float(self._pair_proba.max(axis=1, initial=0.0).sum())
 
     @property
     def _losses(self) -> FloatArray:

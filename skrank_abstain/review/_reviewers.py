@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_real, shown
-from skrank_abstain.review._answers import Answers
+from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
 #: Before any answer a reviewer errs so often, about ties and about orders, half of the
 #: time by turning an order around, and is believed to as after so many answers of each.
@@ -99,6 +99,41 @@ def check_reviewer_error(reviewer_error: Any) -> Any:
             f"{shown(reviewer_error)}."
         )
     return check(reviewer_error)
+
+
+def known_rates(
+    reviewer_error: Any, reviewers: tuple[str, ...], *, gold: bool
+) -> tuple[Any, float]:
+    """Return the rates that are known, and the typical one of those who will answer.
+
+    Parameters
+    ----------
+    reviewer_error : object
+        What the user passed.
+    reviewers : tuple of str
+        Who answered.
+    gold : bool
+        Whether `GOLD` is one of them.
+
+    Returns
+    -------
+    known : None, float or dict of str to float
+    typical : float
+        NaN where that depends on the answers.
+    """
+    known = check_reviewer_error(reviewer_error)
+    if isinstance(known, dict):
+        known = {name.strip(): rate for name, rate in known.items()}
+        check_spelling((*reviewers, *known), "reviewer_error")
+    typical = np.nan
+    if isinstance(known, float):
+        typical = known
+    elif not reviewers:
+        typical = np.mean([*known.values()]) if known else TYPICAL_ERROR
+    if gold:
+        of_each = dict.fromkeys(reviewers, known) if isinstance(known, float) else known
+        known = {**(of_each or {}), GOLD: 0.0}
+    return known, float(typical)
 
 
 def judge_reviewers(

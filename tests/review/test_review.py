@@ -256,6 +256,36 @@ def test_more_levels_than_grades_are_reported():
     assert not RANKER.review(X[:8], answers=three[:2]).contradictions
 
 
+def test_gold_answers_are_right_and_measure_the_others():
+    asked = RANKER.review(*INPUT).ask(60, per_query="equal")
+    said = say(asked, 0.4, reviewer="Bo")
+    gold = [
+        {name: row[name] for name in ("qid", "left", "right", "label")}
+        for row in say(asked)
+    ]
+    alone = RANKER.review(*INPUT, answers=said)
+    review = RANKER.review(*INPUT, answers=said, gold=gold)
+    assert review.reviewer_error_["gold"] == 0
+    wrong = np.mean([a["label"] != b["label"] for a, b in zip(said, gold, strict=True)])
+    assert review.reviewer_error_["Bo"] == pytest.approx(wrong, abs=0.07)
+    assert right(review) > right(alone) + 0.1
+    assert review.typical_error == review.reviewer_error_["Bo"]
+    by_name = [row | {"reviewer": "gold"} for row in gold]
+    same = RANKER.review(*INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
+    np.testing.assert_array_equal(same.decisions.proba, review.decisions.proba)
+    known = RANKER.review(*INPUT, answers=said, gold=gold, reviewer_error=0.3)
+    assert known.reviewer_error_ == {"Bo": 0.3, "gold": 0.0}
+    only = RANKER.review(*INPUT, gold=gold)
+    assert (only.typical_error, only.reviewer_error_) == (0.1, {"gold": 0.0})
+    timed = [row | {"time": k} for k, row in enumerate(said)]
+    np.testing.assert_array_equal(
+        RANKER.review(*INPUT, answers=timed, gold=gold).decisions.proba,
+        review.decisions.proba,
+    )
+    with pytest.raises(ValueError, match="gold must have no column reviewer"):
+        RANKER.review(*INPUT, gold=by_name)
+
+
 # Questions
 
 
