@@ -1,4 +1,4 @@
-"""The example that draws every display runs, and draws what it says."""
+"""The example that draws the figures of the page on displays runs."""
 
 import importlib.util
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-def test_example_draws_every_display(tmp_path, capsys):
+def test_example_draws_the_figures_of_the_page(tmp_path, capsys):
     pytest.importorskip("lightgbm")
     spec = importlib.util.spec_from_file_location(
         "plot_displays", EXAMPLES / "plot_displays.py"
