@@ -253,7 +253,7 @@ class ReviewCurveDisplay:
             draw_reference(self.ax_, [], [], "as the review expects", ":")
         from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        self.ax_.xaxis.set_major_locator(MaxNLocator(5))
+        self.ax_.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1.0))
         self.ax_.set(
             xlabel="share of the pairs that people answer", ylabel=_LABELS[self.metric]
