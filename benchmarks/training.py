@@ -177,7 +177,7 @@ def compare_search(smoke: bool, quiet: bool) -> list[dict[str, Any]]:
             gamma = float(np.quantile(distance, share))
             ranker = DistanceAbstainer(
                 Scored().fit(), gamma=gamma, norm=norm, scale=None
-            ).fit(X[:99], y[:99])
+            ).fit(X[:99], y[:99], qid=0)
 
             # At all shares of near pairs there is a search, and at none.
             tasks = {

@@ -87,3 +87,15 @@ def test_a_bound_on_the_misranking_risk(data):
     ).fit(big.data, big.target, qid=big.qid)
     assert ranker.certified_
     assert ranker.score(data.data, data.target, qid=data.qid) > 0.75
+
+
+@pytest.mark.parametrize("loss", ["misranking", [[0, 1, 3], [1, 0, 1], [3, 1, 0]]])
+def test_the_report_says_what_the_score_is(loss, data):
+    new = make_ranking(n_queries=40, n_grades=3, random_state=1)
+    ranker = fit(data, loss=loss, coverage=0.6)
+    page = ranker.report(new.data, new.target, qid=new.qid)
+    (line,) = (one for one in page.splitlines() if "one minus score" in one)
+    score = ranker.score(new.data, new.target, qid=new.qid)
+    assert f"| {1 - score:.4f} |" in line
+    plain = fit(data, coverage=0.6).report(new.data, new.target, qid=new.qid)
+    assert "one minus score" not in plain  # there it is the share of wrong answers

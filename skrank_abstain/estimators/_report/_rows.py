@@ -54,19 +54,31 @@ def rows_of_pairs(totals: PairTotals) -> list[list[str]]:
 
 
 def rows_of_queries(ranker: Any, items: Any, totals: PairTotals) -> list[list[str]]:
-    """Return what guarantees are about: each query counts alike."""
+    """Return what guarantees are about, each query counting alike; and the score."""
     # A query of one item has no pairs: its shares would be 0 / 0.
     some = totals.pairs > 0
     spent = "selective risk: share of decided pairs wrong"
     if not counts_errors(ranker):
         spent = "selective risk: loss per decided pair"
-    share, wrong = (
-        values[some] / totals.pairs[some]
-        for values in loss_of_decided(ranker, items, totals)
+    accepted, loss = loss_of_decided(ranker, items, totals)
+    share, wrong = (values[some] / totals.pairs[some] for values in (accepted, loss))
+    largest = float(ranker._loss.max())
+    by_pair = (
+        []
+        if counts_errors(ranker)
+        else [
+            row(
+                "loss per decided pair: one minus score",
+                loss,
+                accepted,
+                largest=largest,
+            )
+        ]
     )
     return [
+        *by_pair,
         row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
-        row(f"{spent}, {_ALIKE}", wrong, share, largest=float(ranker._loss.max())),
+        row(f"{spent}, {_ALIKE}", wrong, share, largest=largest),
     ]
 
 
