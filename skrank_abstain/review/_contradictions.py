@@ -145,9 +145,11 @@ class _Links:
         # Groups have no cycles, so that this ends; the level is the longest way down.
         while (level[worse] <= level[better]).any():
             np.maximum.at(level, worse, level[better] + 1)
-        chain: list[int] = []
         at = int(np.argmax(level))
-        while level[at] > 0 and level.max() >= n_levels:
+        if level[at] < n_levels:
+            return []
+        chain: list[int] = []
+        while level[at] > 0:
             into = np.flatnonzero((worse == at) & (level[better] == level[at] - 1))
             chain.append(int(over[into[0]]))
             at = int(better[into[0]])
