@@ -6,8 +6,9 @@
 
 An XGBRanker is trained and calibrated; reviewers are simulated by the labels of the
 test queries. Questions that `ask` chooses stand beside those at random. Then: how well
-the errors of two reviewers are found who gave a thousand answers each; what becomes of
-reviewers who call close items the same; and the time of one question.
+the errors of two reviewers are found who gave a thousand answers each, or as many as
+there were questions; what becomes of reviewers who call close items the same; and the
+time of one question.
 """
 
 import json
@@ -94,7 +95,7 @@ def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any
         error=TWO,
         random_state=0,
     )
-    return curves, found["reviewer_error"][0]
+    return curves, {"answers": int(found["asked"][0]), **found["reviewer_error"][0]}
 
 
 def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
@@ -118,7 +119,9 @@ def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
     for name, rate in TWO.items():
         found = [rates[name] for _, rates in folds]
         text = " ".join(f"{value:.3f}" for value in found)
-        print(f"reviewer who errs in {rate:.0%}, 1,000 answers, found: {text}")
+        # Fewer where nothing was left to ask.
+        answers = min(rates["answers"] for _, rates in folds) // 2
+        print(f"reviewer who errs in {rate:.0%}, {answers:,} answers, found: {text}")
         rows.append({"reviewer": name, "error": rate, "found": found})
     return rows
 
