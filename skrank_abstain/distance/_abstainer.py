@@ -31,6 +31,9 @@ from skrank_abstain.estimators import (
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models import LabelledScores
 
+#: Beyond it the sum over a few features, or the difference of two, may overflow.
+_LARGEST_FEATURE = 1e300
+
 
 class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     """Ranker that decides pairs of items that are far apart in feature space.
@@ -343,12 +346,20 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 def _numbers(X: Any, name: str) -> FloatArray:
     """Return a matrix of finite numbers, or say why distances need one."""
     try:
-        return check_features(X)
+        features = check_features(X)
     except (TypeError, ValueError) as error:
         raise type(error)(
             f"{name} must be a dense matrix of finite numbers for distances between "
             f"items: {error} Give scale= a transformer that makes one."
         ) from error
+    largest = float(np.abs(features).max(initial=0.0))
+    if largest > _LARGEST_FEATURE:
+        raise ValueError(
+            f"{name} must be at most {_LARGEST_FEATURE:g} in magnitude, got "
+            f"{largest:g}: distances would overflow. Look for a placeholder of missing "
+            "values among the features, or divide them."
+        )
+    return features
 
 
 def _half_width(columns: FloatArray, norm: float) -> float:
@@ -360,8 +371,4 @@ def _half_width(columns: FloatArray, norm: float) -> float:
     with_middle = np.column_stack([columns, middle])
     last = np.full(n_items, n_items)
     radius = float(distances(with_middle, np.arange(n_items), last, norm).max())
-    if not np.isfinite(radius):
-        raise ValueError(
-            f"X must have finite distances between items, got a radius of {radius}."
-        )
     return radius if radius > 0 else 1.0

@@ -11,7 +11,11 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
-from skrank_abstain.tie_models._tie_model import DifferenceModel, TieModel
+from skrank_abstain.tie_models._tie_model import (
+    DifferenceModel,
+    TieModel,
+    check_spread,
+)
 
 #: Parts that queries are divided into.
 N_FOLDS = 5
@@ -71,6 +75,7 @@ class LabelledScores:
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; the values are from fits that have not seen the query."""
+        check_spread(self.scores)
         values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
         items = ScoredItems.build(values, self.queries, self.y)
         model.fit_items(items)

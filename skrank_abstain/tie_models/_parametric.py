@@ -53,7 +53,9 @@ class _ParametricModel(DifferenceModel):
         self._name_margin(self._margin)
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
-        return self._link().proba(self.scale_ * gap, self._margin)
+        with np.errstate(over="ignore"):  # so far apart that the order is certain
+            x = self.scale_ * gap
+        return self._link().proba(x, self._margin)
 
     @abstractmethod
     def _link(self) -> Link:

@@ -31,6 +31,8 @@ from skrank_abstain.pairs import (
 
 #: How far the probabilities of the two orders may be from mirroring each other.
 MIRROR = 1e-9
+#: Outside these a unit in which differences are small numbers under- or overflows.
+_SMALLEST, _LARGEST = 1e-305, 1e305
 
 
 class TieModel(Saved, BaseEstimator, ABC):
@@ -280,6 +282,7 @@ class DifferenceModel(TieModel):
         labels = check_labels(label, "label", left.shape[0])
         if labels.size == 0:
             raise ValueError("label must have at least one pair, got none.")
+        check_spread(np.append(left, right))
         difference = left - right
         gap = np.abs(difference)
         outcome = outcomes_of(difference, labels)
@@ -351,7 +354,30 @@ def check_labelled(
             "qid must give at least one query with two items, got "
             f"{queries.n_queries} queries with n_samples={queries.n_items} items."
         )
+    check_spread(scores)
     return scores, relevance, queries
+
+
+def check_spread(scores: FloatArray) -> None:
+    """Refuse scores whose differences floats hold with few digits, or not at all.
+
+    Between the bounds fits are the same in any unit. Two items may differ by anything
+    when they are decided; only what sets the unit of a fit is looked at.
+
+    Raises
+    ------
+    ValueError
+        If the largest difference of two scores is not 0 and outside [1e-305, 1e305].
+    """
+    # Halved first: the difference of two huge scores would overflow.
+    half = scores.max() / 2 - scores.min() / 2
+    if half and not _SMALLEST / 2 <= half <= _LARGEST / 2:
+        raise ValueError(
+            f"the largest difference of two scores must be 0 or in [{_SMALLEST:g}, "
+            f"{_LARGEST:g}], got scores from {scores.min():g} to {scores.max():g}. "
+            "Multiply them by a power of two, which rounds nothing, or look for a "
+            "placeholder among them."
+        )
 
 
 def warn_of_disagreement() -> None:

@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import (
     DistanceAbstainer,
     pair_feature_distances,
@@ -103,13 +104,30 @@ def test_items_without_distances_are_refused_before_training(X, error, said):
         DistanceAbstainer(Untrainable()).fit(X, [0, 1, 2])
 
 
-def test_infinite_distances_are_refused():
-    X = np.array([[-1.7e308, -1.7e308], [1.7e308, 1.7e308]])
-    with (
-        np.errstate(over="ignore"),
-        pytest.raises(ValueError, match="finite distances between items"),
-    ):
-        DistanceAbstainer(FITTED, norm=1).fit(X, [0, 1])
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+def test_distances_that_would_overflow_are_refused(norm):
+    X = np.array([[-1.0, 2.0], [1.0, 0.5], [0.0, 3.0]])
+    said = r"X must be at most 1e\+300 in magnitude, got 3e\+307"
+    with pytest.raises(ValueError, match=said):
+        DistanceAbstainer(FITTED, norm=norm).fit(1e307 * X, [0, 1, 2])
+    fitted = DistanceAbstainer(FITTED, norm=norm).fit(X, [0, 1, 2])
+    with pytest.raises(ValueError, match=said):
+        fitted.predict_pairs(1e307 * X)
+
+
+@pytest.mark.parametrize("norm", [1, 2, np.inf])
+@pytest.mark.parametrize("unit", [2.0**-990, 2.0**-500, 2.0**500, 2.0**990])
+def test_the_unit_of_the_features_does_not_matter(norm, unit):
+    data = make_ranking(n_queries=6, n_items=10, random_state=0)
+    X, given = data.data, {"y": data.target, "qid": data.qid}
+    plain = DistanceAbstainer(FITTED, norm=norm, gamma=0.5).fit(X, **given)
+    scaled = DistanceAbstainer(FITTED, norm=norm, gamma=0.5).fit(X * unit, **given)
+    expected = plain.predict_pairs(X, qid=data.qid)
+    found = scaled.predict_pairs(X * unit, qid=data.qid)
+    assert 0 < expected.accepted.mean() < 1
+    np.testing.assert_array_equal(found.accepted, expected.accepted)
+    np.testing.assert_array_equal(found.label, expected.label)
+    assert scaled.score(X * unit, **given) == plain.score(X, **given)
 
 
 # Parameters
