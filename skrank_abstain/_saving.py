@@ -80,8 +80,10 @@ class Saved:
             super().__setstate__(plain)  # type: ignore[misc]
             fitted = not state.keys().isdisjoint(self._fitted_state)
             params = self._get_param_names()  # type: ignore[attr-defined]
+            # Looked up in the state: a class may have a default, which is not what was
+            # fitted.
             for attribute in (*params, *(self._fitted_state if fitted else ())):
-                getattr(self, attribute)
+                state[attribute]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(
                 f"This {name} was saved by skrank_abstain {found} and cannot be read "
@@ -116,7 +118,10 @@ def _of_plain(value: Any, state: dict[str, Any]) -> Any:
     kind = plain.pop(_KIND)
     if kind == "attribute":
         return state[plain["name"]]
-    return _KINDS[kind].of_plain(**plain)
+    found = _KINDS[kind].of_plain(**plain)
+    if found.to_plain().keys() != plain.keys():
+        raise KeyError(f"{kind} was saved with other fields.")  # no default stands in
+    return found
 
 
 def _narrow(value: Any) -> Any:

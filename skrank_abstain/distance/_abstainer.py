@@ -151,6 +151,19 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     True
     """
 
+    _fitted_state = (
+        "estimator_",
+        "prefit_",
+        "scaler_",
+        "radius_",
+        "gamma_",
+        "_curve",
+        "_region",
+        "_fit_rows",
+        "_fitted_with_qid",
+        "_largest_query",
+    )
+
     def __init__(
         self,
         estimator: Any,

@@ -278,7 +278,7 @@ def describe_rows(
     Parameters
     ----------
     ranker : estimator
-        Fitted, with the attribute ``_fit_rows``; without it nothing is compared.
+        Fitted; where its ``_fit_rows`` is None nothing is compared.
     hashes : ndarray of shape (n_rows,) or (n_pairs, 2), uint64, or None
         Of the rows of the report, as in `find_repeats`.
     codes : ndarray of shape (n_rows,), int64
@@ -287,7 +287,7 @@ def describe_rows(
     unit : str, default="item"
         What a row is.
     """
-    found: FitRows | None = getattr(ranker, "_fit_rows", None)
+    found: FitRows | None = ranker._fit_rows
     columns = [codes] if labels is None else [codes, labels]
     lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
     if found is None:

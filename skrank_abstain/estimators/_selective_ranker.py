@@ -107,7 +107,17 @@ class RuleThreshold(Saved):
     ``fit`` sets ``_loss`` and ``_calibration``, then calls ``_set_threshold``.
     """
 
-    _fitted_state = ("estimator_", "tie_model_", "_loss", "_calibration", "_region")
+    _fitted_state: tuple[str, ...] = (
+        "estimator_",
+        "prefit_",
+        "tie_model_",
+        "threshold_",
+        "_loss",
+        "_calibration",
+        "_region",
+        "_fit_rows",
+        "_fitted_with_qid",
+    )
 
     _loss: FloatArray
     _calibration: Calibration
@@ -266,6 +276,8 @@ class SelectiveRanker(
         self.qid_col = qid_col
         self.random_state = random_state
         self.verbose = verbose
+
+    _fitted_state = (*RuleThreshold._fitted_state, "_largest_query")
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""

@@ -118,6 +118,7 @@ def train_and_score(
         )
 
     rows = ranker._train_or_take(relevance.size, split, train)
+    ranker._fit_rows = None
     if ranker._rows_are_items:
         hashes = hash_rows_if_readable(items.X)
         ranker._fit_rows = find_repeats(

@@ -93,6 +93,8 @@ class FeatureAwareRelevance(GradedRelevance):
     (2,)
     """
 
+    _fitted_state = (*GradedRelevance._fitted_state, "classifiers_", "_n_grades")
+
     def __init__(self, classifier: Any = None, *, max_grades: int = 10) -> None:
         self.classifier = classifier
         self.max_grades = max_grades

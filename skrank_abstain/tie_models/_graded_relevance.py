@@ -118,6 +118,17 @@ class GradedRelevance(BinModel):
     True
     """
 
+    _fitted_state: tuple[str, ...] = (
+        "weights_",
+        "slope_",
+        "cut_points_",
+        "query_spread_",
+        "tied_shares_",
+        "edges_",
+        "_centres",
+        "n_pairs_",
+    )
+
     def __init__(self, *, max_grades: int = 10) -> None:
         self.max_grades = max_grades
 
@@ -266,7 +277,7 @@ class GradedRelevance(BinModel):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if "_centres" in state and "table_" not in state:
+        if "n_pairs_" in state and "table_" not in state:
             self.table_ = self._made_table(self.n_pairs_)
 
 

@@ -127,6 +127,8 @@ class IsotonicDifference(DifferenceModel):
     (True, True)
     """
 
+    _fitted_state = ("tie_curve_", "order_curve_", "n_pairs_")
+
     def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Blocks need counts; the summary that serves smooth models has none.
         gap, counts = items.counts_by_gap()

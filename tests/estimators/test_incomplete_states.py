@@ -1,0 +1,79 @@
+"""A saved state that lacks something is refused: no default stands in for it."""
+
+import copy
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.distance import DistanceAbstainer
+
+MODEL = FirstColumn().fit(None, None)
+RANKERS = {
+    "bradley_terry": BALToR(MODEL, tie_model="bradley_terry"),
+    "davidson": BALToR(MODEL, tie_model="davidson"),
+    "isotonic": BALToR(MODEL, tie_model="isotonic_difference"),
+    "graded": BALToR(MODEL, boundary="randomize", random_state=0),
+    "features": BALToR(MODEL, tie_model="feature_aware_relevance", random_state=0),
+    "cost": CostAbstainer(MODEL, cost=0.3),
+    "certified": RiskControlledRanker(MODEL, max_risk=0.7, random_state=0),
+    "distance": DistanceAbstainer(MODEL),
+}
+#: For people to read; nothing is decided by them.
+SHOWN = {"coverage_", "n_pairs_", "n_queries_", "n_features_in_", "loss_curve_"}
+SHOWN |= {"theta_", "nu_", "epsilon_", "node_weights_", "rule"}
+#: What says whose state it is.
+MARKS = {"skrank_abstain", "_skrank_abstain_version"}
+
+
+def paths(state, start=()):
+    for name, value in state.items():
+        if name in MARKS:
+            continue
+        yield (*start, name)
+        if isinstance(value, dict):
+            yield from paths(value, (*start, name))
+
+
+def without(state, path):
+    state = dict(state)
+    if len(path) == 1:
+        del state[path[0]]
+    else:
+        state[path[0]] = without(state[path[0]], path[1:])
+    return state
+
+
+def restored(estimator, state):
+    other = type(estimator).__new__(type(estimator))
+    other.__setstate__(copy.deepcopy(state))
+    return other
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.filterwarnings("ignore:.*as ties:UserWarning")
+def test_what_lacks_a_part_is_refused_or_decides_alike(name):
+    data = make_ranking(n_queries=30, n_items=(2, 12), random_state=1)
+    ranker = RANKERS[name].fit(data.data, data.target, qid=data.qid)
+    expected = ranker.predict_pairs(data.data, qid=data.qid)
+    fitted = {"ranker": ranker, "tie_model_": getattr(ranker, "tie_model_", None)}
+    n_refused = 0
+    for owner, estimator in fitted.items():
+        if estimator is None:
+            continue
+        state = estimator.__getstate__()
+        for path in paths(state):
+            said = f"This {type(estimator).__name__} was saved by skrank_abstain .* fit"
+            if path[-1] not in SHOWN or (path[-1] == "n_pairs_" and owner != "ranker"):
+                with pytest.raises(ValueError, match=said):
+                    restored(estimator, without(state, path))
+                n_refused += 1
+                continue
+            if owner == "ranker":
+                found = restored(ranker, without(state, path))
+                found = found.predict_pairs(data.data, qid=data.qid)
+                np.testing.assert_array_equal(found.label, expected.label)
+                np.testing.assert_array_equal(found.accepted, expected.accepted)
+    assert n_refused > 15
