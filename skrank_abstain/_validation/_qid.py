@@ -36,18 +36,26 @@ def encode_qid(
     codes : ndarray of shape (n_values,), int64
         Number of each query, 0 for the first that appears.
     values : ndarray of shape (n_queries,)
-        The query identifiers, in order of first appearance.
+        The query identifiers, in order of first appearance; texts as Python objects.
     """
     refuse_lazy(qid, name)  # which would be one query of all rows
     if is_scalar(qid):
         one = _as_exact_array([qid])
-        return np.zeros(n_values, dtype=np.int64), one[: min(n_values, 1)]
+        return np.zeros(n_values, dtype=np.int64), _light(one[: min(n_values, 1)])
     raw = _qid_array(qid, name)
     check_length(raw, name, n_values, unit)
     # Sorting is many times faster than hashing; what cannot be sorted is hashed.
-    if raw.dtype.kind in "iufbUS":
-        return _encode_sortable(raw, name)
-    return _encode_hashable(raw, name)
+    sortable = raw.dtype.kind in "iufbUS"
+    codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
+    return codes, _light(values)
+
+
+def _light(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as objects, which many pairs can share.
+
+    In an array of texts each entry takes the width of the longest.
+    """
+    return values.astype(object) if values.dtype.kind in "US" else values
 
 
 def is_scalar(qid: Any) -> bool:

@@ -32,6 +32,8 @@ _SEARCHED = 128
 #: ... if no more than this share of some pairs is near; measured, see `NearDecision`.
 _NEAR_SHARE = 0.25
 _SOME_PAIRS = 1 << 12
+#: Pairs of one query that are looked at one by one, at most: a minute's work.
+_MOST_LOOKED_AT = 1 << 30
 #: Losses that differ by no more are equal.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -208,7 +210,17 @@ class NearDecision(PairDecision):
         columns = np.ascontiguousarray(self.columns[:, items.rows])
         value = None if weight is None else weight[items.rows]
         sizes = np.diff(items.offsets)
-        searched = (sizes >= _SEARCHED) & self._few_are_near(columns, region, items)
+        near = self._near_share(columns, region, items)
+        searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
+        looked_at = np.where(searched, near, 1.0) * items.pair_counts
+        if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
+            raise ValueError(
+                f"X must have queries of fewer items where many are near each other: "
+                f"of one of {sizes[looked_at.argmax()]} items some "
+                f"{looked_at.max():.1e} pairs would be looked at one by one, more than "
+                f"{_MOST_LOOKED_AT:.1e}. Evaluate a random part of its items, of which "
+                "all shares are about the same."
+            )
         # (query, whether far, whether of equal scores, outcome)
         cells = np.zeros((items.n_queries, 2, 2, 4))
         for low, high in _all_pairs(items.offsets, ~searched):
@@ -230,15 +242,15 @@ class NearDecision(PairDecision):
         accepted = np.array([0.0, 0.0, 1.0, 1.0])
         return PairTotals.of_pieces(pieces, accepted, np.array([False, True] * 2))
 
-    def _few_are_near(
+    def _near_share(
         self, columns: FloatArray, gamma: float, items: ScoredItems
-    ) -> bool:
+    ) -> float:
         from skrank_abstain._kernels.collecting import pairs_of_sample
 
         later, earlier = pairs_of_sample(items.offsets, _SOME_PAIRS)
         distance = distances(columns, later, earlier, self.norm)
         n_near = int((distance <= farthest_near(gamma)).sum())
-        return n_near <= _NEAR_SHARE * distance.size
+        return n_near / max(distance.size, 1)
 
 
 def _all_pairs(

@@ -59,7 +59,6 @@ class _ItemNames:
     def added_to(self, decisions: PairDecisions) -> PairDecisions:
         if self.item_id is None:
             return replace(decisions, place=self.place)
-        # Texts take their full width in each pair.
         check_output_size(len(decisions), 2 * self.item_id.itemsize)
         left_id, right_id = self.item_id[decisions.left], self.item_id[decisions.right]
         return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)

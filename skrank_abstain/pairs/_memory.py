@@ -7,11 +7,11 @@ from pathlib import Path
 
 #: Share of the available memory that a result may take.
 _SHARE = 0.5
-_WITHOUT_PAIRS = (
-    "rank_intervals (no pairs at all), or name the pairs you want with pairs=."
+PAIRS_OF_ONE_QUERY = (
+    "Use evaluate, or the ranking or rank_intervals of a ranker that has them (no "
+    "pairs at all), or name the pairs you want with pairs=."
 )
-ALL_PAIRS = f"Use iter_pairs (query by query), {_WITHOUT_PAIRS}"
-PAIRS_OF_ONE_QUERY = f"Use {_WITHOUT_PAIRS}"
+ALL_PAIRS = f"Use iter_pairs (query by query). {PAIRS_OF_ONE_QUERY}"
 
 
 def check_output_size(

@@ -12,12 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.pairs import PairDecisions, check_output_size
 from skrank_abstain.review._files import write_page, write_tasks
 from skrank_abstain.review._posterior import GradePrior, Posterior, grade_gains
 
 #: Questions that are looked at: those about items whose pairs are the riskiest.
 _N_CANDIDATES = 64
+#: What to do where the pairs do not fit into memory.
+FEWER = (
+    "Review fewer queries at a time, which tell nothing about each other, or the "
+    "highest items of a query alone."
+)
+#: While questions are chosen: positions, probabilities, and what follows from answers.
+_BYTES_PER_PAIR = 100
 #: A pair whose label is as sure as this is not asked.
 _SURE = 1e-6
 #: Ranks whose gain counts for ``objective="top"``.
@@ -210,6 +217,7 @@ def questions_of_query(
     whose pairs are riskiest in sum, which is where an answer can tell most.
     """
     n = prior.n_items
+    check_output_size(n * (n - 1) // 2, _BYTES_PER_PAIR, remedy=FEWER)
     first, second = np.triu_indices(n, 1)
     truth = None
     if rng is not None:

@@ -36,6 +36,7 @@ from skrank_abstain.review._answers import (
 from skrank_abstain.review._contradictions import Contradiction, find_contradictions
 from skrank_abstain.review._posterior import Posterior
 from skrank_abstain.review._questions import (
+    FEWER,
     Aim,
     Question,
     Questions,
@@ -59,7 +60,6 @@ from skrank_abstain.tie_models import expected_losses
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
 _BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
-_REMEDY = "Review fewer queries at a time: they tell nothing about each other."
 _ZERO_ONE = np.ones(3)
 
 
@@ -188,7 +188,7 @@ class Review:
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
-        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width, remedy=_REMEDY)
+        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width, remedy=FEWER)
         left, right = enumerate_pairs(queries)
         return self._decide(left, right, self._pair_proba)
 
@@ -393,7 +393,7 @@ class Review:
     def _pair_proba(self) -> FloatArray:
         """Of all pairs, in canonical order."""
         queries = self.items.queries
-        check_output_size(queries.n_pairs, 24, remedy=_REMEDY)
+        check_output_size(queries.n_pairs, 24, remedy=FEWER)
         parts = [self._posterior(q).pair_proba() for q in range(queries.n_queries)]
         return np.concatenate([np.empty((0, 3)), *parts])
 

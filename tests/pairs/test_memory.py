@@ -31,7 +31,7 @@ def test_where_nobody_knows_nothing_is_refused(monkeypatch):
 
 def test_a_million_items_of_one_query_are_refused_before_any_pair_is_formed():
     queries = group_queries(None, 1_000_000)
-    with pytest.raises(ValueError, match=r"499999500000 pairs.*Use rank_inter.*pairs="):
+    with pytest.raises(ValueError, match=r"499999500000 pairs.*rank_inter.*pairs="):
         decide_queries(None, None, np.zeros(1_000_000), queries)
 
 
@@ -53,7 +53,7 @@ def test_one_query_of_several_is_not_sent_to_where_it_came_from():
     values = np.zeros(1_000_002)
     with pytest.raises(ValueError, match="Use iter_pairs"):
         decide_queries(None, None, values, queries)
-    with pytest.raises(ValueError, match="Use rank_intervals"):
+    with pytest.raises(ValueError, match="Use evaluate, or the ranking or rank_inter"):
         decide_queries(None, None, values, queries, 0, 1)
 
 
