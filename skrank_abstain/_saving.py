@@ -51,7 +51,7 @@ class Saved:
     Whatever asks for the state gets it: pickle, joblib, skops, ``copy.deepcopy``.
     """
 
-    #: Attributes of which a fitted estimator has all.
+    #: Attributes of which a fitted estimator has all, with those that bases name.
     _fitted_state: tuple[str, ...] = ()
 
     def __copy__(self) -> Self:
@@ -78,11 +78,13 @@ class Saved:
         try:
             plain = {name: _of_plain(value, state) for name, value in state.items()}
             super().__setstate__(plain)  # type: ignore[misc]
-            fitted = not state.keys().isdisjoint(self._fitted_state)
+            kinds = type(self).__mro__
+            fitted = {n for kind in kinds for n in vars(kind).get("_fitted_state", ())}
             params = self._get_param_names()  # type: ignore[attr-defined]
             # Looked up in the state: a class may have a default, which is not what was
             # fitted.
-            for attribute in (*params, *(self._fitted_state if fitted else ())):
+            is_fitted = not fitted.isdisjoint(state)
+            for attribute in (*params, *(fitted if is_fitted else ())):
                 state[attribute]
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(

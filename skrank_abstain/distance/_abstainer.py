@@ -151,18 +151,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     True
     """
 
-    _fitted_state = (
-        "estimator_",
-        "prefit_",
-        "scaler_",
-        "radius_",
-        "gamma_",
-        "_curve",
-        "_region",
-        "_fit_rows",
-        "_fitted_with_qid",
-        "_largest_query",
-    )
+    _fitted_state: tuple[str, ...] = ("scaler_", "radius_", "gamma_", "_curve")
 
     def __init__(
         self,

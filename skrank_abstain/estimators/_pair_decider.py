@@ -71,6 +71,8 @@ class PairDecider:
     ``_decision`` names what decides their pairs. Everything else follows from these.
     """
 
+    _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
+
     qid_col: str | int | None
     estimator_: Any
     _region: Any

@@ -44,6 +44,8 @@ class PairRowDecider:
     _calibration: Calibration
     _region: Any
     _on_pairs: bool
+    _fitted_state: tuple[str, ...] = ("_fitted_with_qid",)
+
     _fitted_with_qid: bool
 
     def decision_function(self, X: Any) -> FloatArray:

@@ -108,15 +108,11 @@ class RuleThreshold(Saved):
     """
 
     _fitted_state: tuple[str, ...] = (
-        "estimator_",
-        "prefit_",
         "tie_model_",
         "threshold_",
         "_loss",
         "_calibration",
         "_region",
-        "_fit_rows",
-        "_fitted_with_qid",
     )
 
     _loss: FloatArray
@@ -276,8 +272,6 @@ class SelectiveRanker(
         self.qid_col = qid_col
         self.random_state = random_state
         self.verbose = verbose
-
-    _fitted_state = (*RuleThreshold._fitted_state, "_largest_query")
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""

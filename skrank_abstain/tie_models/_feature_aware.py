@@ -93,7 +93,7 @@ class FeatureAwareRelevance(GradedRelevance):
     (2,)
     """
 
-    _fitted_state = (*GradedRelevance._fitted_state, "classifiers_", "_n_grades")
+    _fitted_state: tuple[str, ...] = ("classifiers_", "_n_grades")
 
     def __init__(self, classifier: Any = None, *, max_grades: int = 10) -> None:
         self.classifier = classifier

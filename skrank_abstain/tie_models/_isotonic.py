@@ -127,7 +127,7 @@ class IsotonicDifference(DifferenceModel):
     (True, True)
     """
 
-    _fitted_state = ("tie_curve_", "order_curve_", "n_pairs_")
+    _fitted_state: tuple[str, ...] = ("tie_curve_", "order_curve_", "n_pairs_")
 
     def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Blocks need counts; the summary that serves smooth models has none.

@@ -22,7 +22,7 @@ class _ParametricModel(DifferenceModel):
     """A link, with its two parameters counted or fitted."""
 
     calibration: str
-    _fitted_state = ("scale_", "_margin", "n_pairs_")
+    _fitted_state: tuple[str, ...] = ("scale_", "_margin", "n_pairs_")
 
     def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Smooth in the difference: a summary that is made for that is faster.
