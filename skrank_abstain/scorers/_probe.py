@@ -158,10 +158,13 @@ def _bound_memory() -> None:
         return
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Not RLIMIT_AS: libraries reserve address space that they never use.
     pages = int(Path("/proc/self/statm").read_text().split()[5])
-    limit = pages * resource.getpagesize() + memory // 2
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    if most == resource.RLIM_INFINITY or limit < most:
-        resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+    limits = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_DATA: pages * resource.getpagesize() + memory // 2,
+    }
+    for kind, limit in limits.items():
+        _, most = resource.getrlimit(kind)
+        if most == resource.RLIM_INFINITY or limit < most:
+            resource.setrlimit(kind, (limit, most))

@@ -103,6 +103,23 @@ def test_the_words_of_a_library_are_the_message(badboost, tmp_path):
         load_model(write(tmp_path, "fine raise"), probe=True)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="bounded on Linux alone")
+def test_half_of_the_memory_that_is_left_is_the_bound(monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(_probe, "available_memory", lambda: 2**28)
+    kinds = resource.RLIMIT_DATA, resource.RLIMIT_CORE
+    before = [resource.getrlimit(kind) for kind in kinds]
+    try:
+        _probe._bound_memory()
+        assert resource.getrlimit(resource.RLIMIT_CORE)[0] == 0
+        assert np.ones(2**23).nbytes < 2**27
+        with pytest.raises(MemoryError):
+            np.ones(2**25)
+    finally:
+        for kind, limits in zip(kinds, before, strict=True):
+            resource.setrlimit(kind, limits)
+
+
 def test_a_library_that_no_child_can_import(badboost, monkeypatch, tmp_path):
     monkeypatch.setattr(BadBoost, "__module__", "nowhere")
     monkeypatch.setitem(sys.modules, "nowhere", sys.modules["scorers.boosters"])
@@ -146,6 +163,13 @@ def test_other_models_of_catboost(data, tmp_path):
         booster = next(one for one in BOOSTERS if one.name == "catboost")
         *_, last = stages(booster, str(path), path.read_bytes())
         assert last == "scored"
+
+
+def test_rows_of_another_library_miss_nothing(toyboost):
+    rows = np.array([[np.nan, -2.0], [0.5, 0.0]])
+    np.testing.assert_array_equal(
+        toyboost.probe_rows(None, rows), [[0.0, -2.0], [0.5, 0.0]]
+    )
 
 
 def test_a_file_that_ends_lightgbm(trained, tmp_path):
