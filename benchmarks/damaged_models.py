@@ -1,6 +1,6 @@
 """What reading a damaged model file does: plainly, with probe=True, with sha256.
 
-    nice python benchmarks/damaged_models.py            # a quarter of an hour
+    nice python benchmarks/damaged_models.py            # 10 to 45 minutes
     python benchmarks/damaged_models.py --smoke    # half a minute
 
 Small models of the three libraries are saved in every format that is read, and each
