@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
+from pathlib import Path
 from typing import Any
 
+from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 
@@ -75,7 +77,16 @@ class _CatBoost(Booster):
             _check_json(content)
         # Not blob=content: from memory CatBoost reads past the end of a cut-off model.
         form = "cbm" if binary else "json"
-        return self.module().CatBoost().load_model(path, format=form)
+        model = self.module().CatBoost().load_model(path, format=form)
+        if Path(path).read_bytes() != content:
+            raise ValueError("it changed while it was read")
+        return model
+
+    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
+        if model.get_embedding_feature_indices():
+            return rows[:0]  # nobody says how long the vectors are
+        texts = model.get_cat_feature_indices() or model.get_text_feature_indices()
+        return rows.astype(str) if texts else rows
 
 
 def _check_binary(content: bytes) -> None:

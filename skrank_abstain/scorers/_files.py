@@ -1,16 +1,21 @@
 """Models from files, told apart by content. Reading one never runs code from it.
 
-Damaged files are refused before a library's parser sees them where that parser
+Files that are cut off are refused before a library's parser sees them where that parser
 would end the process (LightGBM) or return fewer trees in silence (CatBoost's JSON).
+Other damage is for a child process and a checksum to find.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 from typing import Any
 
+from skrank_abstain._validation import shown
 from skrank_abstain.scorers._adapter import first_key
 from skrank_abstain.scorers._dispatch import BOOSTERS
+from skrank_abstain.scorers._probe import first_line, probe_file
 
 _ZLIB = "zlib data, as joblib writes with compress="
 
@@ -26,7 +31,9 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def load_model(path: str | os.PathLike[str]) -> Any:
+def load_model(
+    path: str | os.PathLike[str], *, sha256: str | None = None, probe: bool = False
+) -> Any:
     """Load a model that one of the libraries in ``BOOSTERS`` saved.
 
     Parameters
@@ -34,6 +41,16 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     path : str or path-like
         The file's content decides what it is, whatever its name. No file is
         unpickled, and none can run code.
+    sha256 : str, default=None
+        SHA-256 of the file, 64 hexadecimal digits, compared before a library sees
+        any of it. This alone shows that a file is undamaged.
+    probe : bool, default=False
+        Read the file in a child process first, and score up to 256 rows of zeros,
+        missing values and numbers from 1e-6 to 1e6 there: what ends that process,
+        takes longer than 60 s and 1 s per MB, or more than half of the memory that is
+        left (Linux), is a ``ValueError`` here. It costs the start of a process, some
+        2 s. A damaged file that passes may give other scores, and, more seldom, still
+        end this process with rows that were not tried.
 
     Returns
     -------
@@ -45,9 +62,17 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty, cut off, damaged, or of another kind.
+        If the file is empty, cut off, damaged, or of another kind, does not pass the
+        probe, or has another checksum; or if ``sha256`` is not one.
     ImportError
         If the library that wrote the file is not installed.
+    RuntimeError
+        If ``probe=True`` and no child process can import this package.
+
+    Notes
+    -----
+    The file is read once: what was compared and probed is what is loaded. CatBoost
+    reads it again by itself; a file that changed meanwhile is refused.
 
     Examples
     --------
@@ -59,7 +84,11 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     'no_such_file.json', which does not exist; check the path.
     """
     name = os.fspath(path)
+    if sha256 is not None:
+        _check_digits(sha256)
     content = _read(name)
+    if sha256 is not None:
+        _compare(name, content, sha256)
     booster = next((one for one in BOOSTERS if one.opens(content)), None)
     if booster is None:
         raise _refusal(name, _describe(content))
@@ -71,13 +100,34 @@ def load_model(path: str | os.PathLike[str]) -> Any:
             f"Loading the {booster.title} model {name!r} requires {booster.name}; "
             f"install {booster.requirement}."
         ) from error
+    damaged = f"a cut-off or damaged {booster.title} file"
+    problem = probe_file(booster, name, content) if probe else None
+    if problem is not None:
+        raise _refusal(name, f"{damaged} ({problem})")
     try:
         return booster.load(name, content)
     except Exception as error:
-        first = str(error).strip().split("\n")[0]
-        raise _refusal(
-            name, f"a cut-off or damaged {booster.title} file ({first})"
-        ) from error
+        raise _refusal(name, f"{damaged} ({first_line(error)})") from error
+
+
+def _check_digits(sha256: str) -> None:
+    if not isinstance(sha256, str):
+        raise TypeError(f"sha256 must be a str, got {shown(sha256)}.")
+    if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
+        raise ValueError(
+            f"sha256 must be 64 hexadecimal digits, got {shown(sha256)}; of a line "
+            "that sha256sum printed take the first word, line.split()[0]."
+        )
+
+
+def _compare(name: str, content: bytes, sha256: str) -> None:
+    found = hashlib.sha256(content).hexdigest()
+    if found != sha256.lower():
+        raise ValueError(
+            f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "
+            "file is damaged or another one: copy it again from where the checksum "
+            "was made."
+        )
 
 
 def _read(name: str) -> bytes:

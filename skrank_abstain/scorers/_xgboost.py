@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 from skrank_abstain.scorers._columns import column_names
@@ -57,6 +58,9 @@ class _XGBoost(Booster):
         if not content.rstrip().endswith(b"}"):  # XGBoost itself forgives the last one
             raise ValueError("its end is missing")
         return self.module().Booster(model_file=bytearray(content))
+
+    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
+        return rows
 
 
 def _best_iterations(booster: Any) -> tuple[int, int]:

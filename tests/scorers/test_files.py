@@ -1,4 +1,5 @@
 import gzip
+import hashlib
 import json
 import pickle
 import sys
@@ -234,3 +235,52 @@ def test_loading_prints_and_warns_nothing(saved, capfd):
         load_model(saved)
     captured = capfd.readouterr()
     assert captured.out == captured.err == ""
+
+
+def test_a_checksum_that_agrees(saved, data):
+    digits = hashlib.sha256(saved.read_bytes()).hexdigest()
+    plain = score_items(saved, data.frame)
+    for sha256 in (digits, digits.upper()):
+        model = load_model(saved, sha256=sha256)
+        np.testing.assert_array_equal(score_items(model, data.frame), plain)
+
+
+@pytest.mark.parametrize("content", [b"tree\nof any kind", b"no model"])
+def test_a_checksum_is_compared_before_anything_is_read(content, tmp_path):
+    path = tmp_path / "model.txt"
+    digits = hashlib.sha256(content).hexdigest()
+    path.write_bytes(content + b"\n")
+    with pytest.raises(ValueError, match=r"that of the file '.*model\.txt'") as caught:
+        load_model(path, sha256=digits)
+    found = hashlib.sha256(content + b"\n").hexdigest()
+    for part in (f"{found}, got {digits}", "copy it again"):
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "sha256",
+    ["", "0" * 63, "0" * 65, "g" * 64, "sha256:" + "0" * 64, "0" * 64 + "  m.json\n"],
+)
+def test_what_is_no_checksum_is_refused(sha256, tmp_path):
+    with pytest.raises(ValueError, match=r"64 hexadecimal .* line\.split\(\)\[0\]"):
+        load_model(tmp_path / "never read", sha256=sha256)
+
+
+def test_a_checksum_is_text(tmp_path):
+    with pytest.raises(TypeError, match="sha256 must be a str, got b'"):
+        load_model(tmp_path / "never read", sha256=b"0" * 64)
+
+
+def test_a_file_that_catboost_reads_and_that_changes(trained, tmp_path, monkeypatch):
+    path = save(trained("catboost"), "catboost cbm", tmp_path)
+    catboost = pytest.importorskip("catboost")
+
+    class Slow(catboost.CatBoost):
+        def load_model(self, *args, **options):
+            model = super().load_model(*args, **options)
+            path.write_bytes(path.read_bytes() + b"\n")
+            return model
+
+    monkeypatch.setattr(catboost, "CatBoost", Slow)
+    with pytest.raises(ValueError, match="it changed while it was read"):
+        load_model(path)
