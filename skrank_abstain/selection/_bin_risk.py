@@ -96,6 +96,7 @@ class BinRisk(PairRisk):
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
+        self._counted: tuple[ScoredItems, FloatArray] | None = None
 
     def select_risk(self, risk: float) -> BinRegion:
         return BinRegion(risk, (self._risk <= risk).astype(np.float64))
@@ -114,7 +115,7 @@ class BinRisk(PairRisk):
         if coverage == 1:
             return self.select_risk(self.highest)
         risk = self._risk[self._upper]
-        pairs = self._model.count_pairs(items).sum(axis=1)
+        pairs = self._count(items)
         # Where risks are equal, orders of items far apart come first and ties last.
         nearness = self._nearness(items)
         order = np.lexsort((nearness[self._upper], risk))
@@ -143,6 +144,13 @@ class BinRisk(PairRisk):
             share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
         return BinRegion(threshold, np.where(at, share, weight), seed)
 
+    def _count(self, items: ScoredItems) -> FloatArray:
+        """Return the number of pairs of each two bins, shape (n_pairs_of_bins,)."""
+        # A threshold is set and described by several looks at the same pairs.
+        if self._counted is None or self._counted[0] is not items:
+            self._counted = items, self._model.count_pairs(items).sum(axis=1)
+        return self._counted[1]
+
     def _nearness(self, items: ScoredItems) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
 
@@ -168,12 +176,12 @@ class BinRisk(PairRisk):
         return np.where(self._label == 0, gap, -gap)
 
     def accepted_tie_mass(self, region: BinRegion, items: ScoredItems) -> float:
-        pairs = self._model.count_pairs(items).sum(axis=1)
+        pairs = self._count(items)
         weight = region.weight * (self._label == 0)
         return float((pairs * weight[self._upper]).sum())
 
     def accepted_mass(self, region: BinRegion, items: ScoredItems) -> float:
-        pairs = self._model.count_pairs(items).sum(axis=1)
+        pairs = self._count(items)
         return float((pairs * region.weight[self._upper]).sum())
 
     def decide(

@@ -23,11 +23,14 @@ from skrank_abstain.tie_models._ordinal import (
     fit_grades,
     pair_table,
     shift_nodes,
+    spread_queries,
 )
 from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagreement
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256
+#: Whether the context is worth it is asked of evenly spaced queries of so many items.
+_ENOUGH_ITEMS = 30_000
 
 
 class GradedRelevance(BinModel):
@@ -299,12 +302,20 @@ def weigh(
     weights : ndarray of shape (2,), float64
         At least 0; [1, 0], in the unit of the scores, where the other is not worth it.
     """
+    # Of a large log some queries say enough, and sorting all takes longer than a fit.
+    used, _ = spread_queries(queries.sizes, _ENOUGH_ITEMS)
+    rows = np.concatenate([queries.rows(query) for query in used.tolist()])
     # Sorted by what they are: the fit does not depend on the order of the rows, not
     # even in its last bits.
-    order = np.lexsort((grades, other, scores, queries.codes))
-    inputs, grades = np.stack([scores, other], axis=1)[order], grades[order]
-    alone = fit_grades(inputs[:, :1], grades, queries.offsets)
-    both = fit_grades(inputs, grades, queries.offsets)
+    columns = grades[rows], other[rows], scores[rows], queries.codes[rows]
+    rows = rows[np.lexsort(columns)]
+    offsets = np.append(0, np.cumsum(queries.sizes[used]))
+    inputs = np.stack([scores[rows], other[rows]], axis=1)
+    grades = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
+    if not grades.any():
+        return np.array([1.0, 0.0])
+    alone = fit_grades(inputs[:, :1], grades, offsets)
+    both = fit_grades(inputs, grades, offsets)
     return both.slopes if both.gains_on(alone) else np.array([1.0, 0.0])
 
 
@@ -342,6 +353,8 @@ def tied_shares(fine: IntArray, grades: IntArray, offsets: IntArray) -> FloatArr
     shares : ndarray of shape (n_grades,), float64
         1 for a grade without pairs.
     """
+    if fine is grades:  # nothing was merged
+        return np.ones(int(grades.max()) + 1)
     query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
 
     def pairs_by_grade(kind: IntArray) -> FloatArray:
@@ -402,8 +415,8 @@ def query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     """
     if scores.size == 0:
         return scores
-    order = np.lexsort((scores, queries.codes))
+    ascending = ScoredItems.build(scores, queries).scores
     # Divided before they are added: huge scores do not overflow.
-    shares = scores[order] / queries.sizes[queries.codes[order]]
+    shares = ascending / np.repeat(queries.sizes, queries.sizes)
     means = np.add.reduceat(shares, queries.offsets[:-1])
     return np.asarray(means[queries.codes])

@@ -25,10 +25,9 @@ from skrank_abstain._validation import FloatArray, IntArray
 _N_NODES = 7
 #: The items of a query count no more than this many, since they share so much.
 _CAP = 20.0
-#: Larger queries are thinned to this many items, evenly along their values.
-_MOST_PER_QUERY = 400
-#: Of more items than this, evenly spaced queries are fitted.
-_MOST_ITEMS = 100_000
+#: Items that are fitted; of many queries more than twice the cap each say no more.
+_MOST_ITEMS = 60_000
+_FEWEST_PER_QUERY, _MOST_PER_QUERY = 40, 400
 #: Logarithm of a distance between cuts beyond that of any grades.
 _LONGEST_STEP = 20.0
 
@@ -142,17 +141,38 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     )
 
 
+def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Return evenly spaced queries, and how many items of each make about ``most``.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_queries,), int64
+    most : int
+
+    Returns
+    -------
+    used : ndarray of shape (n_used,), int64
+        Numbers of queries.
+    n_items : ndarray of shape (n_used,), int64
+        At most 400 of one, and 40 where there are many queries: what the items of a
+        query share limits what more of them can say.
+    """
+    each = np.clip(most // max(sizes.size, 1), _FEWEST_PER_QUERY, _MOST_PER_QUERY)
+    n_items = np.minimum(sizes, each)
+    used = np.arange(sizes.size)
+    if n_items.sum() > most:
+        n_used = sizes.size * most // int(n_items.sum())
+        used = np.linspace(0, sizes.size - 1, n_used).round().astype(int)
+    return used, n_items[used]
+
+
 def _thin(offsets: IntArray) -> IntArray:
     """Return the rows that are fitted."""
-    sizes = np.minimum(np.diff(offsets), _MOST_PER_QUERY)
-    used = np.arange(sizes.size)
-    if sizes.sum() > _MOST_ITEMS:
-        n_used = sizes.size * _MOST_ITEMS // sizes.sum()
-        used = np.linspace(0, sizes.size - 1, n_used).round().astype(int)
+    used, n_items = spread_queries(np.diff(offsets), _MOST_ITEMS)
     return np.concatenate(
         [
-            np.linspace(offsets[q], offsets[q + 1] - 1, sizes[q]).round().astype(int)
-            for q in used
+            np.linspace(offsets[q], offsets[q + 1] - 1, n).round().astype(int)
+            for q, n in zip(used, n_items, strict=True)
         ]
     )
 
