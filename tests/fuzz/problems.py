@@ -25,7 +25,7 @@ CHOICES = {
     ),
     "weights": ("whole", "real", "some_zero"),
     "seed": range(2**16),
-    "laws": range(4),
+    "laws": (0, 1, 2, 3, 0, 1),
 }  # fmt: skip
 
 #: Layouts of several queries, for what cannot be learned from one.

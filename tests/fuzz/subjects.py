@@ -117,23 +117,29 @@ DIFFERENCES = (
 )  # fmt: skip
 OF_BINS = ("graded_relevance", "feature_aware_relevance")
 #: The quickest more often than the others.
-TIE_MODELS = (*DIFFERENCES, "graded_relevance", DIFFERENCES[0], DIFFERENCES[0])
+TIE_MODELS = (*DIFFERENCES, "graded_relevance", *DIFFERENCES[:1] * 3)
 MODELS = ("fitted", "unfitted")
 SHARED = {"tie_model": TIE_MODELS, "loss": LOSSES, "model": MODELS}
+GUARANTEED = {"coverage": 0.6, "coverage_guarantee": "hierarchical"}
 COVERAGES = (
     {"coverage": 0.5},
     {"coverage": 1.0},
     {"coverage": 0.05},
+    {"coverage": 0.9},
     {"coverage": 0.7, "boundary": "randomize"},
+    {"coverage": 0.2, "boundary": "randomize"},
     {"coverage": 0.3, "quantile": "linear"},
-    {"coverage": 0.6, "coverage_guarantee": "hierarchical"},
+    {"coverage": 0.8, "quantile": "linear"},
+    GUARANTEED,
 )
 RULES = (
     Coverage(0.6),
     Coverage(0.4, boundary="randomize"),
     Price(0.3),
-    GuaranteedCoverage(0.5),
+    Price(0.05),
     CertifiedRisk(0.8, delta=0.5),
+    CertifiedRisk(0.3, delta=0.5),
+    GuaranteedCoverage(0.5),
 )
 #: Too few items to learn from and to calibrate on.
 FEW = (
@@ -231,7 +237,7 @@ SUBJECTS = {
         pairwise,
         pair_rows,
         {
-            "tie_model": (*TIE_MODELS[:4], "isotonic_difference", "auto"),
+            "tie_model": (*DIFFERENCES, *DIFFERENCES[:1] * 3, "auto"),
             "loss": LOSSES,
             "model": MODELS,
             "rule": ({"coverage": 0.5}, {}, *({"rule": rule} for rule in RULES)),
@@ -279,7 +285,7 @@ SUBJECTS = {
             "tie_model": TIE_MODELS,
             "loss": LOSSES,
             "model": MODELS,
-            "rule": (*COVERAGES[:3], COVERAGES[-1]),
+            "rule": (*COVERAGES[:4], *COVERAGES[:3], GUARANTEED),
         },
         FEW,
     ),
