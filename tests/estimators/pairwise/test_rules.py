@@ -138,9 +138,6 @@ def test_many_equal_scores_without_ties_are_left_everywhere():
     assert f"decided pairs right | {totals.accuracy:.4f} |" in classifier.report(X, y)
 
 
-# --- report -----------------------------------------------------------------------
-
-
 def test_equal_scores_are_abstained_on_and_counted_so_near_the_cut():
     # Four steps are equal scores, twelve are not, and within the tolerance of the cut.
     steps = np.array([4, 4, 12, 12, 12, 40, 40, 40]) * np.finfo(float).eps
