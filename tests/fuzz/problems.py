@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-#: Scores lie between 1e-280 and 1e280.
+#: Units of scores lie between 1e-280 and 1e280.
 LARGEST_EXPONENT = 280
 
 CHOICES = {
-    "n_items": (6, 2, 3, 5, 8, 12, 17, 24, 33),
+    "n_items": (6, 2, 3, 5, 8, 12, 17, 24),
     "scores": ("normal", "grid", "few", "equal", "skewed", "close", "right"),
     "relevance": ("graded", "binary", "distinct", "real", "tied"),
     "layout": (
@@ -25,7 +25,7 @@ CHOICES = {
     ),
     "weights": ("whole", "real", "some_zero"),
     "seed": range(2**16),
-    "laws": (0, 1, 2, 3, 0, 1),
+    "laws": (0, 1, 2, 3, 0, 1, 2, 3, 0, 1),
 }  # fmt: skip
 
 #: Layouts of several queries, for what cannot be learned from one.

@@ -18,6 +18,8 @@ import skrank_abstain
 from skrank_abstain import distance, multilabel, tie_models
 
 CASES = 200
+#: It learns twenty-four classifiers a fit, and is in the cases of BALToR too.
+FEW_CASES = {"FeatureAwareRelevance": 60}
 
 
 def recipes(subject):
@@ -30,9 +32,10 @@ def recipes(subject):
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_laws_hold(name):
     subject, checked = SUBJECTS[name], [0] * len(GROUPS)
+    n_cases = FEW_CASES.get(name, CASES)
 
     @settings(
-        max_examples=CASES,
+        max_examples=n_cases,
         database=None,
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
@@ -49,7 +52,7 @@ def test_laws_hold(name):
             law(case)
 
     every_law()
-    assert min(checked) >= 30
+    assert min(checked) >= 0.15 * n_cases
 
 
 def test_no_public_estimator_is_left_out():
