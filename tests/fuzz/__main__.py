@@ -15,7 +15,8 @@ import traceback
 import warnings
 from argparse import ArgumentParser
 
-from fuzz.laws import GROUPS, Case
+from fuzz.cases import Case
+from fuzz.laws import GROUPS
 from fuzz.subjects import SUBJECTS
 from tqdm import tqdm
 

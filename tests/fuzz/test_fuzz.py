@@ -8,7 +8,8 @@ import inspect
 import re
 
 import pytest
-from fuzz.laws import GROUPS, Case
+from fuzz.cases import Case
+from fuzz.laws import GROUPS
 from fuzz.subjects import SUBJECTS
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st

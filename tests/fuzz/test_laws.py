@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from doubles import FirstColumn
 from fuzz import laws
-from fuzz.laws import GROUPS, Case
+from fuzz.cases import Case
+from fuzz.laws import GROUPS
 from fuzz.subjects import SUBJECTS
 
 from skrank_abstain._kernels import _threads
