@@ -25,7 +25,7 @@ CHOICES = {
     ),
     "weights": ("whole", "real", "some_zero"),
     "seed": range(2**16),
-    "laws": (0, 1, 2, 3, 0, 1, 2, 3, 0, 1),
+    "laws": (0, 1, 2, 3, 0, 1, 2, 3, 0, 1),  # the last two cost more
 }  # fmt: skip
 
 #: Layouts of several queries, for what cannot be learned from one.
