@@ -316,7 +316,7 @@ class PairRowDecider:
         if not self._classes.has_ties:
             # Equal scores mean left here: an order, if by the smallest of gaps.
             equal = np.abs(difference) <= self._region.tolerance
-            difference[equal] = np.nextafter(self._region.tolerance, np.inf)
+            difference[equal] = self._region.smallest_order
         return GapArray.of_pairs(difference, np.zeros(truth.size), truth, queries)
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:

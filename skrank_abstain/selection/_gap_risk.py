@@ -79,13 +79,18 @@ class GapRegion(Value):
         return max(float(np.nextafter(self.crossing, -np.inf)), self.tolerance)
 
     @property
+    def smallest_order(self) -> float:
+        """The smallest gap that does not count as equal scores."""
+        return float(np.nextafter(self.tolerance, np.inf))
+
+    @property
     def order_from(self) -> float:
         """The smallest gap of an order that is accepted for certain."""
-        first, last = self._edges(self.outer)
+        first = float(self.cuts()[2])
         # Accepted with some probability is not certain: ranks take a pair on a
         # randomised cut as abstained on.
         if self.kappa < 1:
-            first = float(np.nextafter(last, np.inf))
+            first = float(np.nextafter(self._edges(self.outer)[1], np.inf))
         with np.errstate(over="ignore"):  # above the largest float is infinity
             return max(first, float(np.nextafter(self.tie_up_to, np.inf)))
 
@@ -98,11 +103,17 @@ class GapRegion(Value):
             A tie is predicted up to the first; pairs are accepted up to the second
             and from the third on.
         """
+        accepted_to = self._edges(self.inner)[1]
         accepted_from = self._edges(self.outer)[0]
-        if self.crossing == 0 < self.outer:
-            # Without a zone of ties equal scores are the riskiest pairs of all.
-            accepted_from = max(accepted_from, float(np.nextafter(self.tolerance, 1)))
-        return np.array([self.tie_up_to, self._edges(self.inner)[1], accepted_from])
+        if self.crossing > 0:
+            # What counts as equal to the inner cut may reach beyond the zone of ties.
+            accepted_to = min(accepted_to, self.tie_up_to)
+        elif self.outer > 0:
+            # Without such a zone equal scores are the riskiest pairs of all, and stay
+            # so where they are called an order, of the smallest gap there is.
+            beyond = float(np.nextafter(self.smallest_order, np.inf))
+            accepted_from = max(accepted_from, beyond)
+        return np.array([self.tie_up_to, accepted_to, accepted_from])
 
     def weight(self, gap: FloatArray) -> FloatArray:
         """Return the probability of acceptance: 1, 0, or ``kappa`` on a cut."""
@@ -128,8 +139,8 @@ class GapRegion(Value):
         """
         edges = np.array([*self._edges(self.inner), *self._edges(self.outer)])
         edges[1::2] = np.nextafter(edges[1::2], np.inf)
-        labels = [self.crossing, np.nextafter(self.tolerance, np.inf)]
-        starts = np.unique(np.maximum([0.0, *edges, *labels], 0.0))
+        others = [self.crossing, self.smallest_order, self.cuts()[2]]
+        starts = np.unique(np.maximum([0.0, *edges, *others], 0.0))
         # An infinite cut is one that no pair reaches: no piece begins there.
         starts = starts[np.isfinite(starts)]
         weight, tie = self.weight(starts), starts <= self.tie_up_to
@@ -180,7 +191,7 @@ class GapRisk(PairRisk):
             return self._region(risk, -1.0, 0.0)
         inner, outer = self._curve.inner_cut(risk), self._curve.outer_cut(risk)
         if self._curve.crossing == 0:
-            outer = max(outer, float(np.nextafter(self._tolerance, 1)))
+            outer = max(outer, float(np.nextafter(self._tolerance, np.inf)))
         return self._region(risk, inner, outer)
 
     def select_coverage(

@@ -197,6 +197,24 @@ class TestGapRegion:
         assert region.weight(near).tolist() == [0.25] * 4
         assert region.weight(far).tolist() == [1, 0, 0, 1]
 
+    def test_an_order_is_not_accepted_for_the_sake_of_a_tie(self):
+        region = GapRegion(0.3, 0.95, np.inf, 0.1, crossing=1.0)
+        near = np.array([0.95, 0.99, 1.01, 1.04])  # all within 0.1 of the inner cut
+        assert accept(region, near, np.zeros(4)).tolist() == [1, 1, 0, 0]
+        assert region.weight(near).tolist() == [1, 1, 0, 0]
+        assert region.order_from == np.inf
+
+    @pytest.mark.parametrize("tolerance", [0.75, 8.0])
+    def test_the_smallest_order_is_no_surer_than_equal_scores(self, tolerance):
+        region = GapRegion(0.3, -1.0, 1.5 * tolerance, tolerance)
+        assert tolerance < region.smallest_order < 1.001 * tolerance
+        gap = np.array([tolerance, region.smallest_order, 1.001 * tolerance])
+        assert accept(region, gap, np.zeros(3)).tolist() == [0, 0, 1]
+        starts, weight, _ = region.pieces()
+        np.testing.assert_array_equal(
+            weight[np.searchsorted(starts, gap, side="right") - 1], [0, 0, 1]
+        )
+
     def test_kappa_only_touches_the_cuts(self):
         region = GapRegion(0.3, 0.5, 2.0, 0.0, kappa=0.25)
         assert region.weight(self.d).tolist() == [1, 0.25, 0, 0, 0.25, 1]

@@ -138,6 +138,17 @@ def test_many_equal_scores_without_ties_are_left_everywhere():
     assert f"decided pairs right | {totals.accuracy:.4f} |" in classifier.report(X, y)
 
 
+def test_equal_scores_are_abstained_on_and_counted_so_near_the_cut():
+    # Four steps are equal scores, twelve are not, and within the tolerance of the cut.
+    steps = np.array([4, 4, 12, 12, 12, 40, 40, 40]) * np.finfo(float).eps
+    up, y = np.array([[1, 0, 1, 0, 1, 0, 1, 0], [1, -1, 1, -1, -1, -1, 1, -1]])
+    X = 1 + np.column_stack([steps * up, steps * (1 - up)])  # the fifth is wrong
+    model = PairwiseRankerClassifier(SCORER, coverage=0.7).fit(X, y)
+    assert model.abstain(X).tolist() == [1, 1, 0, 0, 0, 0, 0, 0]
+    assert model.evaluate(X, y).accepted.tolist() == [0, 0, 1, 1, 1, 1, 1, 1]
+    assert model.coverage_ == 6 / 8
+
+
 # --- report -----------------------------------------------------------------------
 
 
