@@ -89,16 +89,15 @@ def fit_monotone(
 class IsotonicDifference(DifferenceModel):
     """A tie model of the score difference without a formula.
 
-    The probability of a tie falls with ``|d|``, and among pairs that are not tied the
-    probability that the order of the scores is right rises; both are fitted by
-    centred isotonic regression.
+    With a growing ``|d|`` a tie and a wrong order grow less probable, and the order of
+    the scores more so; fitted by centred isotonic regression.
 
     Attributes
     ----------
     tie_curve_ : MonotoneCurve
         P(tie) by ``|d|``: knots ``x`` and ``y``.
-    order_curve_ : MonotoneCurve
-        P(higher-scored item preferred, given no tie) by ``|d|``.
+    wrong_curve_ : MonotoneCurve
+        P(lower-scored item preferred) by ``|d|`` above 0.
     n_pairs_ : int
         Number of pairs that were fitted.
 
@@ -109,11 +108,14 @@ class IsotonicDifference(DifferenceModel):
 
     Notes
     -----
-    The probability that the higher-scored item is preferred is the product of two
-    rising functions, so that the model decides as every model of ``|d|`` here: up to
-    two cuts. One pair of each kind is added at either end, so that no probability is 0
-    or 1; if no pair is tied P(tie) = 0.
-    O(n_pairs log n_pairs) at most, from a summary of the pairs where these are many.
+    P(tie), and among pairs that are not tied P(order of the scores), are fitted each by
+    itself; their product may have a wrong order grow more probable where ties grow
+    rare. Levelled by another isotonic regression it falls, P(tie) gives way where the
+    three would not fit together, and the risk of any loss has one peak: the model
+    decides as every model of ``|d|`` here, by up to two cuts. One pair of each kind is
+    added at either end, so that no probability is 0 or 1; if no pair is tied
+    P(tie) = 0. O(n_pairs log n_pairs) at most, from a summary of the pairs where these
+    are many.
 
     Examples
     --------
@@ -127,7 +129,7 @@ class IsotonicDifference(DifferenceModel):
     (True, True)
     """
 
-    _fitted_state: tuple[str, ...] = ("tie_curve_", "order_curve_", "n_pairs_")
+    _fitted_state: tuple[str, ...] = ("tie_curve_", "wrong_curve_", "n_pairs_")
 
     def summarise(self, items: ScoredItems) -> GapOutcomes:
         # Blocks need counts; the summary that serves smooth models has none.
@@ -137,25 +139,33 @@ class IsotonicDifference(DifferenceModel):
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         tied = (outcomes.outcome == 0).astype(np.float64)
-        self.tie_curve_ = (
+        tie = (
             fit_monotone(outcomes.gap, tied, outcomes.weight, increasing=False)
             if tied.any()
             else MonotoneCurve(np.zeros(1), np.zeros(1))
         )
         # Equal scores carry no order.
         ordered = (outcomes.outcome != 0) & (outcomes.gap > 0)
-        if not ordered.any():
-            self.order_curve_ = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
-            return
-        right = (outcomes.outcome[ordered] > 0).astype(np.float64)
-        curve = fit_monotone(
-            outcomes.gap[ordered], right, outcomes.weight[ordered], increasing=True
-        )
+        right = MonotoneCurve(np.zeros(1), np.full(1, 0.5))
+        if ordered.any():
+            share = (outcomes.outcome[ordered] > 0).astype(np.float64)
+            right = fit_monotone(
+                outcomes.gap[ordered], share, outcomes.weight[ordered], increasing=True
+            )
+        knots = np.union1d(tie.x, right.x)
         # The order of the scores is never worse than a coin.
-        self.order_curve_ = MonotoneCurve(curve.x, np.maximum(curve.y, 0.5))
+        wrong = (1 - tie(knots)) * (1 - np.maximum(right(knots), 0.5))
+        nearest = np.searchsorted((knots[1:] + knots[:-1]) / 2, outcomes.gap)
+        mass = 1 + np.bincount(nearest, outcomes.weight, knots.size)
+        level = isotonic_regression(wrong, weights=mass, increasing=False).x
+        self.wrong_curve_ = MonotoneCurve(knots, level)
+        # At the end of a levelled stretch the mean is no more than what was levelled,
+        # so that this falls, too.
+        self.tie_curve_ = MonotoneCurve(knots, np.minimum(tie(knots), 1 - 2 * level))
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
         tie = self.tie_curve_(gap)
+        coin = (1 - tie) / 2
         # Equal scores carry no order, whatever the curve says close to them.
-        right = np.where(gap == 0, 0.5, self.order_curve_(gap))
-        return np.stack([(1 - tie) * (1 - right), tie, (1 - tie) * right], axis=1)
+        wrong = np.where(gap == 0, coin, np.minimum(self.wrong_curve_(gap), coin))
+        return np.stack([wrong, tie, 1 - tie - wrong], axis=1)

@@ -70,17 +70,6 @@ class Case:
             return {"X": data.X, "y": data.y}
         return {"X": data.X, "y": data.y, "qid": data.qid}
 
-    @property
-    def risk_has_peaks(self):
-        """Whether a case is excepted from the law of the threshold.
-
-        Isotonic probabilities promise that the risk rises to one point and falls from
-        there for the zero-one loss alone: a wrong order may grow more probable with
-        the gap where ties grow rare.
-        """
-        isotonic = self.recipe.get("tie_model") in ("isotonic_difference", "auto")
-        return isotonic and self.recipe["loss"] != "zero_one"
-
     @cached_property
     def pairs(self):
         return Pairs.of(self, self.new)
@@ -248,8 +237,6 @@ def drawn(case, pairs):
     """Return which pairs may have been accepted by lot."""
     if "randomize" not in str(case.recipe.get("rule")):
         return np.zeros(pairs.label.size, dtype=bool)
-    if case.risk_has_peaks:  # the lot is drawn at a gap, and its risk may be any
-        return np.ones(pairs.label.size, dtype=bool)
     return near(case, pairs)
 
 

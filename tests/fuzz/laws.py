@@ -95,7 +95,7 @@ def swapped_pairs_are_mirrored(case):
 
 def accepted_is_risk_at_most_the_threshold(case):
     """Pairs below the threshold are accepted, pairs above it are not."""
-    if not decides(case) or case.risk_has_peaks:
+    if not decides(case):
         return
     pairs = case.pairs
     if pairs.distance is not None:

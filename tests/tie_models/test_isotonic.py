@@ -47,13 +47,14 @@ def test_blocks_stand_at_their_mean():
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 4))
-def test_ties_fall_and_orders_rise_with_gap(seed, n, n_grades):
+def test_ties_and_wrong_orders_fall_and_right_ones_rise_with_gap(seed, n, n_grades):
     rng = np.random.default_rng(seed)
     model = IsotonicDifference()
     model.fit(rng.integers(0, 8, n) / 4.0, rng.integers(0, n_grades, n))
     lower, tie, higher = model.proba_at_gap(np.linspace(0, 3, 100)).T
     assert (np.diff(tie) <= 0).all()
-    assert (np.diff(higher) >= 0).all()
+    assert (np.diff(lower) <= 1e-15).all()  # halves of what is left of one, rounded
+    assert (np.diff(higher) >= -1e-15).all()
     assert (higher >= lower).all()
     np.testing.assert_allclose(lower + tie + higher, 1)
     if n_grades == 1:
@@ -97,10 +98,8 @@ def test_at_a_gap_of_0_both_orders_are_equally_probable_and_nowhere_else():
     np.testing.assert_array_equal(proba[:2, 0], proba[:2, 2])
     np.testing.assert_array_equal(proba[:, 1], model.tie_curve_(gap))
     # The curve itself leans to the order of the scores from its first knot on.
-    assert model.order_curve_(np.zeros(1))[0] > 0.6
-    untied, right = 1 - model.tie_curve_(gap), model.order_curve_(gap)
-    np.testing.assert_array_equal(proba[2:, 2], (untied * right)[2:])
-    np.testing.assert_array_equal(proba[2:, 0], (untied * (1 - right))[2:])
+    assert model.wrong_curve_(np.zeros(1))[0] < 0.4 * (1 - proba[0, 1])
+    np.testing.assert_array_equal(proba[2:, 0], model.wrong_curve_(gap)[2:])
     assert (proba[2:, 2] > proba[2:, 0]).all()
     # Seen from either side.
     same = model.proba([1.5], [1.5])
@@ -152,3 +151,22 @@ def test_isotonic_fits_do_not_depend_on_the_unit_of_the_scores():
         model = IsotonicDifference().fit(unit * scores, y, qid)
         found = model.proba(unit * at, 0 * at)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_wrong_order_that_would_grow_more_probable_is_levelled():
+    # Ten pairs at each gap: at 1 nine ties and one right order; at 2 one tie, five
+    # right and four wrong orders. One pair of each kind is added at either end.
+    gap = np.repeat([1.0, 2.0], 10)
+    label = np.array([0] * 9 + [1] + [0] + [1] * 5 + [-1] * 4)
+    model = IsotonicDifference().fit_pairs(gap, 0 * gap, label)
+    tie = np.array([(9 + 1) / 12, (1 + 1) / 12])
+    right = (1 + 1 + 5 + 1) / (1 + 2 + 9 + 2)  # 2/3 and 6/11, pooled
+    middle = (3 * 1 + 11 * 2) / 14  # where the pooled pairs stand
+    between = tie[0] + (middle - 1) * (tie[1] - tie[0])
+    wrong = (1 - np.array([tie[0], between, tie[1]])) * (1 - right)
+    level = np.average(wrong, weights=[1 + 10, 1, 1 + 10])
+    assert wrong[0] < level < wrong[2]
+    proba = model.proba_at_gap(np.array([1.0, 2.0]))
+    np.testing.assert_allclose(proba[:, 0], level)
+    np.testing.assert_allclose(proba[:, 1], np.minimum(tie, 1 - 2 * level))
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
