@@ -121,9 +121,9 @@ def predict_with_numpy(
     return left, right, data["qid"][left], label, risks <= risk, risks, proba
 
 
-def fit_ranker(kind: Any, data: dict[str, np.ndarray], **rule: float) -> Any:
+def fit_ranker(kind: Any, data: dict[str, np.ndarray], **params: Any) -> Any:
     """Fit a selective ranker to scores: group, calibrate and, it may be, certify."""
-    ranker = kind(Scored().fit(), random_state=0, **rule)
+    ranker = kind(Scored().fit(), random_state=0, **params)
     return ranker.fit(data["scores"][:, None], data["y"], qid=data["qid"])
 
 
@@ -138,7 +138,11 @@ def _measure_memory(name: str, n_queries: int, size: int) -> float:
     small = with_queries(simulate(3, size))
     calibrate(small)  # loads and compiles what is needed
     data = with_queries(simulate(n_queries, size))
-    task = calibrate if name == "engine" else enumerate_with_numpy
+    task = {
+        "engine": calibrate,
+        "numpy": enumerate_with_numpy,
+    }.get(name, lambda data: fit_ranker(BALToR, data, tie_model=name))
+    task(small)
     before, peak, done = resident(), [0.0], threading.Event()
 
     def watch() -> None:
@@ -187,7 +191,7 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
     def report(what: str, ratio: float, target: str, detail: str) -> None:
         rows.append({"what": what, "ratio": ratio, "target": target, "detail": detail})
 
-    steps = tqdm(total=8, desc="benchmarks", disable=args.quiet)
+    steps = tqdm(total=9, desc="benchmarks", disable=args.quiet)
     calibrate(with_queries(simulate(3, 120)))  # compile
     data = with_queries(simulate(n_queries, 120))
     items, model, risk, region, _ = calibrate(data)
@@ -243,6 +247,8 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
         f"{certify:.2f} s / {plain:.2f} s",
     )
     steps.update()
+    _by_name(report, data, n_queries, repeats)
+    steps.update()
     one = with_queries(simulate(1, large))
     one["qid"], one["queries"] = None, group_queries(None, one["scores"].size)
 
@@ -280,6 +286,42 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
     steps.update()
     steps.close()
     return rows, growth
+
+
+def _by_name(
+    report: Callable[..., None],
+    data: dict[str, np.ndarray],
+    n_queries: int,
+    repeats: int,
+) -> None:
+    """Compare the default tie model with Bradley-Terry."""
+    names = ("graded_relevance", "bradley_terry")
+    part = slice(0, min(data["y"].size, 180_000))
+    X, y, qid = data["scores"][:, None], data["y"], data["qid"]
+    times: dict[str, list[list[float]]] = {name: [] for name in names}
+    for _ in range(repeats):
+        for name in names:  # in turn
+            ranker = fit_ranker(BALToR, data, tie_model=name)
+            tasks = (
+                lambda name=name: fit_ranker(BALToR, data, tie_model=name),
+                lambda ranker=ranker: ranker.predict_pairs(X[part], qid=qid[part]),
+                lambda ranker=ranker: ranker.evaluate(X, y, qid=qid),
+            )
+            times[name].append([best_of(task, 1) for task in tasks])
+    best = {name: np.min(times[name], axis=0) for name in names}
+    for k, (what, target) in enumerate(
+        [("fit with scores", "<= 2"), ("predict_pairs", ""), ("evaluate", "")]
+    ):
+        graded, plain = (float(best[name][k]) for name in names)
+        detail = f"{graded:.2f} s / {plain:.2f} s"
+        report(f"g. {what}: {' / '.join(names)}", graded / plain, target, detail)
+    graded, plain = (peak_memory(name, n_queries, 120) for name in names)
+    report(
+        f"g. peak memory of fit: {' / '.join(names)}",
+        graded / max(plain, 1.0),
+        "<= 1.5",
+        f"{graded / 1e6:.0f} MB / {plain / 1e6:.0f} MB",
+    )
 
 
 def _growth(
