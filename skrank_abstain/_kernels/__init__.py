@@ -15,6 +15,9 @@ grades are equal. Scores no further apart than a tolerance carry no order.
 
 Kernels are serial, release the GIL and work on a range of queries; drivers hand the
 ranges to threads and add the integer results in order, so that the number of threads
-changes nothing. A kernel calls only kernels of its own module: the cache on disk
-notices a change of that file and of no other.
+changes nothing. Drivers make, sort and search arrays, as far as that can be: each such
+call inside a kernel takes longer to compile than its loops. Inner loops index slices
+from 0: where an index may count from the end loops are not vectorised. A kernel calls
+only kernels of its own module: the cache on disk notices a change of that file and of
+no other.
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,13 +56,18 @@ def weigh_groups(
     """
     n_bins = group.shape[0]
     sizes = np.diff(offsets).astype(np.float64)
-    # Where `_weigh_range` changes from pairs to bins, their costs are taken as equal:
-    # at 4 * n_bins items.
+    # By bins a query takes a step for each item and bin, by pairs one for each pair:
+    # with few items per bin pairs are cheaper.
+    by_bin = sizes > 4 * n_bins
     cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
 
     def weigh(q0: int, q1: int) -> FloatArray:
         out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
-        _weigh_range(bins, grades, weights, offsets, group, q0, q1, by_query, out)
+        changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
+        for start, stop in pairwise([q0, *changes, q1]):
+            kernel = _weigh_by_bin if by_bin[start] else _weigh_by_pair
+            rows = out[start - q0 : stop - q0] if by_query else out
+            kernel(bins, grades, weights, offsets, group, start, stop, by_query, rows)
         return out
 
     parts = map_ranges(weigh, cost, n_threads)
@@ -75,7 +82,7 @@ def weigh_groups(
 
 
 @jit
-def _weigh_range(
+def _weigh_by_pair(
     bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
@@ -87,74 +94,80 @@ def _weigh_range(
     out: FloatArray,
 ) -> None:
     """Add the pairs of the queries q0 to q1 to ``out``."""
-    n_bins = group.shape[0]
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
+        # Slices: numba need not look whether an index counts from their end.
+        theirs, their_grades, their_weights = bins[lo:hi], grades[lo:hi], weights[lo:hi]
         totals = out[q - q0 if by_query else 0]
-        # By bins a query takes a step for each item and bin, by pairs one for each
-        # pair: with few items per bin pairs are cheaper.
-        if hi - lo > 4 * n_bins:
-            _weigh_by_bin(bins[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
-        else:
-            _weigh_by_pair(bins[lo:hi], grades[lo:hi], weights[lo:hi], group, totals)
+        for i in range(hi - lo):
+            own, grade, weight = theirs[i], their_grades[i], their_weights[i]
+            for j in range(i):
+                place = group[theirs[j], own]
+                if place < 0:
+                    continue
+                if their_grades[j] == grade:
+                    column = 1
+                elif theirs[j] == own:
+                    column = 3
+                elif grade > their_grades[j]:
+                    column = 0
+                else:
+                    column = 2
+                totals[place, column] += weight * their_weights[j]
 
 
-@jit
-def _weigh_by_pair(
-    bins: IntArray,
-    grades: IntArray,
-    weights: FloatArray,
-    group: IntArray,
-    totals: FloatArray,
-) -> None:
-    for i in range(bins.shape[0]):
-        own, grade, weight = bins[i], grades[i], weights[i]
-        for j in range(i):
-            place = group[bins[j], own]
-            if place < 0:
-                continue
-            if grades[j] == grade:
-                column = 1
-            elif bins[j] == own:
-                column = 3
-            elif grade > grades[j]:
-                column = 0
-            else:
-                column = 2
-            totals[place, column] += weight * weights[j]
-
-
-@jit
 def _weigh_by_bin(
     bins: IntArray,
     grades: IntArray,
     weights: FloatArray,
+    offsets: IntArray,
     group: IntArray,
-    totals: FloatArray,
+    q0: int,
+    q1: int,
+    by_query: bool,
+    out: FloatArray,
 ) -> None:
-    """Merge the grades of each two bins, in ascending order."""
+    """Add the pairs of the queries q0 to q1 to ``out``, grades in order in each bin."""
     n_bins = group.shape[0]
+    here = slice(offsets[q0], offsets[q1])
+    place = np.repeat(np.arange(q1 - q0) * n_bins, np.diff(offsets[q0 : q1 + 1]))
+    place += bins[here]
+    order = np.lexsort((grades[here], place))
     # Bins ascend with the scores: each is one stretch of the items.
-    start = np.searchsorted(bins, np.arange(n_bins + 1))
-    grade, weight = grades.copy(), weights.copy()
-    for own in range(n_bins):
-        a, b = start[own], start[own + 1]
-        order = np.argsort(grades[a:b], kind="mergesort")
-        grade[a:b] = grades[a:b][order]
-        weight[a:b] = weights[a:b][order]
-    for high in range(n_bins):
-        a, b = start[high], start[high + 1]
-        if a == b:
-            continue
-        for low in range(high):
-            c, d = start[low], start[low + 1]
-            place = group[low, high]
-            if place >= 0 and c < d:
-                _merge_grades(
-                    grade[c:d], weight[c:d], grade[a:b], weight[a:b], totals[place]
-                )
-        if group[high, high] >= 0:
-            _pair_up(grade[a:b], weight[a:b], totals[group[high, high]])
+    bounds = np.searchsorted(place, np.arange((q1 - q0) * n_bins + 1))
+    _merge_bins(grades[here][order], weights[here][order], bounds, group, by_query, out)
+
+
+@jit
+def _merge_bins(
+    grades: IntArray,
+    weights: FloatArray,
+    bounds: IntArray,
+    group: IntArray,
+    by_query: bool,
+    out: FloatArray,
+) -> None:
+    """Add the pairs of bins between ``bounds`` (n_queries * n_bins + 1,)."""
+    n_bins = group.shape[0]
+    for start in range(0, bounds.shape[0] - 1, n_bins):
+        totals = out[start // n_bins if by_query else 0]
+        for high in range(n_bins):
+            a, b = bounds[start + high], bounds[start + high + 1]
+            if a == b:
+                continue
+            for low in range(high):
+                c, d = bounds[start + low], bounds[start + low + 1]
+                place = group[low, high]
+                if place >= 0 and c < d:
+                    _merge_grades(
+                        grades[c:d],
+                        weights[c:d],
+                        grades[a:b],
+                        weights[a:b],
+                        totals[place],
+                    )
+            if group[high, high] >= 0:
+                _pair_up(grades[a:b], weights[a:b], totals[group[high, high]])
 
 
 @jit
@@ -167,7 +180,9 @@ def _merge_grades(
 ) -> None:
     """Add the pairs of a lower and a higher bin, both by ascending grade."""
     n = grade.shape[0]
-    everything = weight.sum()
+    everything = 0.0
+    for p in range(n):
+        everything += weight[p]
     less, upto = 0.0, 0.0  # weight of the grades below this one, and up to it
     p, r = 0, 0
     for k in range(higher_grade.shape[0]):

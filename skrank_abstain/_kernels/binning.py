@@ -123,7 +123,6 @@ def _pattern(value: float) -> int:
     return int(np.array([value]).view(np.int64)[0] >> _SHIFT)
 
 
-@jit
 def _bin_range(
     scores: FloatArray,
     grades: IntArray,
@@ -135,39 +134,60 @@ def _bin_range(
     n_bins: int,
 ) -> tuple[IntArray, IntArray]:
     """Return counts and sums of positions (n_bins, 3) for the items i0 to i1."""
-    counts = np.zeros((n_bins, 3), dtype=np.int64)
-    inside = np.zeros((n_bins, 3), dtype=np.int64)
-    packed = np.zeros(3 * n_bins, dtype=np.int64)
-    differences = np.empty(_PIECE, dtype=np.float64)
-    patterns = differences.view(np.int64)
+    counts, inside, packed = np.zeros((3, 3 * n_bins), dtype=np.int64)
+    differences = np.empty(_PIECE)
+    # Unsigned: numba need not look whether an index counts from the end.
     slots = np.empty(_PIECE, dtype=np.uint64)
+    room = differences, differences.view(np.int64), slots
+    data = scores, grades, first, count, i0, i1, origin
+    _pack_range(*data, *room, packed, counts, inside)
+    counts += packed >> _ONE
+    inside += packed & ((1 << _ONE) - 1)
+    return counts.reshape(n_bins, 3), inside.reshape(n_bins, 3)
+
+
+@jit
+def _pack_range(
+    scores: FloatArray,
+    grades: IntArray,
+    first: IntArray,
+    count: IntArray,
+    i0: int,
+    i1: int,
+    origin: int,
+    differences: FloatArray,
+    patterns: IntArray,
+    slots: NDArray[np.uint64],
+    packed: IntArray,
+    counts: IntArray,
+    inside: IntArray,
+) -> None:
+    """Add the items i0 to i1 to ``packed`` (3 * n_bins,), and what is full to two more.
+
+    ``differences``, the same bits as ``patterns``, and ``slots`` (_PIECE,) are room.
+    """
     pending = 0
     for i in range(i0, i1):
         score, grade = scores[i], grades[i]
-        for start in range(first[i], first[i] + count[i], _PIECE):
-            stop = min(start + _PIECE, first[i] + count[i])
-            theirs, their_grades = scores[start:stop], grades[start:stop]
-            pending += stop - start
+        stop = first[i] + count[i]
+        for start in range(first[i], stop, _PIECE):
+            # Slices: an index that is known to be positive lets loops be vectorised.
+            theirs = scores[start : min(start + _PIECE, stop)]
+            their_grades = grades[start : start + _PIECE]
+            n = theirs.shape[0]
+            pending += n
             if pending > _FLUSH:
-                _flush(packed, counts, inside)
-                pending = stop - start
-            for k in range(theirs.shape[0]):
+                for k in range(packed.shape[0]):
+                    counts[k] += packed[k] >> _ONE
+                    inside[k] += packed[k] & ((1 << _ONE) - 1)
+                    packed[k] = 0
+                pending = n
+            for k in range(n):
                 differences[k] = score - theirs[k]
-            for k in range(theirs.shape[0]):
+            for k in range(n):
                 order = np.int64(grade > their_grades[k])
                 order -= np.int64(grade < their_grades[k])
                 slots[k] = 3 * max((patterns[k] >> _SHIFT) - origin, 0) + 1 + order
                 patterns[k] = (1 << _ONE) + ((patterns[k] & _INSIDE) >> _FINE)
-            for k in range(theirs.shape[0]):
+            for k in range(n):
                 packed[slots[k]] += patterns[k]
-    _flush(packed, counts, inside)
-    return counts, inside
-
-
-@jit
-def _flush(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
-    """Empty ``packed`` (3 * n_bins,) into ``counts`` and ``inside`` (n_bins, 3)."""
-    values = packed.reshape(counts.shape)
-    counts += values >> _ONE
-    inside += values & ((1 << _ONE) - 1)
-    packed[:] = 0

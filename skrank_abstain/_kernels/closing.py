@@ -38,14 +38,23 @@ def ranks_of_bins(
     -----
     O(m^2) for the m bins that a query has items in, and O(m^3 / 64) at worst.
     """
-    bounds = np.empty((bins.shape[0], 2), dtype=np.int64)
-    different = np.minimum(np.diff(offsets), over.shape[0]).astype(np.float64)
+    sizes = np.diff(offsets)
+    new = np.diff(bins, prepend=-1) != 0
+    new[offsets[:-1][sizes > 0]] = True
+    first = np.flatnonzero(new)  # of the items of one query and one bin: a group
+    groups = np.searchsorted(first, offsets)
+    members = np.diff(first, append=bins.size)
+    nobody = np.zeros((0, 0), dtype=np.bool_)
+    above, below = np.zeros((2, first.size), dtype=np.int64)
+    data = bins[first], members, groups, over, nobody
     map_ranges(
-        lambda q0, q1: _ranks_range(bins, offsets, over, q0, q1, bounds),
-        4.0 * different**2,
+        lambda q0, q1: _ranks_range(*data, q0, q1, above, below),
+        4.0 * np.diff(groups) ** 2.0,
         n_threads,
     )
-    return bounds
+    best = 1 + np.repeat(above, members)
+    worst = np.repeat(sizes, sizes) - np.repeat(below, members)
+    return np.column_stack([best, worst])
 
 
 def reduced_orders(bins: IntArray, over: BoolArray) -> tuple[IntArray, IntArray]:
@@ -151,33 +160,24 @@ def _reach(bins: IntArray, over: BoolArray, kept: BoolArray) -> BitArray:
 @jit
 def _ranks_range(
     bins: IntArray,
-    offsets: IntArray,
+    members: IntArray,
+    groups: IntArray,
     over: BoolArray,
+    nobody: BoolArray,
     q0: int,
     q1: int,
-    bounds: IntArray,
+    above: IntArray,
+    below: IntArray,
 ) -> None:
-    """Fill ``bounds`` (n, 2) for the queries ``q0`` to ``q1``."""
-    nobody = np.zeros((0, 0), dtype=np.bool_)
+    """Count the items above and below each group (n_groups,) of the queries."""
     for q in range(q0, q1):
-        lo, hi = offsets[q], offsets[q + 1]
-        first = np.empty(hi - lo + 1, dtype=np.int64)  # where each bin begins
-        m = 0
-        for p in range(lo, hi):
-            if p == lo or bins[p] != bins[p - 1]:
-                first[m] = p
-                m += 1
-        first[m] = hi
-        reach = _reach(bins[first[:m]], over, nobody)
-        above = np.zeros(m, dtype=np.int64)
-        for i in range(m - 1, -1, -1):
-            below = 0
+        start, stop = groups[q], groups[q + 1]
+        reach = _reach(bins[start:stop], over, nobody)
+        for i in range(stop - start):
             for j in range(i):
                 if _has(reach, i, j):
-                    below += first[j + 1] - first[j]
-                    above[j] += first[i + 1] - first[i]
-            bounds[first[i] : first[i + 1], 0] = 1 + above[i]
-            bounds[first[i] : first[i + 1], 1] = hi - lo - below
+                    below[start + i] += members[start + j]
+                    above[start + j] += members[start + i]
 
 
 @jit

@@ -43,8 +43,20 @@ def differences_between(
     -----
     One pointer walks along each query: O(n) plus the number of these pairs.
     """
+
+    def collect(q0: int, q1: int) -> tuple[int, FloatArray]:
+        beyond = np.empty(8, dtype=np.int64)
+        # Room for some of each item, and, where that was too little, for all.
+        out = np.empty(4 * int(offsets[q1] - offsets[q0]))
+        data = scores, offsets, q0, q1, low, high, beyond
+        n_within, n = _collect_range(*data, out)
+        if n > out.size:
+            out = np.empty(n)
+            _collect_range(*data, out)
+        return n_within, out[:n]
+
     parts = map_ranges(
-        lambda q0, q1: _collect_range(scores, offsets, q0, q1, low, high),
+        collect,
         np.diff(offsets) * 8.0 + 5.0,
         n_threads,
     )
@@ -159,11 +171,14 @@ def _collect_range(
     q1: int,
     low: float,
     high: float,
-) -> tuple[int, FloatArray]:
-    """Return the number within ``low`` and the differences between, of the queries."""
-    out = np.empty(1024)
+    beyond: IntArray,
+    out: FloatArray,
+) -> tuple[int, int]:
+    """Return how many are within ``low``, and how many between; these fill ``out``.
+
+    What is too much for it is only counted. ``beyond`` (8,) is room.
+    """
     n = n_within = 0
-    beyond = np.empty(8, dtype=np.int64)
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
         far = lo  # items before this one are further than ``low`` from item i
@@ -188,13 +203,8 @@ def _collect_range(
                     difference = eight[k] - scores[j]
                     if difference > high:
                         break
-                    if n == out.shape[0]:
-                        # Twice as large each time, so that copying stays linear in the
-                        # result.
-                        larger = np.empty(2 * n)
-                        larger[:n] = out
-                        out = larger
-                    out[n] = difference
+                    if n < out.shape[0]:
+                        out[n] = difference
                     n += 1
             far = min(near, start + eight.shape[0] - 1)
-    return n_within, out[:n].copy()
+    return n_within, n

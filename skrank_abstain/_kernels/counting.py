@@ -57,8 +57,14 @@ def count_within(
     Two pointers walk along each query: O(n) per cut.
     """
     distinct, where = np.unique(as_cuts(cuts), return_inverse=True)
+
+    def count(q0: int, q1: int) -> IntArray:
+        out = np.zeros(distinct.size, dtype=np.int64)
+        _within_range(scores, offsets, q0, q1, distinct, out)
+        return out
+
     parts = map_ranges(
-        lambda q0, q1: _within_range(scores, offsets, q0, q1, distinct),
+        count,
         np.diff(offsets) * (4.0 * distinct.size) + 5.0,
         n_threads,
     )
@@ -73,9 +79,9 @@ def _within_range(
     q0: int,
     q1: int,
     cuts: FloatArray,
-) -> IntArray:
-    """Return counts (n_cuts,) summed over the queries."""
-    out = np.zeros(cuts.shape[0], dtype=np.int64)
+    out: IntArray,
+) -> None:
+    """Add counts to ``out`` (n_cuts,)."""
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
         for c in range(cuts.shape[0]):
@@ -108,4 +114,3 @@ def _within_range(
                     far += 1
                 count += k - far
             out[c] += count
-    return out

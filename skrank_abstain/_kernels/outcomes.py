@@ -133,7 +133,7 @@ def _count_raw(
         if _FENWICK in chosen:
             _count_fenwick(*data, n_grades, out)
         if _ENUMERATE in chosen:
-            _count_enumerating(*data, table, origin, out)
+            _enumerate(*data, table, origin, out)
         return out
 
     parts = map_ranges(task, cost, n_threads)
@@ -257,8 +257,7 @@ def _count_fenwick(
             out[row, c, 2] += total - concordant - tied
 
 
-@jit
-def _count_enumerating(
+def _enumerate(
     scores: FloatArray,
     grades: IntArray,
     offsets: IntArray,
@@ -272,18 +271,43 @@ def _count_enumerating(
     out: IntArray,
 ) -> None:
     """Add to ``out`` (rows, n_cuts, 4) pair by pair; ``cuts`` ascend."""
-    n_cuts = cuts.shape[0]
-    last = table.shape[0] - 2
-    # No difference reaches NaN: beyond the last cut the search stops by itself.
-    padded = np.full(n_cuts + 1, np.nan)
-    padded[:n_cuts] = cuts
     # bins[3 * b + o]: pairs of outcome o with exactly b cuts at or below their |d|.
-    bins = np.zeros(3 * n_cuts + 3, dtype=np.int64)
-    differences = np.empty(_longest(offsets, q0, q1), dtype=np.float64)
-    patterns = differences.view(np.int64)
+    bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
+    # No difference reaches NaN: beyond the last cut the search stops by itself.
+    padded = np.append(cuts, np.nan)
+    differences = np.empty(int(np.diff(offsets[q0 : q1 + 1]).max()))
     # Unsigned: numba need not look whether an index counts from the end.
-    cells = np.empty(differences.shape[0], dtype=np.uint64)
-    outcomes = np.empty(differences.shape[0], dtype=np.uint64)
+    places = np.empty((2, differences.size), dtype=np.uint64)
+    room = differences, differences.view(np.int64), places[0], places[1], bins
+    data = scores, grades, offsets, q0, q1, padded, by_query, method, table, origin
+    _count_enumerating(*data, *room, out)
+
+
+@jit
+def _count_enumerating(
+    scores: FloatArray,
+    grades: IntArray,
+    offsets: IntArray,
+    q0: int,
+    q1: int,
+    padded: FloatArray,
+    by_query: bool,
+    method: IntArray,
+    table: NDArray[np.uint64],
+    origin: int,
+    differences: FloatArray,
+    patterns: IntArray,
+    cells: NDArray[np.uint64],
+    outcomes: NDArray[np.uint64],
+    bins: IntArray,
+    out: IntArray,
+) -> None:
+    """Add to ``out`` (rows, n_cuts, 4) pair by pair.
+
+    ``differences``, the same bits as ``patterns``, ``cells`` and ``outcomes`` (longest
+    query,) are room, ``bins`` (3 * n_cuts + 3,) zero.
+    """
+    last = table.shape[0] - 2
     for q in range(q0, q1):
         if method[q] != _ENUMERATE:
             continue
@@ -308,25 +332,16 @@ def _count_enumerating(
                 bins[np.uint64(3) * b + outcomes[j]] += 1
         if by_query:
             _add_cumulated(bins, out[q - q0])
-            bins[:] = 0
     if not by_query:
         _add_cumulated(bins, out[0])
 
 
 @jit
-def _longest(offsets: IntArray, q0: int, q1: int) -> int:
-    """Return the number of items of the longest query."""
-    longest = 0
-    for q in range(q0, q1):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-    return longest
-
-
-@jit
 def _add_cumulated(bins: IntArray, out: IntArray) -> None:
-    """Add sums from the end of ``bins`` (3 * n_cuts + 3,) to ``out`` (n_cuts, 4)."""
+    """Add sums from the end of ``bins`` (3 * n_cuts + 3,) to ``out``, and empty it."""
     for outcome in range(3):
         total = 0
         for b in range(out.shape[0], 0, -1):
             total += bins[3 * b + outcome]
             out[b - 1, outcome] += total
+    bins[:] = 0

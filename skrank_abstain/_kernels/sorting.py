@@ -56,11 +56,15 @@ def sort_within_queries(
     rows = np.empty(order.shape[0], dtype=np.int64)
     sizes = np.diff(offsets)
     cost = sizes * (20.0 + 5.0 * np.log2(np.maximum(sizes, 1)))
-    map_ranges(
-        lambda q0, q1: _sort_range(scores, order, offsets, q0, q1, ascending, rows),
-        cost,
-        n_threads,
-    )
+
+    def sort(q0: int, q1: int) -> None:
+        # One scratch for all queries of the range, which may be many and small.
+        n_spare = int(sizes[q0:q1].max(initial=0)) + _RUN
+        spare_keys, spare_rows = np.empty(n_spare), np.empty(n_spare, dtype=np.int64)
+        data = scores, order, offsets, q0, q1, ascending, rows
+        _sort_range(*data, spare_keys, spare_rows)
+
+    map_ranges(sort, cost, n_threads)
     return ascending, rows
 
 
@@ -125,7 +129,7 @@ def rank_integers(
 def _mark(values: FloatArray, low: float, present: NDArray[np.bool_]) -> bool:
     """Mark which integers from ``low`` occur; return whether all values are such."""
     for value in values:
-        place = int(value - low)
+        place = np.int64(value - low)
         if low + place != value:
             return False
         present[place] = True
@@ -144,7 +148,7 @@ def _look_up(
 ) -> None:
     """Fill the pieces ``start`` to ``stop`` of ``ranks`` (n,)."""
     for p in range(start * _PIECE, min(stop * _PIECE, rows.shape[0])):
-        ranks[p] = rank[int(values[rows[p]] - low)]
+        ranks[p] = rank[np.int64(values[rows[p]] - low)]
 
 
 @jit
@@ -156,98 +160,72 @@ def _sort_range(
     q1: int,
     keys: FloatArray,
     rows: IntArray,
+    spare_keys: FloatArray,
+    spare_rows: IntArray,
 ) -> None:
-    """Fill ``keys`` and ``rows`` (n,) for the queries ``q0`` to ``q1``."""
-    largest = 0
+    """Fill ``keys`` and ``rows`` (n,) for the queries ``q0`` to ``q1``.
+
+    The others are scratch, ``_RUN`` longer than the longest of these queries.
+    """
+    n_spare = spare_keys.shape[0] - _RUN
+    run, equal = spare_keys[n_spare:], spare_rows[n_spare:]
     for q in range(q0, q1):
-        largest = max(largest, offsets[q + 1] - offsets[q])
-    # One scratch for all queries of the range, which may be many and small.
-    spare_keys = np.empty(largest, dtype=np.float64)
-    spare_rows = np.empty(largest, dtype=np.int64)
-    for q in range(q0, q1):
-        lo, hi = offsets[q], offsets[q + 1]
-        for p in range(lo, hi):
-            rows[p] = order[p]
-            keys[p] = scores[order[p]] + 0.0  # negative zero becomes zero
-        n = hi - lo
-        _merge_sort(keys[lo:hi], rows[lo:hi], spare_keys[:n], spare_rows[:n])
+        hi = offsets[q + 1]
+        for start in range(offsets[q], hi, _RUN):
+            m = min(_RUN, hi - start)
+            for p in range(_RUN):
+                # Scores are finite: infinite padding is smaller than none of them.
+                # Adding zero turns negative zero into zero.
+                run[p] = scores[order[start + p]] + 0.0 if p < m else np.inf
+                equal[p] = 0
+            for p in range(m):
+                key = run[p]
+                smaller = np.int64(0)
+                # Always as many, without branches: the compiler vectorises it.
+                for k in range(_RUN):
+                    smaller += np.int64(run[k] < key)
+                # Equal keys have as many smaller ones, and stand in the order in which
+                # they come: the sort is stable.
+                place = start + smaller + equal[smaller]
+                equal[smaller] += 1
+                keys[place] = key
+                rows[place] = order[start + p]
+        _merge_runs(keys, rows, offsets[q], hi, spare_keys, spare_rows)
 
 
 @jit
-def _merge_sort(
-    keys: FloatArray, rows: IntArray, spare_keys: FloatArray, spare_rows: IntArray
-) -> None:
-    """Sort ``keys`` (n,) in place and stably, ``rows`` (n,) along; two are scratch."""
-    n = keys.shape[0]
-    run, equal = np.empty(_RUN), np.empty(_RUN, dtype=np.int64)
-    for start in range(0, n, _RUN):
-        m = min(_RUN, n - start)
-        # Scores are finite: infinite padding is smaller than none of them.
-        run[m:] = np.inf
-        for p in range(m):
-            run[p] = keys[start + p]
-            spare_rows[start + p] = rows[start + p]
-        equal[:] = 0
-        for p in range(m):
-            key = run[p]
-            smaller = np.int64(0)
-            # Always as many, without branches: the compiler vectorises it.
-            for k in range(_RUN):
-                smaller += np.int64(run[k] < key)
-            # Equal keys have as many smaller ones, and stand in the order in which they
-            # come: the sort is stable.
-            place = start + smaller + equal[smaller]
-            equal[smaller] += 1
-            keys[place] = key
-            rows[place] = spare_rows[start + p]
-    width = _RUN
-    in_spare = False
-    while width < n:
-        for start in range(0, n, 2 * width):
-            mid = min(start + width, n)
-            end = min(start + 2 * width, n)
-            if in_spare:
-                _merge(spare_keys, spare_rows, keys, rows, start, mid, end)
-            else:
-                _merge(keys, rows, spare_keys, spare_rows, start, mid, end)
-        in_spare = not in_spare
-        width *= 2
-    if in_spare:
-        keys[:] = spare_keys
-        rows[:] = spare_rows
-
-
-@jit
-def _merge(
+def _merge_runs(
     keys: FloatArray,
     rows: IntArray,
-    out_keys: FloatArray,
-    out_rows: IntArray,
-    start: int,
-    mid: int,
-    end: int,
+    lo: int,
+    hi: int,
+    spare_keys: FloatArray,
+    spare_rows: IntArray,
 ) -> None:
-    """Merge the runs [start, mid) and [mid, end) of ``keys`` (n,) into ``out_keys``."""
-    i, j, k = start, mid, start
-    # Runs in order already are copied: ascending scores take O(n) in all.
-    if mid < end and keys[mid - 1] > keys[mid]:
-        while i < mid and j < end:
-            # Written without branches: which run is next cannot be predicted.
-            take = int(keys[j] < keys[i])
-            source = j if take else i
-            out_keys[k] = keys[source]
-            out_rows[k] = rows[source]
-            j += take
-            i += 1 - take
-            k += 1
-    for p in range(i, mid):
-        out_keys[k] = keys[p]
-        out_rows[k] = rows[p]
-        k += 1
-    for p in range(j, end):
-        out_keys[k] = keys[p]
-        out_rows[k] = rows[p]
-        k += 1
+    """Sort ``keys`` from ``lo`` to ``hi`` in place and stably, ``rows`` along."""
+    width = _RUN
+    while width < hi - lo:
+        for start in range(lo, hi - width, 2 * width):
+            mid, end = start + width, min(start + 2 * width, hi)
+            # Runs in order already stay: ascending scores take O(n) in all.
+            if keys[mid - 1] <= keys[mid]:
+                continue
+            for p in range(width):
+                spare_keys[p] = keys[start + p]
+                spare_rows[p] = rows[start + p]
+            i, j, k = 0, mid, start
+            while i < width and j < end:
+                # Written without branches: which run is next cannot be predicted.
+                take = 1 if keys[j] < spare_keys[i] else 0
+                keys[k] = keys[j] if take else spare_keys[i]
+                rows[k] = rows[j] if take else spare_rows[i]
+                j += take
+                i += 1 - take
+                k += 1
+            for p in range(i, width):
+                keys[k + p - i] = spare_keys[p]
+                rows[k + p - i] = spare_rows[p]
+        width *= 2
 
 
 @jit
