@@ -12,12 +12,13 @@ would be.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
 from scipy.optimize import minimize
 from scipy.special import expit, logit
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from skrank_abstain._validation import FloatArray, IntArray
 
@@ -177,6 +178,12 @@ def _thin(offsets: IntArray) -> IntArray:
     )
 
 
+@cache
+def _loaded_libraries() -> ThreadpoolController:
+    """Return the libraries of this process; to look for them takes 2 ms."""
+    return ThreadpoolController()
+
+
 def shift_nodes() -> tuple[FloatArray, FloatArray]:
     """Return the points of the quadrature over the shift, and their weights."""
     points, weights = hermegauss(_N_NODES)
@@ -226,7 +233,7 @@ class _Likelihood:
         steps = [(None, _LONGEST_STEP)] * (self.n_grades - 2)
         bounds = [(0.0, None)] * n_inputs + [(None, None), *steps]
         # So few parameters: on busy cores BLAS's threads wait for each other.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _loaded_libraries().limit(limits=1, user_api="blas"):
             found = minimize(
                 self,
                 start,
