@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-from skrank_abstain._validation import FloatArray, IntArray, check_positive_int
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_positive_int,
+    shown,
+)
 from skrank_abstain.datasets._compressed import DAMAGED, open_file
 from skrank_abstain.pairs import available_memory
 
@@ -33,6 +38,11 @@ BLOCK_LINES = 2_000
 #: A blank line, a comment, or a label followed by a qid, without underscores
 #: (Python reads ``1_0`` as ten). Everything else is left to the parser.
 LINE_START = re.compile(rb"\s*(?:#|$|[^\s#_]+\s+qid:[^#_]*(?:#|$))")
+
+#: Only the first characters of what is wrong are shown.
+_LONGEST_TOKEN = 100
+#: Within a line: a file of such line ends would be one line, mostly comment.
+_LONE_RETURN = re.compile(rb"\r(?!\r*\n|\r*$)")
 
 
 class _Items(NamedTuple):
@@ -234,6 +244,7 @@ def _read_block(
         all(map(LINE_START.match, lines))
         and _all_finite(items.values)
         and _all_finite(target)
+        and not any(map(_LONE_RETURN.search, lines))
         and (n_features is None or items.n_columns <= n_features)
     )
     if not sound:
@@ -250,6 +261,8 @@ def _first_problem(
 ) -> str | None:
     """Return the number of the first broken line and what is wrong with it."""
     for number, line in enumerate(lines, start=first):
+        if _LONE_RETURN.search(line):
+            return f"line {number}: its lines end in \\r alone: save it with \\n ends."
         tokens = line.split(b"#", 1)[0].split()
         problem = _line_problem(tokens, n_features) if tokens else None
         if problem is not None:
@@ -259,6 +272,10 @@ def _first_problem(
 
 def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
     label, *rest = tokens
+    if label.startswith(b"\xef\xbb\xbf"):
+        return "a byte order mark: save the file as UTF-8 without it"
+    if b"\0" in label or label.startswith(b"PK"):
+        return "neither UTF-8 text nor gzip, bzip2 or xz"
     if b":" in label:
         return f"the relevance label is missing: the line starts with {_show(label)}"
     if not _is_finite(label):
@@ -315,4 +332,4 @@ def _integer(token: bytes) -> int | None:
 
 
 def _show(token: bytes) -> str:
-    return repr(token.decode("utf-8", errors="replace"))
+    return shown(token[:_LONGEST_TOKEN].decode("utf-8", errors="replace"))

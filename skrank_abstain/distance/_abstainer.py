@@ -151,7 +151,13 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     True
     """
 
-    _fitted_state: tuple[str, ...] = ("scaler_", "radius_", "gamma_", "_curve")
+    _fitted_state: tuple[str, ...] = (
+        "scaler_",
+        "radius_",
+        "gamma_",
+        "coverage_",
+        "_curve",
+    )
 
     def __init__(
         self,

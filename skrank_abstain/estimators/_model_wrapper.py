@@ -34,7 +34,12 @@ class ModelWrapper(Saved, MetaEstimatorMixin):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    _fitted_state: tuple[str, ...] = ("estimator_", "prefit_", "_fit_rows")
+    _fitted_state: tuple[str, ...] = (
+        "estimator_",
+        "prefit_",
+        "n_features_in_",
+        "_fit_rows",
+    )
 
     estimator: Any
     prefit: Any

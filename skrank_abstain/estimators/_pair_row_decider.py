@@ -44,7 +44,12 @@ class PairRowDecider:
     _calibration: Calibration
     _region: Any
     _on_pairs: bool
-    _fitted_state: tuple[str, ...] = ("_fitted_with_qid",)
+    _fitted_state: tuple[str, ...] = (
+        "_fitted_with_qid",
+        "_on_pairs",
+        "_classes",
+        "_answers_ties",
+    )
 
     _fitted_with_qid: bool
 

@@ -108,11 +108,8 @@ class RuleThreshold(Saved):
     """
 
     _fitted_state: tuple[str, ...] = (
-        "tie_model_",
-        "threshold_",
-        "_loss",
-        "_calibration",
-        "_region",
+        *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
+        *("_loss", "_calibration", "_region"),
     )
 
     _loss: FloatArray

@@ -9,7 +9,7 @@ from pathlib import Path
 _SHARE = 0.5
 PAIRS_OF_ONE_QUERY = (
     "Use evaluate, or the ranking or rank_intervals of a ranker that has them (no "
-    "pairs at all), or name the pairs you want with pairs=."
+    "pairs at all), or name the pairs you want with pairs= of predict_pairs."
 )
 ALL_PAIRS = f"Use iter_pairs (query by query). {PAIRS_OF_ONE_QUERY}"
 

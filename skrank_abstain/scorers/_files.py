@@ -115,8 +115,9 @@ def _check_digits(sha256: str) -> None:
         raise TypeError(f"sha256 must be a str, got {shown(sha256)}.")
     if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
         raise ValueError(
-            f"sha256 must be 64 hexadecimal digits, got {shown(sha256)}; of a line "
-            "that sha256sum printed take the first word, line.split()[0]."
+            f"sha256 must be 64 hexadecimal digits alone, got {shown(sha256)}; of a "
+            "line that sha256sum printed take the first word, line.split()[0], and no "
+            "prefix such as sha256:."
         )
 
 

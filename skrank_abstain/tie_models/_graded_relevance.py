@@ -254,7 +254,9 @@ class GradedRelevance(BinModel):
         """
         check_is_fitted(self, "n_pairs_")
         fit = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
-        return fit.grade_proba(self.slope_ * check_scores(values))
+        values = check_scores(values)
+        with np.errstate(over="ignore"):  # so far out that the grade is certain
+            return fit.grade_proba(self.slope_ * values)
 
     def _made_table(self, n_pairs: int) -> FloatArray:
         """Return the table of the fitted attributes, the same each time."""

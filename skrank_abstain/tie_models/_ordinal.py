@@ -124,7 +124,9 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
     query = np.unique(query, return_inverse=True)[1].reshape(-1)
     grades, inputs = grades[rows], inputs[rows]
-    centre = inputs.mean(axis=0)
+    # In units of powers of two, which round nothing: a sum of huge inputs overflows.
+    size = np.ldexp(1.0, np.frexp(np.abs(inputs).max(axis=0))[1] - 1)
+    centre = (inputs / size).mean(axis=0) * size
     # Divided twice: squares of huge or tiny inputs neither overflow nor vanish.
     unit = np.abs(inputs - centre).max(axis=0)
     unit[unit == 0] = 1.0

@@ -146,6 +146,9 @@ BROKEN = [
     ("1 qid:3 4:1_0", "value of feature 4 must be a finite number, got '4:1_0'"),
     ("1 qid:3 4:nan", "value of feature 4 must be a finite number, got '4:nan'"),
     ("1 qid:3 4:-inf", "value of feature 4 must be a finite number, got '4:-inf'"),
+    ("1 qid:3 1:1 # a\r1 qid:3 1:2", r"its lines end in \\r alone: save it with"),
+    ("1\0 qid:3 1:1", "neither UTF-8 text nor gzip, bzip2 or xz"),
+    ("\ufeff1 qid:3 1:1", "a byte order mark: save the file as UTF-8 without it"),
     ("1 qid:3 4:1e999", "value of feature 4 must be a finite number, got '4:1e999'"),
 ]
 
@@ -224,6 +227,13 @@ def test_compressed_files_are_read_whatever_they_are_called(opener, tmp_path):
     (tmp_path / "train.txt").write_bytes(content[: len(content) - 20])
     with pytest.raises(ValueError, match=r"train\.txt must be a whole archive"):
         load_letor(tmp_path)
+
+
+def test_what_is_wrong_is_shown_in_part(tmp_path):
+    for line in ("7" * 100_000 + "x", "1 qid:3 1:" + "7" * 100_000 + "x"):
+        with pytest.raises(ValueError, match=r"line 2: .* got '[17:]*'") as error:
+            load_letor(write(tmp_path / "a.txt", GOOD, line))
+        assert len(str(error.value)) < 400
 
 
 def test_rows_longer_than_the_memory_are_refused_with_their_line(tmp_path):

@@ -5,8 +5,14 @@ import copy
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from sklearn.linear_model import Ridge
 
-from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 
@@ -22,8 +28,9 @@ RANKERS = {
     "distance": DistanceAbstainer(MODEL),
 }
 #: For people to read; nothing is decided by them.
-SHOWN = {"coverage_", "n_pairs_", "n_queries_", "n_features_in_", "loss_curve_"}
-SHOWN |= {"theta_", "nu_", "epsilon_", "node_weights_", "rule"}
+SHOWN = {"theta_", "nu_", "epsilon_", "node_weights_", "loss_curve_", "rule"}
+# Of what goes by distance, counts of what it was fitted on.
+SHOWN_OF_DISTANCE = {"n_pairs_", "n_queries_"}
 #: What says whose state it is.
 MARKS = {"skrank_abstain", "_skrank_abstain_version"}
 
@@ -59,6 +66,7 @@ def test_what_lacks_a_part_is_refused_or_decides_alike(name):
     ranker = RANKERS[name].fit(data.data, data.target, qid=data.qid)
     expected = ranker.predict_pairs(data.data, qid=data.qid)
     fitted = {"ranker": ranker, "tie_model_": getattr(ranker, "tie_model_", None)}
+    shown = SHOWN | (SHOWN_OF_DISTANCE if name == "distance" else set())
     n_refused = 0
     for owner, estimator in fitted.items():
         if estimator is None:
@@ -66,7 +74,7 @@ def test_what_lacks_a_part_is_refused_or_decides_alike(name):
         state = estimator.__getstate__()
         for path in paths(state):
             said = f"This {type(estimator).__name__} was saved by skrank_abstain .* fit"
-            if path[-1] not in SHOWN or (path[-1] == "n_pairs_" and owner != "ranker"):
+            if path[-1] not in shown:
                 with pytest.raises(ValueError, match=said):
                     restored(estimator, without(state, path))
                 n_refused += 1
@@ -77,3 +85,14 @@ def test_what_lacks_a_part_is_refused_or_decides_alike(name):
                 np.testing.assert_array_equal(found.label, expected.label)
                 np.testing.assert_array_equal(found.accepted, expected.accepted)
     assert n_refused > 15
+
+
+def test_comparisons_that_lack_a_part_are_refused():
+    data = make_ranking(n_queries=30, n_items=10, random_state=0)
+    X = np.concatenate([data.data[::2], data.data[1::2]], axis=1)
+    y = np.where(data.target[::2] >= data.target[1::2], 1, -1)
+    fitted = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
+    state = fitted.__getstate__()
+    for name in ("_answers_ties", "_on_pairs", "_classes", "_loss", "_fitted_with_qid"):
+        with pytest.raises(ValueError, match="This PairwiseRankerClassifier was saved"):
+            restored(fitted, without(state, (name,)))

@@ -72,6 +72,19 @@ def test_the_origin_of_the_scores_changes_nothing(name, problem, shift):
     np.testing.assert_allclose(other.proba, plain.proba, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_scores_may_be_far_from_zero(name):
+    rng = np.random.default_rng(0)
+    near = rng.integers(-8, 9, 400) / 4
+    y = np.digitize(near + rng.logistic(size=400), [-1.0, 1.0])
+    qid = np.arange(400) // 10
+    plain = decide(name, near, y, qid)
+    far = decide(name, 2.0**1022 + near * 2.0**1000, y, qid)  # their sum overflows
+    np.testing.assert_allclose(far.proba, plain.proba, rtol=1e-6, atol=1e-9)
+    constant = decide(name, np.full(400, 1.5e308), y, qid)
+    assert np.isfinite(constant.proba).all()
+
+
 @pytest.mark.parametrize("name", [*NAMES, "feature_aware_relevance"])
 @pytest.mark.parametrize("scores", [[0.0, 5e-324, 1e-310], [-1.5e308, 0.0, 1.7e308]])
 def test_scores_that_no_unit_fits_are_refused(name, scores):
@@ -98,6 +111,8 @@ def test_scores_to_decide_may_differ_by_anything(name):
     np.testing.assert_allclose(pairs.proba.sum(axis=1), 1, atol=1e-12)
     totals = ranker.evaluate(extremes[:, None], np.arange(8.0), qid=0)
     assert totals.accepted.sum() == pairs.accepted.sum()
+    # Neither do they to be reviewed: warnings are errors here.
+    assert np.isfinite(ranker.review(extremes[:, None]).decisions.proba).all()
 
 
 def test_knots_less_than_a_normal_float_apart_give_finite_probabilities():

@@ -237,6 +237,8 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
 
         return self._train_or_take(X.shape[0], split, train)
 
+    _fitted_state: tuple[str, ...] = ("selective_ranker_", "n_labels_", "threshold_")
+
     def _take(self, ranker: BALToR) -> None:
         self.selective_ranker_ = ranker
         self.threshold_ = ranker.threshold_
@@ -355,6 +357,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool
             the samples.
         """
+        check_is_fitted(self, "selective_ranker_")
         return self.selective_ranker_.evaluate(*self.to_items(X, y))
 
     def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:
@@ -405,6 +408,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             Markdown, see `SelectiveRanker.report`. Its queries are the samples, its
             items their labels.
         """
+        check_is_fitted(self, "selective_ranker_")
         ranker = self.selective_ranker_
         items, _, relevance = ranker._items_of_report(*self.to_items(X, y))
         hashes = hash_rows_if_readable(self._check_samples(X))
@@ -441,6 +445,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
+        check_is_fitted(self, "selective_ranker_")
         return self.selective_ranker_.score(*self.to_items(X, y))
 
 

@@ -169,6 +169,17 @@ def test_scores_of_classifiers_with_a_list_of_probabilities(data):
         label_scores(forest, X, 4)
 
 
+def test_unfitted_rankers_say_so(data):
+    unfitted = SelectiveMultilabelRanker(LinearMultilabelRanker())
+    methods = unfitted.score, unfitted.evaluate, unfitted.report
+    for method in (*methods, unfitted.correctness_completeness):
+        with pytest.raises(NotFittedError):
+            method(*data)
+    for method in (unfitted.predict, unfitted.predict_pairs, unfitted.abstain):
+        with pytest.raises(NotFittedError):
+            method(data[0])
+
+
 def test_prefit(data):
     X, y = data
     model = LinearMultilabelRanker(alpha=0.1)
