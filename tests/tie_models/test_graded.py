@@ -5,7 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -80,6 +80,7 @@ def test_neighbouring_floats_are_told_apart():
 
 
 # Grades
+@example([0, 1, *[2] * 98], 3)  # as many as allowed, two of them rare
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 12))
 def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
     fine = np.unique(values, return_inverse=True)[1]
@@ -305,6 +306,11 @@ def test_it_is_an_estimator():
     fresh = clone(model)
     assert fresh.get_params() == model.get_params()
     assert not hasattr(fresh, "table_")
+
+
+def test_an_unfitted_model_is_copied_with_its_parameters_only():
+    copied = pickle.loads(pickle.dumps(GradedRelevance(max_grades=4)))
+    assert vars(copied) == {"max_grades": 4}
 
 
 def test_repeated_fits_agree_to_the_last_bit():

@@ -114,6 +114,15 @@ def test_too_coarse_a_grid_is_refined():
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+def test_half_a_pair_of_each_outcome_is_added_where_there_is_no_optimum():
+    pairs = GapOutcomes(np.full(3, 2.0), np.ones(3, dtype=np.int64), np.ones(3))
+    with pytest.warns(UserWarning, match="half a pair of each outcome was added"):
+        scale, margin = fit_maximum_likelihood(RaoKupper(), pairs)
+    # No pair is tied: 3.5 of 4 pairs are won. The log of these odds, at a gap of 2.
+    assert scale == pytest.approx(np.log(3.5 / 0.5) / 2, rel=1e-9)
+    assert margin == 0
+
+
 @pytest.mark.parametrize("tied", [[1.5], [0.5, 1.5], [1.5, 3.0], [0.5, 1.5, 3.0]])
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: type(link).__name__)
 def test_ties_among_the_orders_have_an_optimum(tied, link):
