@@ -7,8 +7,8 @@
 One place of the code is changed at a time (``<`` for ``<=``, ``min`` for ``max``, a
 constant plus one, a statement left out, ...), in a copy, and the tests are run that
 execute the place: those of its module first, then the quickest, until one fails.
-Which tests do is measured once (``pip install pytest-cov``); for a compiled kernel
-they are those that call it, directly or through others. Each fault is a line of
+Which tests do is measured once, with pytest-cov; for a compiled kernel they are those
+that call it, directly or through others. Each fault is a line of
 ``out/mutation.jsonl``; a run that is broken off goes on where it was.
 """
 
@@ -28,7 +28,7 @@ import sys
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
@@ -518,6 +518,10 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     work = (args.work or args.out / "mutation").resolve()
     base, log = work / "base", args.out / "mutation.jsonl"
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.smoke or args.again:
+        shutil.rmtree(base, ignore_errors=True)  # tests have changed
+    if args.smoke:
+        log.unlink(missing_ok=True)
     prepare(base, args.tests)
     tests = Tests(base)
     os.environ |= environment(base)
@@ -549,7 +553,9 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
             folders.put(folder)
 
     with ThreadPoolExecutor(args.jobs) as pool, log.open("a") as out:
-        for result in tqdm(pool.map(one, todo), total=len(todo), disable=args.quiet):
+        waited = as_completed([pool.submit(one, mutant) for mutant in todo])
+        for done in tqdm(waited, total=len(todo), disable=args.quiet):
+            result = done.result()
             known[Mutant(*(result[name] for name in Mutant._fields))] = result
             out.write(json.dumps(result) + "\n")
             out.flush()

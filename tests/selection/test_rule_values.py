@@ -160,6 +160,14 @@ def test_a_certified_risk_holds_on_the_certification_queries(calibration):
     assert rule.in_words(calibration, region.risk).promised.startswith("CERTIFIED")
 
 
+def test_a_certificate_says_how_many_queries_fitted_the_tie_model(calibration):
+    said = CertifiedRisk(0.4).in_words(calibration, 0.3).promised
+    assert "; 40 others fitted the tie model" in said
+    alone = dataclasses.replace(calibration, tuning=None)
+    said = CertifiedRisk(0.4).in_words(alone, 0.3).promised
+    assert "; 0 others fitted the tie model" in said
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
