@@ -263,12 +263,12 @@ class Tests:
         files = {test.partition("::")[0] for test in exact}
         tests = [test for test in self.seconds if test.partition("::")[0] in files]
         room, name = Path(mutant.file).parts[1:]
-        own = f"tests/{room.strip('_')}/test_{name.strip('_')}"
+        near = f"tests/{room.strip('_')}/"
+        own = f"{near}test_{re.split(r'[_.]', name.strip('_'))[0]}"
 
         def order(test: str) -> tuple[bool, bool, bool, float]:
-            file = test.partition("::")[0]
-            near = os.path.dirname(file) == os.path.dirname(own)
-            return file != own, not near, test not in exact, self.seconds[test]
+            far = not test.startswith(near)
+            return not test.startswith(own), far, test not in exact, self.seconds[test]
 
         return sorted(tests, key=order)
 

@@ -50,6 +50,10 @@ def calibration(request):
     return found
 
 
+def test_draws_are_the_same_unless_another_seed_is_given():
+    assert calibrate([BradleyTerry()], ZERO_ONE, labelled(5))[1].seed == 0
+
+
 @each_rule
 def test_a_rule_is_a_value(rule):
     assert isinstance(rule, Rule)

@@ -50,18 +50,6 @@ def pairs(qid):
     ]
 
 
-def test_what_a_hook_sets_becomes_arrays_of_floats():
-    class Listed(FixedCells):
-        def fit_bins(self, items):
-            super().fit_bins(items)
-            self.edges_, self.table_ = [1, 2], self.table_.tolist()
-
-    model = Listed().fit([0.0, 1.0, 2.0], [0, 1, 2])
-    for values, shape in ((model.edges_, (2,)), (model.table_, (3, 3, 3))):
-        assert isinstance(values, np.ndarray)
-        assert (values.dtype, values.shape) == (np.float64, shape)
-
-
 @given(labelled())
 def test_a_value_on_an_edge_belongs_to_the_cell_above(case):
     model, _ = fitted(case)
