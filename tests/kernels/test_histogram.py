@@ -145,3 +145,17 @@ def test_equal_scores_count_half_in_each_order():
 def test_no_pairs():
     data = np.zeros(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
     assert [part.size for part in outcome_histogram(*data)] == [0, 0, 0]
+
+
+def test_the_grid_is_of_the_middle_half_where_that_does(monkeypatch):
+    step = 1 / correlation._STEPS
+    even = np.arange(100.0)
+    assert correlation._window(even) == (pytest.approx(49 * step), 0, 100)
+    # Scores that are equal in the middle are told apart by a wider range.
+    scores = np.append(np.zeros(80), np.arange(1.0, 21.0))
+    assert correlation._window(scores) == (pytest.approx(15 * step), 0, 100)
+    scores = np.append(even[:-1], 1e9)
+    assert correlation._window(scores) == (pytest.approx(49 * step), 0, 99)
+    # As they are where the pairs of outlying items are too many: here a hundred.
+    monkeypatch.setattr(correlation, "_BUDGET", 99)
+    assert correlation._window(scores) == (pytest.approx(1e9 * step), 0, 100)
