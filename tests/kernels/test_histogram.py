@@ -135,6 +135,19 @@ def test_the_grid_agrees_with_enumeration_about_heavy_tails(n_grades):
         assert sums[0] == pytest.approx(sums[1], rel=1e-6)
 
 
+@pytest.mark.parametrize("n_grades", [2, 300])
+def test_the_grid_makes_up_no_pairs(n_grades):
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.choice([0.0, 1.0, 3.0], 3000))
+    grades, ends = rng.integers(0, n_grades, 3000), np.array([0, 3000])
+    with on_a_grid():
+        differences, _, weights = outcome_histogram(scores, grades, ends)
+    # Half of the scores reach from 0 to 3; items are shared between neighbours.
+    step = 3 / correlation._STEPS
+    assert np.abs(differences - np.round(differences)).max() <= 2 * step
+    assert weights.sum() == pytest.approx(3000 * 2999 / 2)
+
+
 def test_equal_scores_count_half_in_each_order():
     data = np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 4])
     differences, outcomes, weights = outcome_histogram(*data)
