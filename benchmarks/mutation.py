@@ -516,7 +516,9 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     args = parser.parse_args(argv)
     if args.smoke:
         args.mutants, args.rooms = 3, ["concentration"]
-        args.tests = ["tests/concentration"]
+        args.tests = [
+            f"tests/concentration/test_{k}.py" for k in ("ratio", "conformal")
+        ]
     work = (args.work or args.out / "mutation").resolve()
     base, log = work / "base", args.out / "mutation.jsonl"
     args.out.mkdir(parents=True, exist_ok=True)
