@@ -135,6 +135,19 @@ def test_the_grid_agrees_with_enumeration_about_heavy_tails(n_grades):
         assert sums[0] == pytest.approx(sums[1], rel=1e-6)
 
 
+@pytest.mark.parametrize("n_grades", [2, 300])
+def test_the_grid_makes_up_no_pairs(n_grades):
+    rng = np.random.default_rng(0)
+    scores = np.sort(rng.choice([0.0, 1.0, 3.0], 3000))
+    grades, ends = rng.integers(0, n_grades, 3000), np.array([0, 3000])
+    with on_a_grid():
+        differences, _, weights = outcome_histogram(scores, grades, ends)
+    # Half of the scores reach from 0 to 3; items are shared between neighbours.
+    step = 3 / correlation._STEPS
+    assert np.abs(differences - np.round(differences)).max() <= 2 * step
+    assert weights.sum() == pytest.approx(3000 * 2999 / 2)
+
+
 def test_equal_scores_count_half_in_each_order():
     data = np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 4])
     differences, outcomes, weights = outcome_histogram(*data)
@@ -145,3 +158,17 @@ def test_equal_scores_count_half_in_each_order():
 def test_no_pairs():
     data = np.zeros(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
     assert [part.size for part in outcome_histogram(*data)] == [0, 0, 0]
+
+
+def test_the_grid_is_of_the_middle_half_where_that_does(monkeypatch):
+    step = 1 / correlation._STEPS
+    even = np.arange(100.0)
+    assert correlation._window(even) == (pytest.approx(49 * step), 0, 100)
+    # Scores that are equal in the middle are told apart by a wider range.
+    scores = np.append(np.zeros(80), np.arange(1.0, 21.0))
+    assert correlation._window(scores) == (pytest.approx(15 * step), 0, 100)
+    scores = np.append(even[:-1], 1e9)
+    assert correlation._window(scores) == (pytest.approx(49 * step), 0, 99)
+    # As they are where the pairs of outlying items are too many: here a hundred.
+    monkeypatch.setattr(correlation, "_BUDGET", 99)
+    assert correlation._window(scores) == (pytest.approx(1e9 * step), 0, 100)

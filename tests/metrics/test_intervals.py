@@ -1,5 +1,6 @@
 """Confidence intervals over queries of the metrics on plain arrays."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from scipy import stats
 from sklearn.exceptions import UndefinedMetricWarning
 
+from skrank_abstain import metrics
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import (
     Estimate,
@@ -94,6 +96,17 @@ def sums(column, data, weight=1.0):
     _, first = np.unique(data["code"], return_index=True)
     order = data["code"][np.sort(first)]
     return np.array([np.sum((column * weight)[data["code"] == c]) for c in order])
+
+
+@pytest.mark.parametrize("name", metrics.__all__)
+def test_an_interval_is_made_alike_by_every_metric_unless_told_otherwise(name):
+    if not inspect.isfunction(metric := getattr(metrics, name)):
+        return
+    options = inspect.signature(metric).parameters
+    if "confidence" in options:
+        assert options["confidence"].default == 0.95
+    if "interval" in options:
+        assert options["n_resamples"].default == 2000
 
 
 # --- ratios ---------------------------------------------------------------------

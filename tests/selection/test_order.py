@@ -39,6 +39,11 @@ def check(curve, gaps, every, rank):
     # No pair left out is clearly surer than one accepted.
     if (~inside).any():
         assert curve(every[~inside]).min() >= curve(every[inside]).max() - 1e-12
+    # Where a side ends, no pair is passed over.
+    ties = every[(every > cuts.inner) & (every < curve.crossing)]
+    orders = every[(every < cuts.outer) & (every >= curve.crossing)]
+    assert cuts.inner_end <= ties.min(initial=np.inf)
+    assert cuts.outer_end >= orders.max(initial=-np.inf)
     # On the side of the rank, equal gaps may stand on both sides of it.
     assert cuts.inner_end >= cuts.inner if cuts.tie else cuts.inner_end > cuts.inner
     assert cuts.outer_end < cuts.outer if cuts.tie else cuts.outer_end <= cuts.outer

@@ -243,6 +243,13 @@ class TestGapRegion:
         ]
         np.testing.assert_array_equal(together, alone)
 
+    def test_no_piece_begins_at_infinity(self):
+        starts, weight, tie = GapRegion(0.3, 0.5, np.inf, 0.0).pieces()
+        # Equal scores are a tie, closer pairs than 0.5 are accepted, no other is.
+        assert starts.tolist() == [0.0, 5e-324, np.nextafter(0.5, 1)]
+        assert weight.tolist() == [1, 1, 0]
+        assert tie.tolist() == [True, False, False]
+
     def test_no_pairs(self):
         region = GapRegion(0.3, 0.5, 2.0, 0.0, kappa=0.5)
         none = np.empty(0)

@@ -50,6 +50,10 @@ def calibration(request):
     return found
 
 
+def test_draws_are_the_same_unless_another_seed_is_given():
+    assert calibrate([BradleyTerry()], ZERO_ONE, labelled(5))[1].seed == 0
+
+
 @each_rule
 def test_a_rule_is_a_value(rule):
     assert isinstance(rule, Rule)
@@ -158,6 +162,14 @@ def test_a_certified_risk_holds_on_the_certification_queries(calibration):
     wrong = totals.accepted - totals.correct
     assert wrong.sum() / totals.accepted.sum() < 0.4
     assert rule.in_words(calibration, region.risk).promised.startswith("CERTIFIED")
+
+
+def test_a_certificate_says_how_many_queries_fitted_the_tie_model(calibration):
+    said = CertifiedRisk(0.4).in_words(calibration, 0.3).promised
+    assert "; 40 others fitted the tie model" in said
+    alone = dataclasses.replace(calibration, tuning=None)
+    said = CertifiedRisk(0.4).in_words(alone, 0.3).promised
+    assert "; 0 others fitted the tie model" in said
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,19 @@ def test_of_many_queries_blocks_are_judged():
     assert found.mean == pytest.approx(np.mean(expected))
 
 
+def test_of_two_queries_each_is_judged_by_a_fit_to_the_other():
+    scores, y = np.array([0.0, 1.0, 2.0, 3.0] * 2), np.array([0, 1, 0, 1, 1, 0, 1, 2])
+    data = labelled(scores, y, [0, 0, 0, 0, 1, 1, 1, 1])
+    expected = []
+    for one, other in ((slice(4), slice(4, 8)), (slice(4, 8), slice(4))):
+        model = BradleyTerry().fit(scores[other], y[other])
+        only = labelled(scores[one], y[one], None)
+        expected.append(loss_by_definition(model, only, range(4)))
+    found = cross_fit(BradleyTerry(), data)
+    pairs = sorted(zip(found.loss, found.n_pairs, strict=True))
+    np.testing.assert_allclose(pairs, sorted(expected))
+
+
 def test_one_query_cannot_be_cross_fitted():
     data = labelled([0.0, 1.0, 2.0], [0, 1, 1], [0, 0, 0])
     assert cross_fit(BradleyTerry(), data) is None

@@ -254,6 +254,13 @@ def test_missing_features_are_named():
         values_of(model, scores, qid, None)
 
 
+def test_no_items_have_no_values():
+    scores, y, qid, X = queried()
+    model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
+    assert model.classifiers_
+    assert values_of(model, scores[:0], qid[:0], X[:0]).shape == (0,)
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -307,6 +307,11 @@ def test_it_is_an_estimator():
     assert not hasattr(fresh, "table_")
 
 
+def test_an_unfitted_model_is_copied_with_its_parameters_only():
+    copied = pickle.loads(pickle.dumps(GradedRelevance(max_grades=4)))
+    assert vars(copied) == {"max_grades": 4}
+
+
 def test_repeated_fits_agree_to_the_last_bit():
     data = make_ranking(30, random_state=0)
     model = GradedRelevance()

@@ -297,6 +297,15 @@ def test_edges_that_do_not_ascend_are_refused(edges):
         fit_ranker(Edged())
 
 
+def test_no_value_lies_between_equal_edges():
+    class Edged(Tabled):
+        def fit_bins(self, items):
+            self.edges_, self.table_ = np.array([1.5, 1.5]), np.tile(EVEN, (3, 3, 1))
+
+    model = Edged().fit(SCORES, Y, QID)
+    assert model.bins(np.array([1.0, 1.5, 2.0])).tolist() == [0, 2, 2]
+
+
 @pytest.mark.parametrize("edge", [1.5, -100.0, 100.0])
 def test_a_table_that_keeps_the_rules_passes(edge):
     ranker = fit_ranker(Tabled(edge=edge))
@@ -317,6 +326,10 @@ def test_tables_and_edges_may_be_lists():
         def fit_bins(self, items):
             self.edges_, self.table_ = [self.edge], self.table.tolist()
 
+    model = Lists().fit(SCORES, Y, QID)
+    for values, shape in ((model.edges_, (1,)), (model.table_, (2, 2, 3))):
+        assert isinstance(values, np.ndarray)
+        assert (values.dtype, values.shape) == (np.float64, shape)
     X = SCORES[:, None]
     np.testing.assert_array_equal(
         fit_ranker(Lists()).predict_pairs(X, qid=QID).proba,

@@ -114,6 +114,35 @@ def test_too_coarse_a_grid_is_refined():
     assert found == pytest.approx(expected, rel=1e-6)
 
 
+def test_half_a_pair_of_each_outcome_is_added_where_there_is_no_optimum():
+    pairs = GapOutcomes(np.full(3, 2.0), np.ones(3, dtype=np.int64), np.ones(3))
+    with pytest.warns(UserWarning, match="half a pair of each outcome was added"):
+        scale, margin = fit_maximum_likelihood(RaoKupper(), pairs)
+    # No pair is tied: 3.5 of 4 pairs are won. The log of these odds, at a gap of 2.
+    assert scale == pytest.approx(np.log(3.5 / 0.5) / 2, rel=1e-9)
+    assert margin == 0
+
+
+@pytest.mark.parametrize("tied", [[1.5], [0.5, 1.5], [1.5, 3.0], [0.5, 1.5, 3.0]])
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: type(link).__name__)
+def test_ties_among_the_orders_have_an_optimum(tied, link):
+    # A pair of gap 1.5 is tied, one of gap 1 is not: no gap separates them.
+    gap, outcome = np.array([1.0, 2.0, *tied]), np.array([1, 1] + [0] * len(tied))
+    scale, margin = fit_maximum_likelihood(
+        link, GapOutcomes(gap, outcome, np.ones(gap.size))
+    )
+
+    def loglik(log_scale, log_margin):
+        x, m = np.exp(log_scale) * gap, np.exp(log_margin)
+        values = [link.derivatives(o, x, m).value for o in (0, 1)]
+        return np.where(outcome == 0, *values).sum()
+
+    at, step = np.log([scale, margin]), 1e-4
+    for change in ([step, 0], [0, step]):
+        slope = loglik(*(at + change)) - loglik(*(at - change))
+        assert slope / (2 * step) == pytest.approx(0, abs=1e-6)
+
+
 @pytest.mark.parametrize("factor", [2.0**-40, 3.0, 1e9])
 def test_a_factor_on_the_scores_changes_the_scale_only(factor):
     s, y, qid = simulated()

@@ -252,6 +252,16 @@ def test_scores_against_the_grades_have_no_slope():
     assert fit_grades(-x, grades, offsets).slopes.tolist() == [0.0]
 
 
+def test_an_input_more_must_gain_more_than_a_unit_and_its_standard_error():
+    gain = np.array([3.0, 1.0, 4.0, 2.0])
+    error = np.sqrt(4 * (1.5**2 + 0.5**2 + 0.5**2 + 1.5**2) / 3)
+    one, cuts = OrdinalFit(np.ones(1), np.zeros(1), 0.0, np.zeros(4)), np.zeros(1)
+    for more, gains in ((0.999, False), (1.001, True)):
+        # All four shifted so that their sum is one more than a share of the error.
+        shifted = gain + (1 + more * error - gain.sum()) / 4
+        assert OrdinalFit(np.ones(2), cuts, 0.0, shifted).gains_on(one) is gains
+
+
 @pytest.mark.parametrize("size", [2, 20, 300])
 def test_one_query(size):
     x, grades, offsets = simulated(1, size, 1.0, [0.0], 0.0, seed=1)
