@@ -54,6 +54,7 @@ def test_an_exit_in_place_of_an_answer():
     assert _probe._ending(3) == "ended with exit code 3"
 
 
+@pytest.mark.slow
 def test_what_hangs_is_an_error(badboost, children, monkeypatch, tmp_path):
     path = write(tmp_path, "fine sleep")
     for seconds in (4.0, 20.0, 100.0):  # a slow machine takes long to start Python
@@ -120,6 +121,7 @@ def test_half_of_the_memory_that_is_left_is_the_bound(monkeypatch):
             resource.setrlimit(kind, limits)
 
 
+@pytest.mark.slow
 def test_a_library_that_no_child_can_import(badboost, monkeypatch, tmp_path):
     monkeypatch.setattr(BadBoost, "__module__", "nowhere")
     monkeypatch.setitem(sys.modules, "nowhere", sys.modules["scorers.boosters"])
@@ -172,6 +174,7 @@ def test_rows_of_another_library_miss_nothing(toyboost):
     )
 
 
+@pytest.mark.slow
 def test_a_file_that_ends_lightgbm(trained, tmp_path):
     path = save(trained("lightgbm"), "lightgbm text", tmp_path)
     content = path.read_bytes()
@@ -183,6 +186,7 @@ def test_a_file_that_ends_lightgbm(trained, tmp_path):
         load_model(path, probe=True)
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_in_any_folder(trained, data, tmp_path):
     path = save(trained("lightgbm"), "lightgbm text", tmp_path)
     # Modules beside the script that a child must not take for others.

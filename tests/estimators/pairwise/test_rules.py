@@ -193,6 +193,7 @@ def test_fitted_with_queries_a_report_wants_them_and_sums_do_not():
     classifier.fit(X, y, qid=0).report(X, y)  # one query of all pairs is no grouping
 
 
+@pytest.mark.slow
 def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
     X, y, qid = comparisons(1501, per_query=2)
     classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
@@ -238,6 +239,7 @@ def test_certified_risk(ties, per_query):
     assert f"on {4000 // per_query - n_tuning} certification queries" in report
 
 
+@pytest.mark.slow
 def test_certified_risk_holds_in_most_of_many_draws():
     new, truth, _ = comparisons(40000, seed=99)
     broken = 0
