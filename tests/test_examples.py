@@ -65,6 +65,7 @@ def write_fold(folder, n_queries, seed):
 
 
 # CatBoost's thousand trees take ten seconds.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranker",
     ["xgboost", "lightgbm", pytest.param("catboost", marks=pytest.mark.slow)],
@@ -130,6 +131,7 @@ def test_reproduce_paper_agrees_with_an_independent_prototype(
             )
 
 
+@pytest.mark.slow
 def test_grid_search_chooses_a_coverage_inside(tmp_path, capsys):
     pytest.importorskip("lightgbm")
     table = load("plot_grid_search").main(["--out", str(tmp_path)])
@@ -212,6 +214,7 @@ def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
     assert "decides nothing" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
     rows = load("plot_cost_vs_budget").main(
         ["--smoke", "--quiet", "--ranker", "ridge", "--out", str(tmp_path)]
@@ -239,6 +242,7 @@ def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
     assert "coverage, and misranked share plus price" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_multilabel_rankers_are_compared_by_every_loss(tmp_path, capsys):
     results = load("plot_multilabel_ranking").main(
         ["--smoke", "--quiet", "--out", str(tmp_path)]
@@ -265,6 +269,7 @@ def test_multilabel_rankers_are_compared_by_every_loss(tmp_path, capsys):
     assert "weight at the end" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_unsure_orders_of_labels_are_the_wrong_ones(tmp_path, capsys):
     rows = load("plot_label_ranking_abstention").main(
         ["--smoke", "--quiet", "--out", str(tmp_path)]

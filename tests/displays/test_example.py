@@ -8,6 +8,7 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
+@pytest.mark.slow
 def test_example_draws_the_figures_of_the_page(tmp_path, capsys):
     pytest.importorskip("lightgbm")
     spec = importlib.util.spec_from_file_location(

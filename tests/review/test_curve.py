@@ -83,6 +83,7 @@ def test_same_seed_same_curve():
     assert made(0) != made(1)
 
 
+@pytest.mark.slow
 def test_more_reviewers_are_told_apart():
     error = {"careful": 0.02, "careless": 0.4}
     curve = review_curve(

@@ -99,6 +99,7 @@ def test_how_far_one_gets_with_a_file(harms, said):
     assert all(map(str.startswith, found, said))
 
 
+@pytest.mark.slow
 def test_the_words_of_a_library_are_the_message(badboost, tmp_path):
     with pytest.raises(ValueError, match=r"\(the third tree is upside down\)"):
         load_model(write(tmp_path, "fine raise"), probe=True)

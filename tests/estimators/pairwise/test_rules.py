@@ -213,6 +213,7 @@ def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
 # --- promises ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [True, False])
 @pytest.mark.parametrize("per_query", [1, 5])
 def test_certified_risk(ties, per_query):
