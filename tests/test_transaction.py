@@ -69,7 +69,7 @@ FITS = [
     (BradleyTerry(), SCORED),
     (IsotonicDifference(), SCORED),
     (GradedRelevance(), SCORED),
-    (FeatureAwareRelevance(LogisticRegression()), (*SCORED, DATA.data)),
+    (FeatureAwareRelevance(Ridge()), (*SCORED, DATA.data)),
 ]
 ids = [type(estimator).__name__ for estimator, _ in FITS]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from doubles import FirstColumn
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
 from skrank_abstain.displays import RankIntervalDisplay
@@ -34,7 +34,7 @@ def test_bars_are_the_intervals_in_the_order_of_scores(ranker, one):
 
 
 def test_markers_lie_on_their_bars_whatever_places_go_by(new):
-    aware = FeatureAwareRelevance(LogisticRegression())
+    aware = FeatureAwareRelevance(Ridge())
     model = FirstColumn().fit(None, None)
     ranker = BALToR(model, tie_model=aware).fit(new.data, new.target, qid=new.qid)
     rows = new.qid == 0

@@ -16,7 +16,7 @@ import pytest
 from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.concentration import certify_risk, choose_start, fixed_sequence
@@ -41,7 +41,7 @@ MODELS = {
     "bradley_terry": (BradleyTerry(), "many", {"wsr": 0.2, "hoeffding_bentkus": 0.25}),
     "graded": (GradedRelevance(), "few", {"wsr": 0.3, "hoeffding_bentkus": 0.34}),
     "feature_aware": (
-        FeatureAwareRelevance(DecisionTreeClassifier(max_depth=3, random_state=0)),
+        FeatureAwareRelevance(DecisionTreeRegressor(max_depth=3, random_state=0)),
         "few",
         {"wsr": 0.3, "hoeffding_bentkus": 0.34},
     ),

@@ -9,7 +9,7 @@ import reference
 from doubles import FirstColumn, OwnTable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
@@ -140,7 +140,7 @@ TIE_MODELS = {
     "thurstone_mosteller": "thurstone_mosteller",
     "isotonic_difference": "isotonic_difference",
     "graded_relevance": "graded_relevance",
-    "feature_aware": FeatureAwareRelevance(LogisticRegression()),
+    "feature_aware": FeatureAwareRelevance(Ridge()),
     "auto": "auto",
 }
 

@@ -46,7 +46,7 @@ RANKERS = {
         )
     },
     "feature_aware": lambda model: BALToR(
-        model, tie_model=FeatureAwareRelevance(LogisticRegression(max_iter=1000))
+        model, tie_model=FeatureAwareRelevance(Ridge())
     ),
     "guaranteed": lambda model: BALToR(
         model, coverage_guarantee="hierarchical", random_state=0

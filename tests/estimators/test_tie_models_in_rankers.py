@@ -10,11 +10,11 @@ from doubles import FirstColumn
 from estimators.weak import NAMES, weak_scores
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.pairs import pair_labels
@@ -23,7 +23,7 @@ from skrank_abstain.tie_models import (
     GradedRelevance,
 )
 
-AWARE = FeatureAwareRelevance(DecisionTreeClassifier(max_depth=3, random_state=0))
+AWARE = FeatureAwareRelevance(DecisionTreeRegressor(max_depth=3, random_state=0))
 CELLS = {"graded": GradedRelevance(), "aware": AWARE}
 
 
@@ -240,7 +240,7 @@ def test_features_buy_accuracy():
     accuracy = {}
     for name, model in {
         "graded": GradedRelevance(),
-        "aware": FeatureAwareRelevance(LogisticRegression(max_iter=1000)),
+        "aware": FeatureAwareRelevance(Ridge()),
     }.items():
         ranker = BALToR(FirstColumn().fit(None, None), tie_model=model, coverage=0.5)
         ranker.fit(train[0], train[1], qid=train[2])
@@ -316,7 +316,7 @@ def test_a_pipeline_as_the_wrapped_ranker():
     wrapped = make_pipeline(one, StandardScaler(), Ridge())
     ranker = BALToR(wrapped, tie_model=AWARE, random_state=0).fit(X, y, qid=qid)
     # The tie model sees the features as they came, not as the pipeline made them.
-    assert ranker.tie_model_.classifiers_[0].n_features_in_ == 2 * X.shape[1] + 3
+    assert ranker.tie_model_.regressors_[0].n_features_in_ == 2 * X.shape[1] + 3
 
 
 def test_search_over_tie_models(data):
@@ -336,18 +336,18 @@ def test_search_over_tie_models(data):
     assert hasattr(search.best_estimator_, "tie_model_")
     nested = GridSearchCV(
         BALToR(FrozenEstimator(FirstColumn().fit(None, None)), tie_model=AWARE),
-        {"tie_model__classifier__max_depth": [1, 4], "tie_model__max_grades": [2]},
+        {"tie_model__regressor__max_depth": [1, 4], "tie_model__max_grades": [2]},
         cv=GroupKFold(3),
         error_score="raise",
     ).set_params(estimator__qid_col=0)
     nested.fit(frame, y, groups=qid)
     best = nested.best_estimator_.tie_model_
     assert (
-        best.classifiers_[0].max_depth
-        == nested.best_params_["tie_model__classifier__max_depth"]
+        best.regressors_[0].max_depth
+        == nested.best_params_["tie_model__regressor__max_depth"]
     )
     assert best.max_grades == 2
-    assert AWARE.classifier.max_depth == 3
+    assert AWARE.regressor.max_depth == 3
 
 
 def test_repeated_fits_agree(tie_model, data, new):
@@ -364,7 +364,7 @@ def test_repeated_fits_agree(tie_model, data, new):
     ("kind", "tie_model"),
     [
         *((BALToR, name) for name in NAMES),
-        pytest.param(BALToR, AWARE, id="own_classifier"),
+        pytest.param(BALToR, AWARE, id="own_regressor"),
         (CostAbstainer, "graded_relevance"),
     ],
 )

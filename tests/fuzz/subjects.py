@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from doubles import FirstColumn
 from fuzz.problems import CHOICES, SEVERAL, items, labels, pair_rows
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 
 from skrank_abstain import (
@@ -56,6 +56,20 @@ class Halves(ClassifierMixin, BaseEstimator):
 
     def _half(self, X):
         return (X[:, -1] > self.median_).astype(int)
+
+
+class HalfMeans(RegressorMixin, Halves):
+    """A regressor that knows the mean target of either half."""
+
+    def fit(self, X, y):
+        self.median_ = np.median(X[:, -1])
+        half = self._half(X)
+        weights = np.bincount(half, minlength=2) + 1
+        self.means_ = (np.bincount(half, y, 2) + np.mean(y)) / weights
+        return self
+
+    def predict(self, X):
+        return self.means_[self._half(X)]
 
 
 class Columns(BaseEstimator):
@@ -160,7 +174,7 @@ def model(recipe, kind=FirstColumn):
 def tie_model(recipe):
     name = recipe["tie_model"]
     if name == "feature_aware_relevance":
-        return FeatureAwareRelevance(Halves())
+        return FeatureAwareRelevance(HalfMeans())
     return name
 
 
@@ -330,6 +344,6 @@ SUBJECTS = {
         FEW,
     ),
     "FeatureAwareRelevance": Subject(
-        lambda r: FeatureAwareRelevance(Halves()), items, {}, FEW
+        lambda r: FeatureAwareRelevance(HalfMeans()), items, {}, FEW
     ),
 }

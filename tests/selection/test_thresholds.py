@@ -6,7 +6,7 @@ from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
 from selection.engines import ZERO_ONE, gap_risk
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import Ridge
 from strategies import FixedModel, items, losses, models
 
 from skrank_abstain import CostAbstainer
@@ -33,7 +33,7 @@ TIE_MODELS = {
     "davidson": BradleyTerry(ties="davidson"),
     "isotonic": IsotonicDifference(),
     "graded": GradedRelevance(),
-    "feature_aware": FeatureAwareRelevance(LogisticRegression(), max_grades=3),
+    "feature_aware": FeatureAwareRelevance(Ridge(), max_grades=3),
 }
 
 

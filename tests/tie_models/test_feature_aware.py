@@ -9,11 +9,12 @@ from doubles import FirstColumn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.tree import DecisionTreeClassifier
+from scipy.stats import rankdata, spearmanr
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -24,27 +25,22 @@ from skrank_abstain.tie_models import (
     _feature_aware,
 )
 
-SMALL_TREE = DecisionTreeClassifier(max_depth=3, random_state=0)
+SMALL_TREE = DecisionTreeRegressor(max_depth=3, random_state=0)
 
 
-class Spy(ClassifierMixin, BaseEstimator):
-    """A classifier that remembers, by the first feature, what it was fitted on.
+class Spy(RegressorMixin, BaseEstimator):
+    """A regressor that remembers, by the first feature, what it was fitted on.
 
     It predicts the highest grade for items that it has seen and the lowest for others.
     """
 
     def fit(self, X, y):
-        self.classes_ = np.unique(y)
         self.design_ = np.array(X)
         self.y_ = np.array(y)
         return self
 
-    def predict_proba(self, X):
-        seen = np.isin(X[:, 0], self.design_[:, 0])
-        proba = np.zeros((len(X), self.classes_.size))
-        proba[seen, -1] = 1
-        proba[~seen, 0] = 1
-        return proba
+    def predict(self, X):
+        return np.isin(X[:, 0], self.design_[:, 0]).astype(float)
 
 
 def queried(n_queries=30, size=8, seed=0, n_features=3):
@@ -59,6 +55,15 @@ def queried(n_queries=30, size=8, seed=0, n_features=3):
 
 def values_of(model, scores, qid, X):
     return model.transform(scores, group_queries(qid, len(scores)), X)
+
+
+def design_of(scores, qid, X):
+    queries = group_queries(qid, len(scores))
+    design = np.empty((len(scores), 2 * np.shape(X)[1] + 3))
+    every = np.arange(queries.n_queries)
+    for rows, part in _feature_aware._designs(scores, queries, X, every):
+        design[rows] = part
+    return design
 
 
 # The design
@@ -78,7 +83,7 @@ def taken(monkeypatch):
 
 
 @pytest.mark.usefixtures("taken")
-def test_the_classifier_sees_features_ranks_score_and_mean_score():
+def test_the_regressor_sees_features_ranks_score_and_mean_score():
     X = np.array([[3.0, 7.0], [1.0, np.nan], [1.0, 9.0], [5.0, 0.0], [4.0, 0.0]])
     scores, qid = np.array([0.5, 2.0, 1.0, -1.0, 3.0]), ["b", "b", "b", "a", "a"]
     model = FeatureAwareRelevance(Spy())
@@ -92,8 +97,8 @@ def test_the_classifier_sees_features_ranks_score_and_mean_score():
         [5.0, 0.0, -1.0, 1.5 * half, 1.0 * half, 0.5 * half, 1.0],
         [4.0, 0.0, 3.0, 0.5 * half, 1.0 * half, 1.5 * half, 1.0],
     ]
-    # Two queries: each classifier has seen one of them.
-    without = {tuple(c.y_): c.design_ for c in model.classifiers_}
+    # Two queries: each regressor has seen one of them.
+    without = {tuple(c.y_): c.design_ for c in model.regressors_}
     np.testing.assert_allclose(without[0, 1], expected[3:], rtol=1e-14)
     np.testing.assert_allclose(without[0, 1, 0], expected[:3], rtol=1e-14)
 
@@ -101,15 +106,10 @@ def test_the_classifier_sees_features_ranks_score_and_mean_score():
 def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
     scores, y, qid, X = queried()
     model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
-    design = model._design(scores, group_queries(qid, scores.size), X)
-    assert len(model.classifiers_) == 12
-    logits = []
-    for classifier in model.classifiers_:
-        proba = classifier.predict_proba(design)
-        # mean over k of P(grade >= k), for the grades 1 and 2
-        share = ((proba[:, 1] + proba[:, 2]) + proba[:, 2]) / 2
-        logits.append(logit(np.clip(share, 0.001, 0.999)))
-    expected = np.mean(logits, axis=0)
+    design = design_of(scores, qid, X)
+    assert len(model.regressors_) == 12
+    share = np.mean([fitted.predict(design) for fitted in model.regressors_], axis=0)
+    expected = logit(np.clip(share, 0.001, 0.999))
     np.testing.assert_allclose(
         values_of(model, scores, qid, X),
         model.weights_[0] * scores + model.weights_[1] * expected,
@@ -118,6 +118,47 @@ def test_the_value_is_the_weighted_sum_of_score_and_expected_grade():
     )
     assert (model.weights_ >= 0).all()
     assert model.weights_[1] > 0.3
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6))
+def test_ranks_are_those_of_scipy_within_each_query(seed):
+    rng = np.random.default_rng(seed)
+    qid = rng.integers(0, 4, 30)
+    X = rng.choice([np.nan, -1.0, -0.0, 0.0, 0.5, 1e300], (30, 3))
+    scores = rng.normal(size=30).round()
+    ranks = design_of(scores, qid, X)[:, 4:8]
+    columns = np.column_stack([X, scores])
+    for query in set(qid.tolist()):
+        rows = qid == query
+        rank = rankdata(columns[rows], axis=0, nan_policy="omit")
+        np.testing.assert_allclose(ranks[rows], (rank - 0.5) / rows.sum(), rtol=1e-14)
+
+
+def test_the_pieces_of_a_design_make_the_whole(monkeypatch):
+    scores, y, qid, X = queried(9, 7)
+    qid = qid[np.random.default_rng(0).permutation(qid.size)]
+    whole = design_of(scores, qid, X)
+    values = values_of(FeatureAwareRelevance().fit(scores, y, qid, X), scores, qid, X)
+    for piece in (1, 20, 63, 64):
+        monkeypatch.setattr(_feature_aware, "_PIECE", piece)
+        np.testing.assert_array_equal(design_of(scores, qid, X), whole)
+        again = FeatureAwareRelevance().fit(scores, y, qid, X)
+        np.testing.assert_array_equal(values_of(again, scores, qid, X), values)
+
+
+@pytest.mark.parametrize(("n_queries", "size"), [(300, 3), (40, 60), (1, 900)])
+def test_of_many_items_some_are_learned_from(n_queries, size, monkeypatch, taken):
+    monkeypatch.setattr(_feature_aware, "_MOST_ITEMS", 400)
+    scores, y, qid, X = queried(n_queries, size)
+    model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
+    [expected] = taken
+    # Seen or unseen, each item is judged by regressors that have not seen its query.
+    np.testing.assert_allclose(expected, logit(0.001))
+    learned = {row for c in model.regressors_ for row in c.design_[:, 0]}
+    assert 350 <= len(learned) <= 400
+    both = np.isin(X[:, 0], list(learned))
+    assert len(set(qid[both])) == min(n_queries, 400 // min(size, 40), 133)
 
 
 def test_values_of_other_queries_do_not_matter():
@@ -157,11 +198,11 @@ def test_calibration_values_come_from_fits_without_the_query(n_queries, taken):
     [expected] = taken
     assert expected.shape == (scores.size,)
     np.testing.assert_allclose(expected, logit(0.001))
-    # Of each division one classifier is kept; it has seen one half of the queries.
-    design = model._design(scores, group_queries(qid, scores.size), X)
-    assert len(model.classifiers_) == 12
-    for classifier in model.classifiers_:
-        seen = model._expect(classifier, design) == logit(0.999)
+    # Of each division one regressor is kept; it has seen one half of the queries.
+    design = design_of(scores, qid, X)
+    assert len(model.regressors_) == 12
+    for regressor in model.regressors_:
+        seen = regressor.predict(design) == 1
         if n_queries > 1:
             assert len(set(qid[seen]) & set(qid[~seen])) == 0
             assert len(set(qid[seen])) in (n_queries // 2, (n_queries + 1) // 2)
@@ -192,11 +233,11 @@ def test_whole_queries_are_left_out(monkeypatch):
 
 @pytest.mark.parametrize(
     "memory",
-    [DecisionTreeClassifier(random_state=0), KNeighborsClassifier(1)],
+    [DecisionTreeRegressor(random_state=0), KNeighborsRegressor(1)],
     ids=["tree", "neighbour"],
 )
 @pytest.mark.parametrize(("n_queries", "size"), [(1, 200), (40, 20)])
-def test_a_classifier_that_memorises_promises_no_more_than_it_keeps(
+def test_a_regressor_that_memorises_promises_no_more_than_it_keeps(
     memory, n_queries, size
 ):
     data = make_ranking(n_queries, size, random_state=1)
@@ -223,7 +264,7 @@ def test_features_that_tell_more_lower_the_loss():
     scores, y, qid, X = new
     queries = group_queries(qid, scores.size)
     plain = GradedRelevance().fit(*train[:3])
-    aware = FeatureAwareRelevance(LogisticRegression(max_iter=1000)).fit(*train)
+    aware = FeatureAwareRelevance(Ridge()).fit(*train)
     losses = [
         plain.log_loss(ScoredItems.build(scores, queries, y)),
         aware.log_loss(ScoredItems.build(values_of(aware, scores, qid, X), queries, y)),
@@ -236,7 +277,7 @@ def test_features_of_pure_noise_are_ignored():
     n = 4000
     scores, qid = rng.normal(size=n), np.repeat(np.arange(400), 10)
     y = (scores + rng.logistic(size=n) > 0).astype(float)
-    tree = DecisionTreeClassifier(random_state=0)
+    tree = DecisionTreeRegressor(random_state=0)
     model = FeatureAwareRelevance(tree).fit(scores, y, qid, rng.normal(size=(n, 5)))
     assert model.weights_[0] == pytest.approx(1, abs=0.1)
     assert model.weights_[1] < 0.1
@@ -257,7 +298,7 @@ def test_missing_features_are_named():
 def test_no_items_have_no_values():
     scores, y, qid, X = queried()
     model = FeatureAwareRelevance(SMALL_TREE).fit(scores, y, qid, X)
-    assert model.classifiers_
+    assert model.regressors_
     assert values_of(model, scores[:0], qid[:0], X[:0]).shape == (0,)
 
 
@@ -303,38 +344,39 @@ def test_frames_of_any_numbers_are_as_good_as_arrays():
     np.testing.assert_array_equal(one.table_, other.table_)
 
 
-def test_missing_values_are_fine_for_the_default():
+@pytest.mark.parametrize("regressor", [None, HistGradientBoostingRegressor(max_iter=5)])
+def test_missing_values_are_fine_for_trees(regressor):
     scores, y, qid, X = queried()
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
-    model = FeatureAwareRelevance().fit(scores, y, qid, X)
-    for classifier in model.classifiers_:
-        assert isinstance(classifier, HistGradientBoostingClassifier)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
+    for fitted in model.regressors_:
+        assert isinstance(fitted, type(regressor or ExtraTreesRegressor()))
     assert model.weights_[1] > 0
     assert np.isfinite(values_of(model, scores, qid, X)).all()
     # A feature that nobody has, and one that only some queries have.
     X[:, 2] = np.nan
     X[qid > 2, 1] = np.nan
-    model = FeatureAwareRelevance().fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
     assert np.isfinite(values_of(model, scores, qid, X)).all()
 
 
-def test_a_classifier_of_ones_own_is_cloned():
+def test_a_regressor_of_ones_own_is_cloned():
     scores, y, qid, X = queried()
-    mine = LogisticRegression(C=0.1, max_iter=1000)
+    mine = Ridge(alpha=0.1)
     model = FeatureAwareRelevance(mine).fit(scores, y, qid, X)
     assert not hasattr(mine, "coef_")
-    assert model.classifier is mine
-    assert [classifier.C for classifier in model.classifiers_] == [0.1] * 12
-    assert model.classifiers_[0].coef_.shape == (3, 9)
+    assert model.regressor is mine
+    assert [regressor.alpha for regressor in model.regressors_] == [0.1] * 12
+    assert model.regressors_[0].coef_.shape == (9,)
 
 
 def test_it_is_an_estimator():
-    model = FeatureAwareRelevance(LogisticRegression(C=2.0), max_grades=4)
+    model = FeatureAwareRelevance(Ridge(alpha=2.0), max_grades=4)
     params = model.get_params()
     assert params["max_grades"] == 4
-    assert params["classifier__C"] == 2.0
+    assert params["regressor__alpha"] == 2.0
     assert repr(model) == (
-        "FeatureAwareRelevance(classifier=LogisticRegression(C=2.0), max_grades=4)"
+        "FeatureAwareRelevance(max_grades=4, regressor=Ridge(alpha=2.0))"
     )
     assert repr(FeatureAwareRelevance()) == "FeatureAwareRelevance()"
     assert repr(clone(model)) == repr(model)
@@ -346,11 +388,11 @@ def test_it_is_an_estimator():
     )
 
 
-@pytest.mark.parametrize("classifier", [None, SMALL_TREE])
-def test_fits_agree_to_the_last_bit(classifier):
+@pytest.mark.parametrize("regressor", [None, SMALL_TREE])
+def test_fits_agree_to_the_last_bit(regressor):
     scores, y, qid, X = queried(10)
     one, other = (
-        FeatureAwareRelevance(classifier).fit(scores, y, qid, X) for _ in range(2)
+        FeatureAwareRelevance(regressor).fit(scores, y, qid, X) for _ in range(2)
     )
     np.testing.assert_array_equal(one.table_, other.table_)
     np.testing.assert_array_equal(
@@ -361,17 +403,17 @@ def test_fits_agree_to_the_last_bit(classifier):
 # Little data
 
 
-def test_one_grade_needs_no_classifier():
+def test_one_grade_needs_no_regressor():
     scores, _, qid, X = queried(5)
     with pytest.warns(UserWarning, match="same relevance"):
         model = FeatureAwareRelevance().fit(scores, np.ones(40), qid, X)
-    assert model.classifiers_ == []
+    assert model.regressors_ == []
     assert model.weights_.tolist() == [1, 0]
     np.testing.assert_array_equal(values_of(model, scores, qid, X), scores)
     assert model.proba([0.0], [1.0])[0, 1] > 0.99
 
 
-@pytest.mark.parametrize("classifier", [None, LogisticRegression(), SMALL_TREE])
+@pytest.mark.parametrize("regressor", [None, Ridge(), SMALL_TREE])
 @pytest.mark.parametrize(
     ("y", "qid"),
     [
@@ -383,10 +425,10 @@ def test_one_grade_needs_no_classifier():
     ],
 )
 @pytest.mark.filterwarnings("ignore:The scores do not agree")
-def test_very_few_items(classifier, y, qid):
+def test_very_few_items(regressor, y, qid):
     rng = np.random.default_rng(0)
     scores, X = rng.normal(size=len(y)), rng.normal(size=(len(y), 2))
-    model = FeatureAwareRelevance(classifier).fit(scores, y, qid, X)
+    model = FeatureAwareRelevance(regressor).fit(scores, y, qid, X)
     assert np.isfinite(model.weights_).all()
     assert (model.table_ > 0).all()
     np.testing.assert_allclose(model.table_.sum(axis=2), 1)
@@ -402,19 +444,26 @@ def test_a_grade_that_is_missing_from_a_part_is_no_trouble():
     assert np.isfinite(model.table_).all()
 
 
-def test_real_valued_relevance_is_divided_into_grades_for_the_classifier():
+@pytest.mark.usefixtures("taken")
+def test_the_regressor_is_fitted_on_grades_as_shares_of_the_highest():
+    scores, _, qid, X = queried(40)
+    y = X[:, 0] + 2 * X[:, 1]
+    model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid, X)
+    assert len(model.regressors_) == 12
+    for regressor in model.regressors_:
+        values, counts = np.unique(regressor.y_, return_counts=True)
+        np.testing.assert_allclose(values, [0, 1 / 3, 2 / 3, 1])
+        assert counts.sum() == 160
+
+
+def test_real_valued_relevance_is_divided_into_grades():
     scores, _, qid, X = queried(40)
     rng = np.random.default_rng(0)
     y = X[:, 0] + 2 * X[:, 1] + rng.normal(size=scores.size)
-    model = FeatureAwareRelevance(Spy(), max_grades=4).fit(scores, y, qid, X)
-    for classifier in model.classifiers_:
-        seen = np.bincount(classifier.y_)
-        assert seen.size == 4
-        assert seen.sum() == 160
-    aware = FeatureAwareRelevance(LogisticRegression(max_iter=1000), max_grades=4)
+    aware = FeatureAwareRelevance(Ridge(), max_grades=4)
     aware.fit(scores, y, qid, X)
     values = values_of(aware, scores, qid, X)
-    assert np.corrcoef(values, X[:, 0] + 2 * X[:, 1])[0, 1] > 0.95
+    assert spearmanr(values, X[:, 0] + 2 * X[:, 1])[0] > 0.97
     with pytest.raises(ValueError, match="max_grades must be"):
         FeatureAwareRelevance(max_grades=1).fit(scores, y, qid, X)
 
@@ -426,11 +475,11 @@ def test_where_nothing_is_known_pairs_are_told_apart_by_the_score():
         rng = np.random.default_rng(seed)
         y, X = rng.integers(0, 2, 400), rng.normal(size=(400, 2))
         qid = np.repeat(np.arange(20), 20)
-        aware = FeatureAwareRelevance(LogisticRegression())
+        aware = FeatureAwareRelevance(Ridge())
         ranker = BALToR(FirstColumn().fit(None, None), tie_model=aware, coverage=0.5)
         ranker.fit(X, y, qid=qid)
         assert ranker.coverage_ == pytest.approx(0.5, abs=0.01)
-        n_collapsed += not ranker.tie_model_.classifiers_
+        n_collapsed += not ranker.tie_model_.regressors_
     assert n_collapsed > 0
 
 
@@ -438,5 +487,5 @@ def test_where_nothing_is_known_pairs_are_told_apart_by_the_score():
 def test_of_three_queries_new_items_are_judged_by_large_and_small_halves():
     scores, y, qid, X = queried(3, 10)
     model = FeatureAwareRelevance(Spy()).fit(scores, y, qid, X)
-    sizes = [classifier.y_.size for classifier in model.classifiers_]
+    sizes = [regressor.y_.size for regressor in model.regressors_]
     assert sizes == [10, 20] * 6 or sizes == [20, 10] * 6

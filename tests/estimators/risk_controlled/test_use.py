@@ -19,7 +19,7 @@ from estimators.risk_controlled.certifying import (
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.metadata_routing import get_routing_for_object
 
@@ -176,7 +176,7 @@ def test_query_in_a_column(named, model, data):
     [
         "bradley_terry",
         "graded_relevance",
-        FeatureAwareRelevance(LogisticRegression()),
+        FeatureAwareRelevance(Ridge()),
         "auto",
     ],
     ids=str,
