@@ -225,12 +225,13 @@ def within_rounding(case, pairs):
         new = case.new.X.ravel() if of_label else case.new.X[:, 0]
         gap = abs(new[pairs.left] - new[pairs.right])
     step = CUT * EQUAL_GAPS * abs(scores).max()
-    here = model.proba(gap, 0 * gap) @ loss.T
-    reach = np.where(gap <= step, np.ptp(here, axis=1), 0.0)
-    for beside in (np.maximum(gap - step, 0), gap + step):
-        there = model.proba(beside, 0 * gap) @ loss.T
-        reach = np.maximum(reach, abs(there - here).max(axis=1))
-    return reach
+    around = np.maximum(gap - step, 0), gap, gap + step
+    risks = np.stack([model.proba(beside, 0 * gap) @ loss.T for beside in around])
+    reach = abs(risks - risks[1]).max(axis=(0, 2))
+    # Where another label may be given, its risk is what the threshold is held to.
+    label = risks.argmin(axis=2)
+    switches = (gap <= step) | (label != label[1]).any(axis=0)
+    return np.where(switches, np.ptp(risks, axis=(0, 2)), reach)
 
 
 def drawn(case, pairs):

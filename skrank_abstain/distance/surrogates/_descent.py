@@ -235,5 +235,7 @@ def _stochastic(problem: LinearProblem, batches: PairBatches, max_iter: int) -> 
         average = average + 4 / (t + 3) * (weights - average)
     average = problem.project(average)
     # The gradient of the last batch is noise; this one stands for all pairs.
-    check = problem.slope(average, batches.evenly(_CHECKED_PAIRS))[1]
-    return Descent(average, losses, problem.gap(average, check))
+    checked = batches.evenly(_CHECKED_PAIRS)
+    loss, gradient = problem.slope(average, checked)
+    checked.check_finite(loss, gradient)
+    return Descent(average, losses, problem.gap(average, gradient))

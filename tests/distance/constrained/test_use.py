@@ -104,6 +104,18 @@ def test_a_surrogate_that_explodes_within_the_bound(data):
         assert ranker.score(data.data, data.target, qid=data.qid) > 0.8
 
 
+def test_a_surrogate_that_explodes_on_pairs_that_were_not_drawn():
+    # One query of a hundred holds a margin of 800, which exp does not survive.
+    X = np.tile([[0.0], [1.0]], (100, 1))
+    X[0] = 800.0
+    y, qid = np.tile([0, 1], 100), np.repeat(np.arange(100), 2)
+    ranker = ConstrainedLinearRanker(
+        surrogate="exponential", batch_size=1, max_iter=5, random_state=0
+    )
+    with pytest.raises(ValueError, match=r"X must have features so small .*800"):
+        ranker.fit(X, y, qid=qid)
+
+
 def test_a_feature_that_says_nothing_gets_no_weight():
     # Better and worse items are the same on average: zero is optimal at once.
     X = np.array([[0.0], [1.0], [0.0], [1.0]])
