@@ -171,6 +171,20 @@ def test_a_formula_that_does_not_fit_loses():
     assert isinstance(model, IsotonicDifference)
 
 
+@pytest.mark.parametrize(("n_queries", "chosen"), [(19, False), (20, True)])
+def test_fewer_than_twenty_queries_choose_nothing(n_queries, chosen):
+    rng = np.random.default_rng(0)
+    left, right = rng.uniform(0, 4, (2, 200 * n_queries))
+    # Almost always tied below a gap of 1, almost never above.
+    tied = rng.random(left.size) < np.where(np.abs(left - right) < 1, 0.95, 0.05)
+    label = np.where(tied, 0, np.sign(left - right))
+    groups = np.repeat(np.arange(n_queries), 200)
+    data = LabelledPairs(left, right, label.astype(int), groups)
+    model = choose_tie_model([BradleyTerry(), IsotonicDifference()], data)
+    assert isinstance(model, IsotonicDifference) is chosen
+    assert len(model.candidate_losses_) == 2
+
+
 def test_pairs_of_a_group_stay_together():
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(2, 30))
