@@ -31,6 +31,9 @@ from skrank_abstain.tie_models._tie_model import check_labelled
 _N_DIVISIONS = 12
 #: Expected grades are kept this far from the lowest and the highest.
 _INSIDE = 1e-3
+#: What the features have to add to the log-likelihood. A weight costs 1; but what is
+#: weighed was itself learned, and with 6 queries 1 took features that did harm.
+_PRICE = 2.0
 #: Items that regressors are fitted on, and that a design is made for at a time.
 _MOST_ITEMS, _PIECE = 60_000, 20_000
 
@@ -82,10 +85,9 @@ class FeatureAwareRelevance(GradedRelevance):
     Features must be numbers; put an encoder before the selective ranker where they are
     not. The combination is a proportional-odds fit with non-negative weights of the
     score and of the logit of the expected grade, as a share of the highest. Where what
-    the latter adds to the log-likelihood, less one for the parameter, does not exceed
-    its standard error over queries, the score alone is taken: with few queries that is
-    the better model. O(n log n) for n items and as many features, and what the
-    regressor takes.
+    the latter adds to the log-likelihood, less two, does not exceed its standard error
+    over queries, the score alone is taken: with few queries that is the better model.
+    O(n log n) for n items and as many features, and what the regressor takes.
 
     References
     ----------
@@ -184,7 +186,7 @@ class FeatureAwareRelevance(GradedRelevance):
             # To the regressors the items left out are new.
             expected = self._expected(scores, queries, X)
         expected[rows] = _as_logit(unseen / _N_DIVISIONS)
-        self.weights_ = weigh(scores, expected, grades, queries)
+        self.weights_ = weigh(scores, expected, grades, queries, _PRICE)
         if not self.weights_[1]:
             # Pairs are told apart by the score, as `GradedRelevance` does.
             self.regressors_ = []

@@ -17,10 +17,12 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.tie_models._bent import BentFit, bend
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._ordinal import (
     OrdinalFit,
     fit_grades,
+    is_worth_it,
     pair_table,
     shift_nodes,
     spread_queries,
@@ -59,6 +61,12 @@ class GradedRelevance(BinModel):
         Of the logit of P(grade >= k) in the value, at least 0.
     cut_points_ : ndarray of shape (n_grades - 1,), float64
         Where these logits are zero, times the slope.
+    knots_ : ndarray of shape (n_knots,), float64
+        Values between which each grade has a straight curve of its own; none where
+        the data do not clearly speak for that, and slope and cuts are the model.
+    step_logits_ : ndarray of shape (n_grades - 1, n_knots), float64
+        Of P(grade >= k | grade >= k - 1) at the knots, ascending. They replace slope
+        and cuts, which are then those of the best straight fit.
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
         Too small in queries of more than 20 items, which weigh as 20.
@@ -84,6 +92,11 @@ class GradedRelevance(BinModel):
 
         logit P(grade >= k | query) = slope * value + spread * u - cut_k,  u ~ N(0, 1).
 
+    Where grades differ in more than a cut, the steps from one to the next have curves
+    of their own [3]_, rising and straight between the knots (two of them, or four):
+
+        logit P(grade >= k | grade >= k - 1, query) = f_k(value) + spread * u.
+
     Given u the items of a query are independent. Averaged over u they are not: in a
     query whose items are all irrelevant everything is tied, and the spread says how
     much of that there is. For ``P(left > right) = sum_{a > b} P_left(a) P_right(b)``
@@ -92,9 +105,9 @@ class GradedRelevance(BinModel):
     semiorder.
 
     A ranker trained on lists is free to shift the scores of a query. So the context,
-    how far a score is above the mean of its query, is tried too, and taken where what
-    it adds to the log-likelihood, less one for the parameter, exceeds its standard
-    error over queries.
+    how far a score is above the mean of its query, is tried too. It is taken, as curves
+    are, where what it adds to the log-likelihood, less one for each parameter, exceeds
+    its standard error over queries.
 
     Fitted by marginal maximum likelihood. A query weighs as 20 items at most, since
     pairs of one query are dependent, and a weak prior keeps slope and spread finite;
@@ -108,6 +121,8 @@ class GradedRelevance(BinModel):
     .. [1] McCullagh (1980). "Regression Models for Ordinal Data". JRSS B 42(2).
     .. [2] Hedeker and Gibbons (1994). "A Random-Effects Ordinal Regression Model for
        Multilevel Analysis". Biometrics 50(4).
+    .. [3] Tutz (1991). "Sequential Models in Categorical Regression". Computational
+       Statistics & Data Analysis 11(3).
 
     Examples
     --------
@@ -125,6 +140,8 @@ class GradedRelevance(BinModel):
         "weights_",
         "slope_",
         "cut_points_",
+        "knots_",
+        "step_logits_",
         "query_spread_",
         "tied_shares_",
         "edges_",
@@ -218,6 +235,7 @@ class GradedRelevance(BinModel):
         grades = merge_grades(items.known_grades, max_grades)
         self.edges_, self._centres = divide(items.scores)
         n_grades = int(grades.max()) + 1
+        self.knots_, self.step_logits_ = np.empty(0), np.empty((n_grades - 1, 0))
         if n_grades == 1:
             warn_user(
                 "All items have the same relevance: every pair is expected to be tied.",
@@ -225,9 +243,13 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
-            fit = fit_grades(items.scores[:, None], grades, items.offsets)
-            self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
-            self.cut_points_ = fit.cuts
+            straight = fit_grades(items.scores[:, None], grades, items.offsets)
+            bins = self.bins(items.scores)
+            fit = bend(straight, self._centres, bins, grades, items.offsets)
+            self.slope_, self.query_spread_ = float(straight.slopes[0]), fit.spread
+            self.cut_points_ = straight.cuts
+            if isinstance(fit, BentFit):
+                self.knots_, self.step_logits_ = fit.knots, fit.logits
             if not self.slope_:
                 warn_of_disagreement()
             self.tied_shares_ = tied_shares(items.known_grades, grades, items.offsets)
@@ -253,18 +275,20 @@ class GradedRelevance(BinModel):
             If a value is not finite.
         """
         check_is_fitted(self, "n_pairs_")
-        fit = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
-        values = check_scores(values)
+        return self._grade_proba(check_scores(values))
+
+    def _grade_proba(self, values: FloatArray) -> FloatArray:
+        if self.knots_.size:
+            bent = BentFit(self.knots_, self.step_logits_, self.query_spread_)
+            return bent.grade_proba(values)
+        straight = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
         with np.errstate(over="ignore"):  # so far out that the grade is certain
-            return fit.grade_proba(self.slope_ * values)
+            return straight.grade_proba(self.slope_ * values)
 
     def _made_table(self, n_pairs: int) -> FloatArray:
         """Return the table of the fitted attributes, the same each time."""
         if self.cut_points_.size:
-            slopes = np.array([self.slope_])
-            fit = OrdinalFit(slopes, self.cut_points_, self.query_spread_)
-            value = fit.value(self._centres[:, None])
-            table = pair_table(fit, value, self.tied_shares_)
+            table = pair_table(self._grade_proba(self._centres), self.tied_shares_)
         else:
             table = np.zeros((self._centres.size, self._centres.size, 3))
             table[:, :, 1] = 1.0
@@ -287,7 +311,11 @@ class GradedRelevance(BinModel):
 
 
 def weigh(
-    scores: FloatArray, other: FloatArray, grades: IntArray, queries: Queries
+    scores: FloatArray,
+    other: FloatArray,
+    grades: IntArray,
+    queries: Queries,
+    price: float = 1.0,
 ) -> FloatArray:
     """Return the weights of the score and of another number in an item's value.
 
@@ -298,6 +326,9 @@ def weigh(
     grades : ndarray of shape (n_items,), int64
         From 0 without gaps, at least two of them.
     queries : Queries
+    price : float, default=1.0
+        What the weight of the other has to add to the log-likelihood, beyond the
+        standard error of this.
 
     Returns
     -------
@@ -318,7 +349,8 @@ def weigh(
         return np.array([1.0, 0.0])
     alone = fit_grades(inputs[:, :1], grades, offsets)
     both = fit_grades(inputs, grades, offsets)
-    return both.slopes if both.gains_on(alone) else np.array([1.0, 0.0])
+    gain = both.log_likelihood - alone.log_likelihood
+    return both.slopes if is_worth_it(gain, price) else np.array([1.0, 0.0])
 
 
 def combine(scores: FloatArray, other: FloatArray, weights: FloatArray) -> FloatArray:

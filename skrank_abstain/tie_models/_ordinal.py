@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
@@ -55,22 +56,10 @@ class OrdinalFit:
     spread: float
     log_likelihood: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    def gains_on(self, other: OrdinalFit) -> bool:
-        """Whether one input more than ``other`` has is worth it.
-
-        A parameter costs one unit of log-likelihood [1]_, and what remains of the gain
-        has to exceed its standard error over queries: with few queries the simpler
-        model is the better one.
-
-        References
-        ----------
-        .. [1] Akaike (1974). "A New Look at the Statistical Model Identification".
-           IEEE Transactions on Automatic Control 19(6).
-        """
-        gain = self.log_likelihood - other.log_likelihood
-        # Of a single query nothing can be said about queries.
-        error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
-        return bool(gain.sum() - 1 > error)
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters that were fitted."""
+        return self.slopes.size + self.cuts.size + 1
 
     def value(self, inputs: FloatArray) -> FloatArray:
         """Return the systematic part of the logits, shape (n_items,)."""
@@ -89,6 +78,29 @@ class OrdinalFit:
             [expit(logits), np.zeros((*logits.shape[:2], 1))], axis=2
         )
         return np.asarray(at_least - beyond)
+
+
+def is_worth_it(gain: FloatArray, n_parameters: float) -> bool:
+    """Whether parameters are worth what they add to the log-likelihood.
+
+    Each costs one unit of log-likelihood [1]_, and what remains of the gain has to
+    exceed its standard error over queries: with few queries the simpler model is the
+    better one.
+
+    Parameters
+    ----------
+    gain : ndarray of shape (n_queries,), float64
+        By which the log-likelihood of each query is larger with them.
+    n_parameters : float
+
+    References
+    ----------
+    .. [1] Akaike (1974). "A New Look at the Statistical Model Identification". IEEE
+       Transactions on Automatic Control 19(6).
+    """
+    # Of a single query nothing can be said about queries.
+    error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
+    return bool(gain.sum() - n_parameters > error)
 
 
 def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> OrdinalFit:
@@ -117,12 +129,7 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     .. [1] Hedeker and Gibbons (1994). "A Random-Effects Ordinal Regression Model for
        Multilevel Analysis". Biometrics 50(4).
     """
-    rows = _thin(offsets)
-    # What is rare must stay among the grades.
-    kinds, first = np.unique(grades, return_index=True)
-    rows = np.union1d(rows, first[~np.isin(kinds, grades[rows])])
-    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
-    query = np.unique(query, return_inverse=True)[1].reshape(-1)
+    rows, query = fitted_rows(grades, offsets)
     grades, inputs = grades[rows], inputs[rows]
     # In units of powers of two, which round nothing: a sum of huge inputs overflows.
     size = np.ldexp(1.0, np.frexp(np.abs(inputs).max(axis=0))[1] - 1)
@@ -180,6 +187,37 @@ def _thin(offsets: IntArray) -> IntArray:
     )
 
 
+def fitted_rows(grades: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows that are fitted, and the queries of these, from 0 without gaps.
+
+    Parameters
+    ----------
+    grades : ndarray of shape (n_items,), int64
+    offsets : ndarray of shape (n_queries + 1,), int64
+
+    Returns
+    -------
+    rows, query : ndarray of shape (n,), int64
+    """
+    rows = _thin(offsets)
+    # What is rare must stay among the grades.
+    kinds, first = np.unique(grades, return_index=True)
+    rows = np.union1d(rows, first[~np.isin(kinds, grades[rows])])
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
+    return rows, np.unique(query, return_inverse=True)[1].reshape(-1)
+
+
+def item_weights(query: IntArray) -> FloatArray:
+    """Return weights by which a query has those of 20 items at most."""
+    weights: FloatArray = np.minimum(1.0, _CAP / np.bincount(query))[query]
+    return weights
+
+
+def one_blas_thread() -> Any:
+    """Keep BLAS's threads from waiting for each other over so few parameters."""
+    return _loaded_libraries().limit(limits=1, user_api="blas")
+
+
 @cache
 def _loaded_libraries() -> ThreadpoolController:
     """Return the libraries of this process; to look for them takes 2 ms."""
@@ -203,7 +241,7 @@ class _Likelihood:
         self.inputs, self.grades, self.query = inputs, grades, query
         self.n_grades = int(grades.max()) + 1
         sizes = np.bincount(query)
-        self.weight = np.minimum(1.0, _CAP / sizes)[query]
+        self.weight = item_weights(query)
         self.points, self.mass = shift_nodes()
         self.slot = (
             np.arange(_N_NODES)[:, None] * sizes.size + query[None, :]
@@ -234,8 +272,7 @@ class _Likelihood:
         # nearly as long as its bound.
         steps = [(None, _LONGEST_STEP)] * (self.n_grades - 2)
         bounds = [(0.0, None)] * n_inputs + [(None, None), *steps]
-        # So few parameters: on busy cores BLAS's threads wait for each other.
-        with _loaded_libraries().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             found = minimize(
                 self,
                 start,
@@ -309,15 +346,13 @@ class _Likelihood:
         return -float(value) / n_queries, -gradient / n_queries
 
 
-def pair_table(
-    fit: OrdinalFit, value: FloatArray, tied_share: FloatArray
-) -> FloatArray:
+def pair_table(grade: FloatArray, tied_share: FloatArray) -> FloatArray:
     """Return the probabilities of the labels of pairs of one query.
 
     Parameters
     ----------
-    fit : OrdinalFit
-    value : ndarray of shape (n,), float64
+    grade : ndarray of shape (n_nodes, n, n_grades), float64
+        P(grade) by node of the shift.
     tied_share : ndarray of shape (n_grades,), float64
         How many pairs of one grade are truly tied: 1, unless grades are bins of finer
         relevance.
@@ -332,7 +367,6 @@ def pair_table(
     -----
     Given the shift the items are independent; its distribution is averaged over.
     """
-    grade = fit.grade_proba(value)
     weighted = grade * shift_nodes()[1][:, None, None]
     below = np.cumsum(grade, axis=2) - grade
     left = np.einsum("hik,hjk->ij", weighted, below)

@@ -37,7 +37,9 @@ def cell_models(draw):
     fit = OrdinalFit(np.ones(1), cuts, draw(st.floats(0, 1.5)))
     values = draw(st.sampled_from([0.5, 1.5, 5.0])) * np.arange(edges.size + 1.0)
     shares = np.full(cuts.size + 1, draw(st.sampled_from([1.0, 0.5])))
-    return FixedCells(edges, pair_table(fit, values - values.mean(), shares))
+    return FixedCells(
+        edges, pair_table(fit.grade_proba(values - values.mean()), shares)
+    )
 
 
 @st.composite

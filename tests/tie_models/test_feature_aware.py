@@ -74,7 +74,7 @@ def taken(monkeypatch):
     """Take the features, whatever they are worth; return what was weighed."""
     weighed = []
 
-    def weigh(scores, other, grades, queries):
+    def weigh(scores, other, grades, queries, price):
         weighed.append(other)
         return np.ones(2)
 

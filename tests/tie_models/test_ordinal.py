@@ -16,6 +16,7 @@ from skrank_abstain.tie_models._ordinal import (
     _Likelihood,
     _thin,
     fit_grades,
+    is_worth_it,
     pair_table,
 )
 
@@ -252,14 +253,16 @@ def test_scores_against_the_grades_have_no_slope():
     assert fit_grades(-x, grades, offsets).slopes.tolist() == [0.0]
 
 
-def test_an_input_more_must_gain_more_than_a_unit_and_its_standard_error():
+def test_parameters_must_gain_more_than_their_price_and_its_standard_error():
     gain = np.array([3.0, 1.0, 4.0, 2.0])
     error = np.sqrt(4 * (1.5**2 + 0.5**2 + 0.5**2 + 1.5**2) / 3)
-    one, cuts = OrdinalFit(np.ones(1), np.zeros(1), 0.0, np.zeros(4)), np.zeros(1)
-    for more, gains in ((0.999, False), (1.001, True)):
-        # All four shifted so that their sum is one more than a share of the error.
-        shifted = gain + (1 + more * error - gain.sum()) / 4
-        assert OrdinalFit(np.ones(2), cuts, 0.0, shifted).gains_on(one) is gains
+    for more, expected in ((0.999, False), (1.001, True)):
+        for price in (1, 2, 5):
+            # All four shifted so that their sum is the price and a share of the error.
+            shifted = gain + (price + more * error - gain.sum()) / 4
+            assert is_worth_it(shifted, price) is expected
+    assert is_worth_it(np.array([1.1]), 1)
+    assert not is_worth_it(np.array([0.9]), 1)
 
 
 @pytest.mark.parametrize("size", [2, 20, 300])
@@ -365,7 +368,7 @@ def test_grade_probabilities_by_hand():
 def test_the_table_is_the_sum_over_shifts_and_grades(fit, values, data):
     n_grades = fit.cuts.size + 1
     shares = data.draw(st.lists(st.floats(0, 1), min_size=n_grades, max_size=n_grades))
-    table = pair_table(fit, np.array(values), np.array(shares))
+    table = pair_table(fit.grade_proba(np.array(values)), np.array(shares))
     for (i, a), (j, b) in itertools.product(enumerate(values), repeat=2):
         expected = [0.0, 0.0, 0.0]
         for u, mass in zip(POINTS, MASSES, strict=True):
@@ -387,7 +390,7 @@ def test_the_table_is_the_sum_over_shifts_and_grades(fit, values, data):
 @given(FITS, VALUES, st.sampled_from([1.0, 0.25, 0.0]))
 def test_the_table_is_a_mirror_and_stochastically_ordered(fit, values, share):
     values = np.sort(values)
-    table = pair_table(fit, values, np.full(fit.cuts.size + 1, share))
+    table = pair_table(fit.grade_proba(values), np.full(fit.cuts.size + 1, share))
     np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
     np.testing.assert_array_equal(table, table.transpose(1, 0, 2)[:, :, ::-1])
     assert (table >= 0).all()
@@ -404,7 +407,7 @@ def test_the_table_is_a_mirror_and_stochastically_ordered(fit, values, share):
 def test_the_table_is_the_integral_over_the_shift(spread):
     fit = OrdinalFit(np.ones(1), np.array([0.0, 1.5]), spread)
     values = np.array([-2.0, 0.0, 1.0, 3.0])
-    table = pair_table(fit, values, np.ones(3))
+    table = pair_table(fit.grade_proba(values), np.ones(3))
     for i, j in itertools.combinations(range(4), 2):
         expected = by_quad(
             lambda u, i=i, j=j: sum(
@@ -419,7 +422,9 @@ def test_the_table_is_the_integral_over_the_shift(spread):
 def test_a_shift_makes_items_of_a_query_tied_more_often():
     value = np.array([-0.1, 0.0, 0.1])
     ties = [
-        pair_table(OrdinalFit(np.ones(1), np.zeros(1), spread), value, np.ones(2))
+        pair_table(
+            OrdinalFit(np.ones(1), np.zeros(1), spread).grade_proba(value), np.ones(2)
+        )
         for spread in (0.0, 1.0, 3.0)
     ]
     for less, more in itertools.pairwise(ties):
