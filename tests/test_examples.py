@@ -198,6 +198,19 @@ def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_coverage_comes_nearer_with_more_queries(tmp_path, capsys):
+    pytest.importorskip("lightgbm")
+    main = load("plot_coverage_error").main
+    [found] = main(["--smoke", "--quiet", "--out", str(tmp_path)]).values()
+    for name in ("bradley_terry", "graded_relevance", "feature_aware_relevance"):
+        assert found[name, 192][1] < 0.05
+        # The band shrinks as sampling says.
+        assert found[name, 192][2] < found[name, 6][2] / 2
+    assert (tmp_path / "coverage_error.png").stat().st_size > 10_000
+    assert "| graded_relevance | 192 |" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
     rows = load("plot_guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
     assert len(rows) == 5 * 2 * 5

@@ -54,6 +54,9 @@ class CostAbstainer(SelectiveRanker):
         ``cost``.
     coverage_ : float
         Share of calibration pairs accepted: the coverage that this cost buys.
+    coverage_interval_ : ndarray of shape (2,), float64
+        Where the coverage of as many new queries is expected, in 95 of 100 cases;
+        computed when it is asked for.
     prefit_ : bool
         Whether the ranker was used as it was.
     n_queries_, n_pairs_ : int

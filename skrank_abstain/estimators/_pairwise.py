@@ -31,13 +31,14 @@ from skrank_abstain.estimators._repeats import (
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.estimators._selective_ranker import RuleThreshold, check_rule
+from skrank_abstain.estimators._selective_ranker import RuleThreshold
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     Rule,
     calibrate,
+    check_rule,
 )
 from skrank_abstain.tie_models import LabelledPairs, tie_model_candidates
 
@@ -103,6 +104,9 @@ class PairwiseRankerClassifier(
         Accepted pairs have a conditional risk of at most this.
     coverage_ : float
         Share of calibration pairs accepted.
+    coverage_interval_ : ndarray of shape (2,), float64
+        Where the coverage of as many new queries is expected, in 95 of 100 cases;
+        computed when it is asked for.
     prefit_ : bool
         Whether the model was used as it was.
     n_queries_, n_pairs_ : int

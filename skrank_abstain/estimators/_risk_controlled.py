@@ -73,6 +73,9 @@ class RiskControlledRanker(SelectiveRanker):
         Largest accepted conditional risk; minus infinity if nothing was certified.
     coverage_ : float
         Share of the certification pairs that are accepted.
+    coverage_interval_ : ndarray of shape (2,), float64
+        Where the coverage of as many new queries is expected, in 95 of 100 cases;
+        computed when it is asked for.
     estimator_, tie_model_, prefit_
         As in :class:`BALToR`.
     n_queries_, n_pairs_ : int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
@@ -20,7 +20,6 @@ from skrank_abstain._validation import (
     check_loss,
     check_relevance,
     check_row_order,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
@@ -38,6 +37,8 @@ from skrank_abstain.selection import (
     RiskProfile,
     Rule,
     calibrate,
+    check_rule,
+    coverage_interval,
 )
 from skrank_abstain.tie_models import tie_model_candidates
 
@@ -79,28 +80,6 @@ class OperatingPoint(NamedTuple):
     totals: PairTotals
 
 
-def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
-    """Return ``rule`` if it is one; ``example`` is what the message shows.
-
-    Raises
-    ------
-    TypeError
-        If it is not a rule, or not a value.
-    """
-    if not isinstance(rule, Rule):
-        raise TypeError(
-            f"rule must be {'None or ' if optional else ''}a rule of "
-            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
-        )
-    kind: type = type(rule)
-    if not is_dataclass(kind):
-        raise TypeError(
-            "rule must be a value: put @dataclass(frozen=True) before the class "
-            f"{kind.__name__}."
-        )
-    return rule
-
-
 class RuleThreshold(Saved):
     """Mixin of the estimators whose threshold is set by a rule.
 
@@ -130,6 +109,21 @@ class RuleThreshold(Saved):
         # Expected, not drawn: pairs on a randomised boundary count with their
         # probability.
         self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    @property
+    def coverage_interval_(self) -> FloatArray:
+        """Where the coverage of new queries is expected, in 95 of 100 cases.
+
+        For as many queries as set the threshold, of the same kind; a cluster bootstrap
+        over these. It allows for the sampling of queries, not for how the tie model and
+        the threshold fit the calibration queries better than new ones. Shape (2,).
+        """
+        check_is_fitted(self, "threshold_")
+        risk, items = self._calibration.risk, self._calibration.items
+        totals = risk.totals(self._region, items, None)
+        return coverage_interval(
+            totals.accepted, totals.pairs, seed=self._calibration.seed
+        )
 
     def _select(self, rule: Rule) -> Any:
         """Return the region that a rule selects, if it is one."""
@@ -224,6 +218,9 @@ class SelectiveRanker(
         Accepted pairs have a conditional risk of at most this.
     coverage_ : float
         Share of the pairs that set the threshold that are accepted.
+    coverage_interval_ : ndarray of shape (2,), float64
+        Where the coverage of as many new queries is expected, in 95 of 100 cases;
+        computed when it is asked for.
     prefit_ : bool
         Whether the ranker was used as it was.
     n_queries_, n_pairs_ : int

@@ -21,7 +21,8 @@ from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._pair_risk import PairRisk
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._quantile import order_statistic_rank
-from skrank_abstain.selection._rule import Rule, RuleText
+from skrank_abstain.selection._rule import Rule, RuleText, check_rule
+from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
 __all__ = [

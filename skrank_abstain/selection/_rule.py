@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import is_dataclass
 from typing import Any, NamedTuple
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import FloatArray, shown
 from skrank_abstain.selection._calibration import Calibration
 
 
@@ -77,3 +78,25 @@ ESTIMATE = (
     "The threshold is an estimate. It targets the coverage or the cost; it "
     "does not guarantee an accuracy."
 )
+
+
+def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
+    """Return ``rule`` if it is one; ``example`` is what the message shows.
+
+    Raises
+    ------
+    TypeError
+        If it is not a rule, or not a value.
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule must be {'None or ' if optional else ''}a rule of "
+            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+        )
+    kind: type = type(rule)
+    if not is_dataclass(kind):
+        raise TypeError(
+            "rule must be a value: put @dataclass(frozen=True) before the class "
+            f"{kind.__name__}."
+        )
+    return rule

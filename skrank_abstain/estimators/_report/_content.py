@@ -114,10 +114,12 @@ def write_report(
         f"calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
         + _too_few(ranker.n_queries_),
     ]
+    lowest, highest = ranker.coverage_interval_
     selected = [
         f"a pair is decided if its conditional risk is at most "
         f"{ranker.threshold_:.6g} ({done})",
-        f"share of calibration pairs decided: {ranker.coverage_:.4f}",
+        f"share of calibration pairs decided: {ranker.coverage_:.4f}; of as many new "
+        f"queries {lowest:.2f} to {highest:.2f} is expected (95 %)",
         f"loss: {_loss_in_words(ranker)}",
     ]
     results = _labelled_results if data.labelled else _unlabelled_results

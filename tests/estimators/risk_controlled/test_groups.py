@@ -70,7 +70,8 @@ class TestGroups:
         both = fit(clone(estimator), spoiled, groups=groups)
         together = fit(clone(estimator), spoiled)
         assert both.certified_
-        assert both.threshold_ < together.threshold_
+        # Their splits, and so their tie models, differ: shares can be compared.
+        assert both.coverage_ < together.coverage_
         (accepted, errors, start), options = spied["certified"][0]
         each = [
             certified_by_hand(

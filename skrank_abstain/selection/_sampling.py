@@ -1,0 +1,53 @@
+"""What the sampling of queries does to the coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skrank_abstain._validation import FloatArray
+
+_N_RESAMPLES = 1000
+
+
+def coverage_interval(
+    accepted: FloatArray, pairs: FloatArray, *, seed: int, confidence: float = 0.95
+) -> FloatArray:
+    """Return an interval for the coverage of as many new queries.
+
+    Parameters
+    ----------
+    accepted, pairs : ndarray of shape (n_queries,), float64
+        Accepted pairs and pairs of each query that set the threshold.
+    seed : int
+    confidence : float, default=0.95
+
+    Returns
+    -------
+    interval : ndarray of shape (2,), float64
+        In [0, 1], and all of it where fewer than two queries have pairs.
+
+    Notes
+    -----
+    Queries are resampled, not pairs, which are dependent within a query [1]_. The
+    coverage is a ratio of two sums over queries. What it is in new queries differs from
+    what it was in the calibration queries as two samples differ: the ends are those
+    quantiles of the differences of two resamples. O(n_queries) a thousand times.
+
+    References
+    ----------
+    .. [1] Davison and Hinkley (1997). "Bootstrap Methods and their Application",
+       section 3.8. Cambridge University Press.
+    """
+    has_pairs = pairs > 0
+    accepted, pairs = accepted[has_pairs], pairs[has_pairs]
+    n = pairs.size
+    if n < 2:
+        return np.array([0.0, 1.0])
+    rng = np.random.default_rng(seed)
+    coverage = np.empty((2, _N_RESAMPLES))
+    for resample in np.ndindex(coverage.shape):
+        drawn = rng.integers(0, n, n)
+        coverage[resample] = accepted[drawn].sum() / pairs[drawn].sum()
+    tail = (1 - confidence) / 2
+    differs = np.quantile(coverage[0] - coverage[1], [tail, 1 - tail])
+    return np.asarray(np.clip(accepted.sum() / pairs.sum() + differs, 0, 1))

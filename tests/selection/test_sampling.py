@@ -1,0 +1,92 @@
+"""The interval of the coverage that new queries will see."""
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn.exceptions import NotFittedError
+
+from skrank_abstain import BALToR, PairwiseRankerClassifier
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.selection import coverage_interval
+
+
+def shares(n_queries, rng):
+    """Accepted pairs and pairs, of queries that differ in both."""
+    pairs = rng.integers(1, 40, n_queries).astype(float)
+    accepted = rng.binomial(pairs.astype(int), rng.beta(2, 1, n_queries))
+    return accepted.astype(float), pairs
+
+
+def test_of_queries_that_are_all_alike_nothing_is_unknown():
+    found = coverage_interval(np.full(30, 7.0), np.full(30, 10.0), seed=0)
+    np.testing.assert_allclose(found, [0.7, 0.7], rtol=1e-12)
+
+
+def test_it_is_as_wide_as_the_linearised_error_of_two_ratios():
+    accepted, pairs = shares(400, np.random.default_rng(0))
+    coverage = accepted.sum() / pairs.sum()
+    rest = accepted - coverage * pairs
+    error = np.sqrt(2 * (rest**2).sum()) / pairs.sum()
+    low, high = coverage_interval(accepted, pairs, seed=0)
+    assert high - coverage == pytest.approx(1.96 * error, rel=0.08)
+    assert coverage - low == pytest.approx(1.96 * error, rel=0.08)
+    narrow = coverage_interval(accepted, pairs, seed=0, confidence=0.5)
+    assert np.ptp(narrow) == pytest.approx(2 * 0.674 * error, rel=0.1)
+
+
+@pytest.mark.parametrize("n_queries", [25, 200])
+def test_as_many_new_queries_are_inside_as_often_as_it_says(n_queries):
+    rng = np.random.default_rng(n_queries)
+    inside = []
+    for seed in range(200):
+        low, high = coverage_interval(*shares(n_queries, rng), seed=seed)
+        accepted, pairs = shares(n_queries, rng)
+        inside.append(low <= accepted.sum() / pairs.sum() <= high)
+    # Binomial, four standard errors.
+    assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 200))
+
+
+def test_one_query_says_nothing():
+    accepted, pairs = np.array([0.0, 6.0]), np.array([0.0, 10.0])
+    assert coverage_interval(accepted, pairs, seed=0).tolist() == [0, 1]
+
+
+def test_it_stays_between_nothing_and_all():
+    accepted, pairs = np.array([1.0, 0.0, 9.0]), np.array([1.0, 10.0, 9.0])
+    low, high = coverage_interval(accepted, pairs, seed=1)
+    assert 0 <= low < high <= 1
+
+
+@pytest.mark.parametrize("tie_model", ["graded_relevance", "bradley_terry"])
+def test_rankers_have_it(tie_model):
+    data = make_ranking(n_queries=80, random_state=0)
+    ranker = BALToR(
+        FirstColumn().fit(None, None), tie_model=tie_model, coverage=0.6, random_state=0
+    )
+    with pytest.raises(NotFittedError):
+        ranker.coverage_interval_  # noqa: B018
+    ranker.fit(data.utility[:, None], data.target, qid=data.qid)
+    low, high = ranker.coverage_interval_
+    assert low < ranker.coverage_ < high
+    assert 0.02 < high - low < 0.5
+    np.testing.assert_array_equal(ranker.coverage_interval_, [low, high])
+    # It belongs to the threshold.
+    assert ranker.at_coverage(1.0).coverage_interval_.tolist() == [1, 1]
+    counted = ranker.evaluate(data.utility[:, None], data.target, qid=data.qid)
+    expected = coverage_interval(
+        np.asarray(counted.accepted, dtype=float),
+        np.asarray(counted.pairs, dtype=float),
+        seed=ranker._calibration.seed,
+    )
+    np.testing.assert_allclose(ranker.coverage_interval_, expected, rtol=1e-12)
+
+
+def test_pairs_without_queries_are_resampled_one_by_one():
+    rng = np.random.default_rng(0)
+    left, right = rng.normal(size=(2, 400))
+    y = np.sign(left - right + rng.logistic(size=400)).astype(int)
+    ranker = PairwiseRankerClassifier(FirstColumn().fit(None, None), random_state=0)
+    ranker.fit(np.column_stack([left, right]), y)
+    low, high = ranker.coverage_interval_
+    error = np.sqrt(2 * ranker.coverage_ * (1 - ranker.coverage_) / 400)
+    assert high - low == pytest.approx(2 * 1.96 * error, rel=0.15)
