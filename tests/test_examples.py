@@ -211,6 +211,34 @@ def test_coverage_comes_nearer_with_more_queries(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_pair_probabilities_are_honest(tmp_path, capsys):
+    pytest.importorskip("lightgbm")
+    main = load("plot_pair_reliability").main
+    found = main(["--smoke", "--quiet", "--out", str(tmp_path)])["simulated"]
+    for name in ("bradley_terry", "graded_relevance", "feature_aware_relevance"):
+        assert (found[name][:, 0] < 3 * found[name][:, 3]).all()
+    assert found["bradley_terry (counts)"][:2, 0].min() > 0.15
+    assert (tmp_path / "pair_reliability.png").stat().st_size > 10_000
+    assert "| graded_relevance | tie |" in capsys.readouterr().out
+
+
+def test_calibration_errors_are_those_of_the_definition():
+    pytest.importorskip("lightgbm")
+    calibration_error = load("plot_pair_reliability").calibration_error
+    rng = np.random.default_rng(0)
+    proba = np.repeat([0.1, 0.5, 0.9], 2000)
+    happened = rng.random(6000) < proba
+    query = np.arange(6000) // 10
+    errors = [abs(happened[proba == p].mean() - p) / 3 for p in (0.1, 0.5, 0.9)]
+    found = calibration_error(proba, happened, query)
+    assert found[0] == pytest.approx(sum(errors), abs=1e-12)
+    assert found[3] == pytest.approx(0.006, abs=0.003)
+    # Everything is predicted 0.2 too low.
+    low = calibration_error(proba * 0 + 0.3, rng.random(6000) < 0.5, query)
+    assert low[1] < 0.2 < low[2]
+
+
+@pytest.mark.slow
 def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
     rows = load("plot_guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
     assert len(rows) == 5 * 2 * 5
