@@ -16,6 +16,7 @@ import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -138,10 +139,11 @@ def _measure_memory(name: str, n_queries: int, size: int) -> float:
     small = with_queries(simulate(3, size))
     calibrate(small)  # loads and compiles what is needed
     data = with_queries(simulate(n_queries, size))
-    task = {
+    tasks: dict[str, Callable[[Any], Any]] = {
         "engine": calibrate,
         "numpy": enumerate_with_numpy,
-    }.get(name, lambda data: fit_ranker(BALToR, data, tie_model=name))
+    }
+    task = tasks.get(name, partial(fit_ranker, BALToR, tie_model=name))
     task(small)
     before, peak, done = resident(), [0.0], threading.Event()
 

@@ -37,13 +37,6 @@ class PairRowDecider:
     ``fit`` sets what is below; everything here follows from it.
     """
 
-    labels: Any
-    estimator_: Any
-    tie_model_: DifferenceModel
-    _classes: PairClasses
-    _calibration: Calibration
-    _region: Any
-    _on_pairs: bool
     _fitted_state: tuple[str, ...] = (
         "_fitted_with_qid",
         "_on_pairs",
@@ -51,6 +44,13 @@ class PairRowDecider:
         "_answers_ties",
     )
 
+    labels: Any
+    estimator_: Any
+    tie_model_: DifferenceModel
+    _classes: PairClasses
+    _calibration: Calibration
+    _region: Any
+    _on_pairs: bool
     _fitted_with_qid: bool
 
     def decision_function(self, X: Any) -> FloatArray:
