@@ -35,7 +35,7 @@ _INSIDE = 1e-3
 #: weighed was itself learned, and with 6 queries 1 took features that did harm.
 _PRICE = 2.0
 #: Items that regressors are fitted on, and that a design is made for at a time.
-_MOST_ITEMS, _PIECE = 60_000, 20_000
+_MOST_ITEMS = _PIECE = 20_000
 
 
 class FeatureAwareRelevance(GradedRelevance):
@@ -78,7 +78,7 @@ class FeatureAwareRelevance(GradedRelevance):
     are known. A mean of twenty-four would vary less from item to item than the
     calibration values did, so that gaps between new items would be narrower, and the
     threshold, set on the wider ones, would abstain on too many pairs. By default the
-    twelve are a forest of sixty extremely randomised trees [1]_. Of more than 60,000
+    twelve are a forest of sixty extremely randomised trees [1]_. Of more than 20,000
     items, evenly spaced queries are learned from.
 
     The value of an item depends on the other items of its query, through the ranks.
