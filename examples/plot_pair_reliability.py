@@ -127,7 +127,7 @@ def plot(pooled: dict[str, dict[str, list[Any]]], path: Path) -> None:
     figure, axes = plt.subplots(
         len(pooled),
         len(names),
-        figsize=(4.0 * len(names), 3.8 * len(pooled)),
+        figsize=(4.0 * len(names), 3.0 * len(pooled) + 0.4),
         squeeze=False,
         layout="constrained",
     )
@@ -140,7 +140,10 @@ def plot(pooled: dict[str, dict[str, list[Any]]], path: Path) -> None:
             PairReliabilityDisplay.from_predictions(
                 label, proba, difference, qid=qid, ax=ax
             )
+            handles = ax.get_legend_handles_labels()
+            ax.get_legend().remove()
             ax.set_title(f"{collection}, {name}")
+    figure.legend(*handles, loc="outside lower center", ncols=4, frameon=False)
     figure.savefig(path, dpi=100)
     plt.close(figure)
 
