@@ -30,7 +30,7 @@ class BALToR(SelectiveRanker):
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
         "auto" takes "graded_relevance" unless the cross-fitted log loss of another
         that needs no more than scores is lower by more than two standard errors of the
-        gain over the calibration queries.
+        gain over the calibration queries, of at least 20.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a
         wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
@@ -92,7 +92,7 @@ class BALToR(SelectiveRanker):
 
     See Also
     --------
-    skrank_abstain.tie_models.BradleyTerry : The default tie model.
+    skrank_abstain.tie_models.GradedRelevance : The default tie model.
     skrank_abstain.metrics.selective_accuracy_score : What ``score`` returns.
 
     Notes
@@ -103,8 +103,9 @@ class BALToR(SelectiveRanker):
 
     Scores that are equal carry no order: such a pair is predicted a tie. Differences
     within ``8 * eps * max|calibration score|`` count as equal, here and on the
-    threshold. A decision depends on the two items of the pair alone,
-    except under `FeatureAwareRelevance`, which looks at the whole query.
+    threshold. A decision depends on the two items of the pair alone, unless the tie
+    model looks at the whole query: `FeatureAwareRelevance` where features are in use,
+    and `GradedRelevance` where the context of the query is (``weights_[1]`` is not 0).
 
     References
     ----------

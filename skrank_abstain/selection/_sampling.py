@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri, stdtrit
 
 from skrank_abstain._validation import FloatArray
 
@@ -32,6 +33,9 @@ def coverage_interval(
     coverage is a ratio of two sums over queries. What it is in new queries differs from
     what it was in the calibration queries as two samples differ: the ends are those
     quantiles of the differences of two resamples. O(n_queries) a thousand times.
+    Resamples of few queries vary too little, and by how much is itself uncertain: the
+    differences are stretched by ``sqrt(n / (n - 1))`` and by the ratio of the quantiles
+    of Student's t and of the normal distribution.
 
     References
     ----------
@@ -50,4 +54,5 @@ def coverage_interval(
         coverage[resample] = accepted[drawn].sum() / pairs[drawn].sum()
     tail = (1 - confidence) / 2
     differs = np.quantile(coverage[0] - coverage[1], [tail, 1 - tail])
-    return np.asarray(np.clip(accepted.sum() / pairs.sum() + differs, 0, 1))
+    stretch = np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail) / ndtri(tail)
+    return np.asarray(np.clip(accepted.sum() / pairs.sum() + stretch * differs, 0, 1))

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logit
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing, check_array
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from threadpoolctl import threadpool_limits
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain._validation import FloatArray, IntArray, check_numbers, shown
 from skrank_abstain.pairs import Queries, ScoredItems, group_queries
 from skrank_abstain.tie_models._graded_relevance import (
     GradedRelevance,
@@ -48,8 +48,9 @@ class FeatureAwareRelevance(GradedRelevance):
     Parameters
     ----------
     regressor : regressor or None, default=None
-        Any scikit-learn regressor; clones are fitted. By default a few trees with
-        random splits, which take missing values.
+        Any scikit-learn regressor; clones are fitted, on an array of the features,
+        their ranks, the score and its mean over the query. By default a few trees with
+        random splits, which take missing values; others may want an imputer in front.
     max_grades : int, default=10
         As in `GradedRelevance`.
 
@@ -147,9 +148,11 @@ class FeatureAwareRelevance(GradedRelevance):
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        if self.regressor is not None and not is_regressor(self.regressor):
+        if self.regressor is not None and not (
+            isinstance(self.regressor, BaseEstimator) and is_regressor(self.regressor)
+        ):
             raise TypeError(
-                "regressor must be a scikit-learn regressor, which predicts numbers, "
+                "regressor must be None or an instance of a scikit-learn regressor, "
                 f"got {shown(self.regressor)}."
             )
         _check_length(X, scores)
@@ -186,6 +189,7 @@ class FeatureAwareRelevance(GradedRelevance):
             # To the regressors the items left out are new.
             expected = self._expected(scores, queries, X)
         expected[rows] = _as_logit(unseen / _N_DIVISIONS)
+        check_numbers(expected, "what regressor predicts", scores.size)
         self.weights_ = weigh(scores, expected, grades, queries, _PRICE)
         if not self.weights_[1]:
             # Pairs are told apart by the score, as `GradedRelevance` does.

@@ -20,6 +20,7 @@ from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.tie_models._bent import BentFit, bend
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._ordinal import (
+    MOST_ITEMS,
     OrdinalFit,
     fit_grades,
     is_worth_it,
@@ -31,8 +32,6 @@ from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagre
 
 #: Bins that the values are divided into; more change nothing that can be measured.
 _N_BINS = 256
-#: Whether the context is worth it is asked of evenly spaced queries of so many items.
-_ENOUGH_ITEMS = 30_000
 
 
 class GradedRelevance(BinModel):
@@ -112,7 +111,7 @@ class GradedRelevance(BinModel):
     Fitted by marginal maximum likelihood. A query weighs as 20 items at most, since
     pairs of one query are dependent, and a weak prior keeps slope and spread finite;
     one pair of unknown outcome is added, so that no probability is 0 or 1. Of more
-    than 100,000 items, evenly spaced queries are fitted. The fit has a handful of
+    than 30,000 items, evenly spaced queries are fitted. The fit has a handful of
     parameters, so that the threshold comes from the risks of the calibration pairs
     themselves. O(n log n) for n items.
 
@@ -336,7 +335,7 @@ def weigh(
         At least 0; [1, 0], in the unit of the scores, where the other is not worth it.
     """
     # Of a large log some queries say enough, and sorting all takes longer than a fit.
-    used, _ = spread_queries(queries.sizes, _ENOUGH_ITEMS)
+    used, _ = spread_queries(queries.sizes, MOST_ITEMS)
     rows = np.concatenate([queries.rows(query) for query in used.tolist()])
     # Sorted by what they are: the fit does not depend on the order of the rows, not
     # even in its last bits.

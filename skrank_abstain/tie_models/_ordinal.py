@@ -28,7 +28,7 @@ _N_NODES = 7
 #: The items of a query count no more than this many, since they share so much.
 _CAP = 20.0
 #: Items that are fitted; of many queries more than twice the cap each say no more.
-_MOST_ITEMS = 60_000
+MOST_ITEMS = 30_000
 _FEWEST_PER_QUERY, _MOST_PER_QUERY = 40, 400
 #: Logarithm of a distance between cuts beyond that of any grades.
 _LONGEST_STEP = 20.0
@@ -178,7 +178,7 @@ def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
 
 def _thin(offsets: IntArray) -> IntArray:
     """Return the rows that are fitted."""
-    used, n_items = spread_queries(np.diff(offsets), _MOST_ITEMS)
+    used, n_items = spread_queries(np.diff(offsets), MOST_ITEMS)
     return np.concatenate(
         [
             np.linspace(offsets[q], offsets[q + 1] - 1, n).round().astype(int)

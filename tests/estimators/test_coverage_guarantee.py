@@ -41,7 +41,9 @@ MODELS = {
     "bradley_terry": (BradleyTerry(), "many", {"wsr": 0.2, "hoeffding_bentkus": 0.25}),
     "graded": (GradedRelevance(), "few", {"wsr": 0.3, "hoeffding_bentkus": 0.34}),
     "feature_aware": (
-        FeatureAwareRelevance(DecisionTreeRegressor(max_depth=3, random_state=0)),
+        FeatureAwareRelevance(
+            DecisionTreeRegressor(max_depth=5, min_samples_leaf=20, random_state=0)
+        ),
         "few",
         {"wsr": 0.3, "hoeffding_bentkus": 0.34},
     ),

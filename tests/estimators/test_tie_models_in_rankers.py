@@ -390,8 +390,8 @@ def test_the_report_says_by_what_a_tie_model_was_chosen(data):
     ranker = BALToR(Ridge(), tie_model="auto", random_state=0).fit(X, y, qid=qid)
     losses = ranker.tie_model_.candidate_losses_
     assert len(losses) == 5
-    line = "- chosen by cross-fitted log loss: GradedRelevance() "
+    line = "- cross-fitted log loss: GradedRelevance() "
     line += f"{losses['GradedRelevance()']:.4f}, BradleyTerry() "
     assert line in ranker.report(X, y, qid=qid)
     plain = BALToR(Ridge(), random_state=0).fit(X, y, qid=qid)
-    assert "chosen by" not in plain.report(X, y, qid=qid)
+    assert "cross-fitted" not in plain.report(X, y, qid=qid)

@@ -81,6 +81,22 @@ def test_rankers_have_it(tie_model):
     np.testing.assert_allclose(ranker.coverage_interval_, expected, rtol=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [6, 60])
+def test_new_queries_of_a_fitted_ranker_are_inside(n_queries):
+    ranker = BALToR(FirstColumn().fit(None, None), coverage=0.6, random_state=0)
+    inside = []
+    for seed in range(150):
+        data, new = (
+            make_ranking(n_queries, random_state=start + seed) for start in (0, 5000)
+        )
+        ranker.fit(data.utility[:, None], data.target, qid=data.qid)
+        found = ranker.evaluate(new.utility[:, None], new.target, qid=new.qid)
+        low, high = ranker.coverage_interval_
+        inside.append(low <= found.coverage <= high)
+    assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 150))
+
+
 def test_pairs_without_queries_are_resampled_one_by_one():
     rng = np.random.default_rng(0)
     left, right = rng.normal(size=(2, 400))

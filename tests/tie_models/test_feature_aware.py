@@ -12,7 +12,7 @@ from scipy.special import logit
 from scipy.stats import rankdata, spearmanr
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.ensemble import ExtraTreesRegressor, HistGradientBoostingRegressor
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
@@ -368,6 +368,29 @@ def test_a_regressor_of_ones_own_is_cloned():
     assert model.regressor is mine
     assert [regressor.alpha for regressor in model.regressors_] == [0.1] * 12
     assert model.regressors_[0].coef_.shape == (9,)
+
+
+class Nothing(RegressorMixin, BaseEstimator):
+    """A regressor whose numbers are none."""
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), np.nan)
+
+
+@pytest.mark.parametrize("wrong", ["ridge", Ridge, LogisticRegression(), 3])
+def test_what_is_no_regressor_is_refused(wrong):
+    scores, y, qid, X = queried(5)
+    with pytest.raises(TypeError, match="regressor must be None or an instance of"):
+        FeatureAwareRelevance(wrong).fit(scores, y, qid, X)
+
+
+def test_a_regressor_that_predicts_no_numbers_is_an_error():
+    scores, y, qid, X = queried(5)
+    with pytest.raises(ValueError, match="what regressor predicts must"):
+        FeatureAwareRelevance(Nothing()).fit(scores, y, qid, X)
 
 
 def test_it_is_an_estimator():

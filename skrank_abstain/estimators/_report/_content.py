@@ -119,7 +119,8 @@ def write_report(
         f"a pair is decided if its conditional risk is at most "
         f"{ranker.threshold_:.6g} ({done})",
         f"share of calibration pairs decided: {ranker.coverage_:.4f}; of as many new "
-        f"queries {lowest:.2f} to {highest:.2f} is expected (95 %)",
+        f"queries {lowest:.2f} to {highest:.2f} is expected (95 %, up to how the tie "
+        "model fits these queries better than new ones)",
         f"loss: {_loss_in_words(ranker)}",
     ]
     results = _labelled_results if data.labelled else _unlabelled_results
@@ -427,7 +428,10 @@ def _candidates(model: Any) -> list[str]:
     if losses is None:
         return []
     listed = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
-    return [f"chosen by cross-fitted log loss: {listed}"]
+    return [
+        f"cross-fitted log loss: {listed}; the first is taken unless, of 20 queries or "
+        "more, another is lower by two standard errors"
+    ]
 
 
 def _one_line(model: Any) -> str:
@@ -441,4 +445,16 @@ def _fitted(model: Any) -> str:
         if name.endswith("_") and not name.startswith("_") and name != "n_pairs_"
         if isinstance(value, float)
     }
-    return "".join(f", {name} = {value:.6g}" for name, value in values.items())
+    bent = np.size(getattr(model, "knots_", ()))
+    curves = f", curves of {bent} knots in place of slope_" if bent else ""
+    numbers = (f", {name} = {value:.6g}" for name, value in values.items())
+    return "".join(numbers) + curves + _inputs(model)
+
+
+def _inputs(model: Any) -> str:
+    """Say what else than the score is in the value of an item, if anything may be."""
+    weights = getattr(model, "weights_", None)
+    if weights is None:
+        return ""
+    other = "features" if hasattr(model, "regressors_") else "context of the query"
+    return f", {other} {'in use' if weights[1] else 'not in use'}"
