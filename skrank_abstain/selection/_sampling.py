@@ -8,6 +8,8 @@ from scipy.special import ndtri, stdtrit
 from skrank_abstain._validation import FloatArray
 
 _N_RESAMPLES = 1000
+#: Queries drawn at a time: so many numbers fit into the cache of a processor.
+_MOST_DRAWN = 1 << 16
 
 
 def coverage_interval(
@@ -48,11 +50,14 @@ def coverage_interval(
     if n < 2:
         return np.array([0.0, 1.0])
     rng = np.random.default_rng(seed)
-    coverage = np.empty((2, _N_RESAMPLES))
-    for resample in np.ndindex(coverage.shape):
-        drawn = rng.integers(0, n, n)
-        coverage[resample] = accepted[drawn].sum() / pairs[drawn].sum()
+    coverage = np.empty(2 * _N_RESAMPLES)
+    at_a_time = max(_MOST_DRAWN // n, 1)
+    for first in range(0, coverage.size, at_a_time):
+        part = coverage[first : first + at_a_time]
+        drawn = rng.integers(0, n, (part.size, n))
+        part[:] = accepted[drawn].sum(axis=1) / pairs[drawn].sum(axis=1)
     tail = (1 - confidence) / 2
-    differs = np.quantile(coverage[0] - coverage[1], [tail, 1 - tail])
+    one, other = coverage.reshape(2, -1)
+    differs = np.quantile(one - other, [tail, 1 - tail])
     stretch = np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail) / ndtri(tail)
     return np.asarray(np.clip(accepted.sum() / pairs.sum() + stretch * differs, 0, 1))
