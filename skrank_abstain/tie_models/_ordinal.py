@@ -193,6 +193,7 @@ def fitted_rows(grades: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray
     Parameters
     ----------
     grades : ndarray of shape (n_items,), int64
+        From 0 without gaps.
     offsets : ndarray of shape (n_queries + 1,), int64
 
     Returns
@@ -201,9 +202,10 @@ def fitted_rows(grades: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray
     """
     rows = _thin(offsets)
     # What is rare must stay among the grades.
-    kinds, first = np.unique(grades, return_index=True)
-    rows = np.union1d(rows, first[~np.isin(kinds, grades[rows])])
-    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))[rows]
+    lost = np.bincount(grades[rows], minlength=grades.max() + 1) == 0
+    first = [int(np.argmax(grades == grade)) for grade in np.flatnonzero(lost)]
+    rows = np.union1d(rows, np.array(first, dtype=np.int64))
+    query = np.searchsorted(offsets, rows, side="right") - 1
     return rows, np.unique(query, return_inverse=True)[1].reshape(-1)
 
 
