@@ -75,17 +75,19 @@ ids = [type(estimator).__name__ for estimator, _ in FITS]
 
 
 def interrupted(estimator, data, at, error):
-    """Fit, with ``error`` when the package's function number ``at`` is called."""
-    calls = 0
+    """Fit, with ``error`` when the package's function number ``at`` is called.
+
+    Returns the functions that were called, in order.
+    """
+    calls = []
 
     def profile(frame, event, _):
-        nonlocal calls
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
         if "_transaction" not in code.co_filename:
-            calls += 1
-            if calls == at:
+            calls.append(code)
+            if len(calls) == at:
                 raise error
 
     before = sys.getprofile()
@@ -97,19 +99,49 @@ def interrupted(estimator, data, at, error):
     return calls
 
 
+def assert_not_fitted(estimator):
+    with pytest.raises(NotFittedError):
+        check_is_fitted(estimator)
+    assert not [name for name in vars(estimator) if name.endswith("_")]
+
+
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
 @pytest.mark.filterwarnings("ignore")
 def test_an_interrupted_fit_leaves_nothing_behind(estimator, data):
     fitted = clone(estimator).fit(*data)
-    n_calls = interrupted(clone(estimator), data, 0, KeyboardInterrupt)
+    n_calls = len(interrupted(clone(estimator), data, 0, KeyboardInterrupt))
     errors = cycle([KeyboardInterrupt, MemoryError])
     for at, error in zip(np.linspace(1, n_calls, 4).astype(int), errors, strict=False):
         for each in (clone(estimator), deepcopy(fitted)):
             with pytest.raises(error):
                 interrupted(each, data, at, error)
-            with pytest.raises(NotFittedError):
+            assert_not_fitted(each)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_may_end_in_every_function_that_it_calls(estimator, data):
+    fitted = clone(estimator).fit(*data)
+    calls = interrupted(clone(estimator), data, 0, KeyboardInterrupt)
+    stages = sorted(
+        {code: at for at, code in reversed([*enumerate(calls, 1)])}.values()
+    )
+    assert len(stages) > 5
+    ended = 0
+    errors = cycle([KeyboardInterrupt, ValueError])
+    for at, error in zip(stages, errors, strict=False):
+        for each in (clone(estimator), deepcopy(fitted)):
+            try:
+                interrupted(each, data, at, error)
+            except error:
+                ended += 1
+                assert_not_fitted(each)
+            else:
+                # Some questions are asked by trying, and a ValueError is an answer.
+                assert error is ValueError
                 check_is_fitted(each)
-            assert not [name for name in vars(each) if name.endswith("_")]
+    assert ended > len(stages)
 
 
 @pytest.mark.parametrize(("estimator", "data"), FITS, ids=ids)

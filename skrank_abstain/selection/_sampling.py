@@ -7,22 +7,22 @@ from scipy.special import ndtri, stdtrit
 
 from skrank_abstain._validation import FloatArray
 
+_CONFIDENCE = 0.95
 _N_RESAMPLES = 1000
 #: Queries drawn at a time: so many numbers fit into the cache of a processor.
 _MOST_DRAWN = 1 << 16
 
 
 def coverage_interval(
-    accepted: FloatArray, pairs: FloatArray, *, seed: int, confidence: float = 0.95
+    accepted: FloatArray, pairs: FloatArray, *, seed: int
 ) -> FloatArray:
-    """Return an interval for the coverage of as many new queries.
+    """Return a 95 % interval for the coverage of as many new queries.
 
     Parameters
     ----------
     accepted, pairs : ndarray of shape (n_queries,), float64
         Accepted pairs and pairs of each query that set the threshold.
     seed : int
-    confidence : float, default=0.95
 
     Returns
     -------
@@ -56,7 +56,7 @@ def coverage_interval(
         part = coverage[first : first + at_a_time]
         drawn = rng.integers(0, n, (part.size, n))
         part[:] = accepted[drawn].sum(axis=1) / pairs[drawn].sum(axis=1)
-    tail = (1 - confidence) / 2
+    tail = (1 - _CONFIDENCE) / 2
     one, other = coverage.reshape(2, -1)
     differs = np.quantile(one - other, [tail, 1 - tail])
     stretch = np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail) / ndtri(tail)

@@ -24,7 +24,7 @@ from skrank_abstain.tie_models._graded_relevance import (
     query_means,
     weigh,
 )
-from skrank_abstain.tie_models._ordinal import spread_queries
+from skrank_abstain.tie_models._ordinal import thin
 from skrank_abstain.tie_models._tie_model import check_labelled
 
 #: How often the queries are divided into halves.
@@ -34,7 +34,7 @@ _INSIDE = 1e-3
 #: What the features have to add to the log-likelihood. A weight costs 1; but what is
 #: weighed was itself learned, and with 6 queries 1 took features that did harm.
 _PRICE = 2.0
-#: Items that regressors are fitted on, and that a design is made for at a time.
+#: About so many items are learned from, and a design is made for so many at a time.
 _MOST_ITEMS = _PIECE = 20_000
 
 
@@ -42,8 +42,8 @@ class FeatureAwareRelevance(GradedRelevance):
     """`GradedRelevance` of a value that combines the score with the features.
 
     A regressor predicts the grade of an item from its features, their ranks within
-    the query, the score and the query's mean score. What it expects and the
-    score are combined into one value per item, and pairs are judged by these values.
+    the query, the score and the query's mean score. What it expects and the score are
+    combined into one value per item, and pairs are judged by these values.
 
     Parameters
     ----------
@@ -155,14 +155,15 @@ class FeatureAwareRelevance(GradedRelevance):
                 "regressor must be None or an instance of a scikit-learn regressor, "
                 f"got {shown(self.regressor)}."
             )
-        _check_length(X, scores)
+        _check_given(X, scores)
         grades = self._grades(y)
         self.regressors_, self.weights_ = [], np.array([1.0, 0.0])
         if not grades.any():
             return scores
-        used, rows = _rows_to_learn(scores, queries)
+        items = ScoredItems.build(scores, queries)
         is_learned = np.zeros(scores.size, dtype=bool)
-        is_learned[rows] = True
+        is_learned[items.rows[thin(items.offsets, _MOST_ITEMS)]] = True
+        used = np.unique(queries.codes[is_learned])
         pieces = [
             (piece[is_learned[piece]], design[is_learned[piece]])
             for piece, design in _designs(scores, queries, X, used)
@@ -172,7 +173,7 @@ class FeatureAwareRelevance(GradedRelevance):
         # Of a single query the items are divided.
         groups = queries.codes[rows] if queries.n_queries > 1 else rows
         unseen = np.zeros(rows.size)
-        with one_thread():
+        with _one_thread():
             for division in range(_N_DIVISIONS):
                 halves = GroupKFold(2, shuffle=True, random_state=division)
                 both = []
@@ -200,7 +201,7 @@ class FeatureAwareRelevance(GradedRelevance):
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.regressors_:
             return scores
-        _check_length(X, scores)
+        _check_given(X, scores)
         return combine(scores, self._expected(scores, queries, X), self.weights_)
 
     def _learner(self, division: int) -> Any:
@@ -214,14 +215,14 @@ class FeatureAwareRelevance(GradedRelevance):
         """Return what the regressors expect of new items, shape (n_items,)."""
         expected = np.empty(scores.size)
         every = np.arange(queries.n_queries)
-        with one_thread():
+        with _one_thread():
             for rows, design in _designs(scores, queries, X, every):
                 of_each = [fitted.predict(design) for fitted in self.regressors_]
                 expected[rows] = _as_logit(np.mean(of_each, axis=0))
         return expected
 
 
-def one_thread() -> Any:
+def _one_thread() -> Any:
     """Keep OpenMP's threads from waiting for each other on busy cores.
 
     What takes 0.3 s can take a minute otherwise.
@@ -229,26 +230,13 @@ def one_thread() -> Any:
     return threadpool_limits(limits=1, user_api="openmp")
 
 
-def _check_length(X: Any, scores: FloatArray) -> None:
+def _check_given(X: Any, scores: FloatArray) -> None:
     if X is None:
         raise ValueError(
             "X must be given to FeatureAwareRelevance, which looks at the features, "
             "got None."
         )
     check_consistent_length(X, scores)
-
-
-def _rows_to_learn(scores: FloatArray, queries: Queries) -> tuple[IntArray, IntArray]:
-    """Return the queries, and of these the rows, that are learned from."""
-    used, n_items = spread_queries(queries.sizes, _MOST_ITEMS)
-    items = ScoredItems.build(scores, queries)
-    rows = [
-        items.rows[np.linspace(first, last - 1, n).round().astype(int)]
-        for first, last, n in zip(
-            items.offsets[used], items.offsets[used + 1], n_items, strict=True
-        )
-    ]
-    return used, np.concatenate(rows)
 
 
 def _designs(

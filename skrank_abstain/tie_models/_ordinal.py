@@ -176,9 +176,9 @@ def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
     return used, n_items[used]
 
 
-def _thin(offsets: IntArray) -> IntArray:
-    """Return the rows that are fitted."""
-    used, n_items = spread_queries(np.diff(offsets), MOST_ITEMS)
+def thin(offsets: IntArray, most: int) -> IntArray:
+    """Return about ``most`` rows, evenly spaced within evenly spaced queries."""
+    used, n_items = spread_queries(np.diff(offsets), most)
     return np.concatenate(
         [
             np.linspace(offsets[q], offsets[q + 1] - 1, n).round().astype(int)
@@ -200,7 +200,7 @@ def fitted_rows(grades: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray
     -------
     rows, query : ndarray of shape (n,), int64
     """
-    rows = _thin(offsets)
+    rows = thin(offsets, MOST_ITEMS)
     # What is rare must stay among the grades.
     lost = np.bincount(grades[rows], minlength=grades.max() + 1) == 0
     first = [int(np.argmax(grades == grade)) for grade in np.flatnonzero(lost)]

@@ -20,8 +20,6 @@ from skrank_abstain import distance, multilabel, tie_models
 
 #: Of each estimator, a quarter of them for each group of laws.
 CASES = 200
-#: It learns twenty-four classifiers a fit, and is in the cases of BALToR too.
-FEW_CASES = {"FeatureAwareRelevance": 60}
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -29,7 +27,7 @@ FEW_CASES = {"FeatureAwareRelevance": 60}
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_laws_hold(name, group):
     subject, checked = SUBJECTS[name], []
-    n_cases = FEW_CASES.get(name, CASES) // len(GROUPS)
+    n_cases = CASES // len(GROUPS)
     choices = {**subject.every_choice, "laws": (group,)}
 
     @settings(

@@ -12,12 +12,13 @@ from scipy.special import expit
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import _ordinal
 from skrank_abstain.tie_models._ordinal import (
+    MOST_ITEMS,
     OrdinalFit,
     _Likelihood,
-    _thin,
     fit_grades,
     is_worth_it,
     pair_table,
+    thin,
 )
 
 # Points and masses of the standard normal, of scipy instead of numpy.
@@ -302,17 +303,19 @@ def test_a_rare_grade_of_many_queries_is_not_lost(monkeypatch):
 
 
 def test_small_data_are_fitted_whole():
-    np.testing.assert_array_equal(_thin(np.array([0, 3, 3, 10])), np.arange(10))
+    np.testing.assert_array_equal(
+        thin(np.array([0, 3, 3, 10]), MOST_ITEMS), np.arange(10)
+    )
 
 
 def test_large_queries_are_thinned_evenly():
-    rows = _thin(np.array([0, 5, 1005, 1010]))
+    rows = thin(np.array([0, 5, 1005, 1010]), MOST_ITEMS)
     inside = rows[(rows >= 5) & (rows < 1005)]
     assert inside.size == 400
     assert inside[[0, -1]].tolist() == [5, 1004]
     assert set(np.diff(inside)) == {2, 3}
     assert set(rows) - set(inside) == {0, 1, 2, 3, 4, 1005, 1006, 1007, 1008, 1009}
-    np.testing.assert_array_equal(rows, _thin(np.array([0, 5, 1005, 1010])))
+    np.testing.assert_array_equal(rows, thin(np.array([0, 5, 1005, 1010]), MOST_ITEMS))
 
 
 @pytest.mark.parametrize(
@@ -321,7 +324,7 @@ def test_large_queries_are_thinned_evenly():
 )
 def test_of_many_queries_some_are_fitted_whole(sizes):
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    rows = _thin(offsets)
+    rows = thin(offsets, MOST_ITEMS)
     # Nearly as many items as may be, whatever the largest query is.
     assert 24_000 < rows.size <= 30_500
     assert (np.diff(rows) > 0).all()
