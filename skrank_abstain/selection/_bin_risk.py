@@ -117,7 +117,7 @@ class BinRisk(PairRisk):
         risk = self._risk[self._upper]
         pairs = self._count(items)
         # Where risks are equal, orders of items far apart come first and ties last.
-        nearness = self._nearness(items)
+        nearness = self._nearness()
         order = np.lexsort((nearness[self._upper], risk))
         risk, passed = risk[order], np.cumsum(pairs[order])
         if quantile == "linear":
@@ -151,27 +151,20 @@ class BinRisk(PairRisk):
             self._counted = items, self._model.count_pairs(items).sum(axis=1)
         return self._counted[1]
 
-    def _nearness(self, items: ScoredItems) -> FloatArray:
+    def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
-
-        Parameters
-        ----------
-        items : ScoredItems
 
         Returns
         -------
         nearness : ndarray of shape (n_bins, n_bins), float64
-            Minus the gap of the bins' means where an order is predicted, the
+            Minus the gap of the bins' middles where an order is predicted, the
             gap where a tie is.
         """
-        n_bins = self._risk.shape[0]
-        bins = self._model.bins(items.scores)
-        counts = np.bincount(bins, minlength=n_bins)
-        share = items.scores / np.maximum(counts, 1)[bins]  # sums cannot overflow
-        seen = np.flatnonzero(counts)
-        means = np.bincount(bins, share, n_bins)[seen]
-        # A bin without items has no pairs either; it only has to keep the order.
-        centre = np.interp(np.arange(n_bins), seen, means) / 2
+        edges = np.nan_to_num(self._model.edges_) / 8  # no sum or gap overflows
+        # The outermost bins, which have one edge, count as wide as their neighbours.
+        if edges.size:
+            edges = np.pad(edges, 1, mode="reflect", reflect_type="odd")
+        centre = (edges[:-1] + edges[1:]) / 2 if edges.size else np.zeros(1)
         gap = np.abs(centre[:, None] - centre[None, :])
         return np.where(self._label == 0, gap, -gap)
 

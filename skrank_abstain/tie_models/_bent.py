@@ -76,8 +76,9 @@ class BentFit:
 
 def bend(
     straight: OrdinalFit,
+    edges: FloatArray,
     centres: FloatArray,
-    bins: IntArray,
+    values: FloatArray,
     grades: IntArray,
     offsets: IntArray,
 ) -> OrdinalFit | BentFit:
@@ -87,10 +88,14 @@ def bend(
     ----------
     straight : OrdinalFit
         Of one input, fitted on the same items.
+    edges : ndarray of shape (n_bins - 1,), float64
+        Between the bins; a value on an edge belongs above it.
     centres : ndarray of shape (n_bins,), float64
         Ascending values that bins stand for.
-    bins, grades : ndarray of shape (n_items,), int64
-        By query; grades from 0 without gaps, at least two of them.
+    values : ndarray of shape (n_items,), float64
+        By query.
+    grades : ndarray of shape (n_items,), int64
+        From 0 without gaps, at least two of them.
     offsets : ndarray of shape (n_queries + 1,), int64
         Where the queries begin.
 
@@ -100,7 +105,8 @@ def bend(
     """
     best: OrdinalFit | BentFit = straight
     rows, query = fitted_rows(grades, offsets)
-    bins, grades = bins[rows], grades[rows]
+    grades = grades[rows]
+    bins = np.searchsorted(edges, values[rows], side="right")
     values = centres[bins]
     for pieces in _PIECES:
         knots = np.unique(np.quantile(values, np.linspace(0, 1, pieces + 1)))

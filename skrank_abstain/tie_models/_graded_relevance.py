@@ -243,8 +243,14 @@ class GradedRelevance(BinModel):
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
             straight = fit_grades(items.scores[:, None], grades, items.offsets)
-            bins = self.bins(items.scores)
-            fit = bend(straight, self._centres, bins, grades, items.offsets)
+            fit = bend(
+                straight,
+                self.edges_,
+                self._centres,
+                items.scores,
+                grades,
+                items.offsets,
+            )
             self.slope_, self.query_spread_ = float(straight.slopes[0]), fit.spread
             self.cut_points_ = straight.cuts
             if isinstance(fit, BentFit):
