@@ -1,0 +1,1 @@
+"""Calibration over partitions: the same ranker as on one machine, bit for bit."""

@@ -1,0 +1,72 @@
+"""What an engine has to do: run one function on each partition, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Partitions(Protocol):
+    """Data in parts, each of which fits into the memory of one process.
+
+    A task is a function of a module, or a `functools.partial` of one, and what it is
+    given and returns can be pickled. It is called through `attempt`.
+    """
+
+    def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return ``task(partition, *args)`` of each partition, in their order."""
+
+    def keep(self, task: Callable[..., Any], *args: Any) -> Partitions:
+        """Return partitions that hold ``task(partition, *args)``, where they lie."""
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
+        """Return the frames ``task(partition, *args)`` as a frame of the engine.
+
+        ``like`` is an empty pandas frame with the columns and dtypes of each.
+        """
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What a task raised, instead of its result.
+
+    An engine would try again what fails the same way each time, and bury the reason
+    under a trace of its own.
+    """
+
+    error: Exception
+
+
+def attempt(task: Callable[..., Any], partition: Any, *args: Any) -> Any:
+    """Return ``task(partition, *args)``, or why there is none."""
+    if isinstance(partition, Failed):
+        return partition
+    try:
+        return task(partition, *args)
+    except Exception as error:
+        return Failed(error)
+
+
+def checked(results: Iterable[Any]) -> list[Any]:
+    """Return the results of all partitions, or raise what the first one raised.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it raised one, with the number of the partition.
+    RuntimeError
+        If it raised anything else.
+    """
+    found = []
+    for number, result in enumerate(results):
+        if isinstance(result, Failed):
+            error = result.error
+            kind: type[Exception] = RuntimeError
+            text = f"{type(error).__name__}: {error}"
+            for usual in (ValueError, TypeError):
+                if isinstance(error, usual):
+                    kind, text = usual, str(error)
+            raise kind(f"partition {number}: {text}") from error
+        found.append(result)
+    return found
