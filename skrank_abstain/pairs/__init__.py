@@ -1,7 +1,13 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
 from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
-from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
+from skrank_abstain.pairs._gaps import (
+    GapArray,
+    GapOutcomes,
+    PairGaps,
+    PairSums,
+    outcomes_of,
+)
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     PAIRS_OF_ONE_QUERY,
@@ -21,6 +27,7 @@ from skrank_abstain.pairs._queries import (
 )
 from skrank_abstain.pairs._ranking import Ranking
 from skrank_abstain.pairs._scored_items import ScoredItems
+from skrank_abstain.pairs._spread import spread_queries, spread_rows, thin
 
 __all__ = [
     "Ranking",

@@ -46,6 +46,40 @@ class GapOutcomes(NamedTuple):
     finer: Callable[[float], GapOutcomes] | None = None
 
 
+@dataclass(frozen=True)
+class PairSums:
+    """Pairs of queries, summarised so that parts can be added.
+
+    Attributes
+    ----------
+    lags : LagWeights or None
+        Of queries on a grid; None where there are none.
+    bins : Bins
+        Of the pairs of other queries.
+    """
+
+    lags: Any
+    bins: Any
+
+    def __add__(self, other: PairSums) -> PairSums:
+        """Return the sums of two parts, on the same grid and in the same bins."""
+        both = [each for each in (self.lags, other.lags) if each is not None]
+        lags = both[0] + both[1] if len(both) == 2 else (both or [None])[0]
+        return PairSums(lags, self.bins + other.bins)
+
+    def outcomes(self, step: float) -> GapOutcomes:
+        """Return the summary, of a grid with this step."""
+        from skrank_abstain._kernels.lags import lag_points
+
+        pieces = [self.bins.points()]
+        if self.lags is not None:
+            pieces.insert(0, lag_points(self.lags, step))
+        gap, outcome, weight = (
+            np.concatenate(each) for each in zip(*pieces, strict=True)
+        )
+        return GapOutcomes(gap, outcome, weight)
+
+
 class PairGaps(Protocol):
     """What selection needs to know about the calibration pairs."""
 
@@ -130,6 +164,12 @@ class GapArray(Value):
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
         return cls(rows=np.arange(plain["gaps"].size), **plain)
+
+    def by_query(
+        self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+    ) -> tuple[FloatArray, ...]:
+        """Return what a task finds of each query, ``most`` queries at a time."""
+        return in_blocks(self, task, most)
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
@@ -268,3 +308,14 @@ def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
         difference == 0, abs(label), np.sign(difference) * label
     ).astype(np.int64)
     return outcome
+
+
+def in_blocks(
+    items: Any, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+) -> tuple[FloatArray, ...]:
+    """Return what a task finds of each query, put together."""
+    found = [
+        task(items.take(first, min(first + most, items.n_queries)))
+        for first in range(0, items.n_queries, most)
+    ]
+    return tuple(np.concatenate(each) for each in zip(*found, strict=True))

@@ -7,6 +7,7 @@ answer that in O(n log n); a plain array of gaps answers it too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -17,9 +18,10 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs._gaps import GapOutcomes
+from skrank_abstain.pairs._gaps import GapOutcomes, PairSums, in_blocks
 from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
+from skrank_abstain.pairs._spread import thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 _FEW_PAIRS = 1 << 22
@@ -94,6 +96,15 @@ class ScoredItems(Value):
         grades = None if self.grades is None else self.grades[items]
         return type(self)(self.scores[items], self.rows[items], offsets, grades)
 
+    def by_query(
+        self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+    ) -> tuple[FloatArray, ...]:
+        """Return what a task finds of each query, ``most`` queries at a time.
+
+        The task is given items and returns arrays of shape (n_queries, ...).
+        """
+        return in_blocks(self, task, most)
+
     @property
     def n_queries(self) -> int:
         """Number of queries."""
@@ -140,10 +151,97 @@ class ScoredItems(Value):
         O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
         ones; computed once.
         """
-        from skrank_abstain._kernels.histogram import outcome_histogram
+        return self.sum_pairs(self.n_grades, self.largest).outcomes(0.0)
 
-        grades = np.zeros_like(self.rows) if self.grades is None else self.grades
-        return GapOutcomes(*outcome_histogram(self.scores, grades, self.offsets))
+    @property
+    def grade_counts(self) -> IntArray:
+        """Items of each grade, shape (n_grades,)."""
+        return np.bincount(self.known_grades)
+
+    def thinned(self, most: int, merged: IntArray) -> Self:
+        """Return some items of some queries, with merged grades.
+
+        Parameters
+        ----------
+        most : int
+            About so many, evenly spaced in the order of the scores.
+        merged : ndarray of shape (n_grades,), int64
+            What each grade becomes. What is rare stays: one item of each at least.
+
+        Returns
+        -------
+        items : ScoredItems
+        """
+        kind = merged[self.known_grades]
+        rows = thin(self.offsets, most)
+        lost = np.bincount(kind[rows], minlength=merged.max() + 1) == 0
+        first = [int(np.argmax(kind == each)) for each in np.flatnonzero(lost)]
+        rows = np.union1d(rows, np.array(first, dtype=np.int64))
+        query = np.searchsorted(self.offsets, rows, side="right") - 1
+        offsets = np.append(0, np.cumsum(np.unique(query, return_counts=True)[1]))
+        return type(self)(self.scores[rows], self.rows[rows], offsets, kind[rows])
+
+    def pairs_by_grade(self, merged: IntArray) -> FloatArray:
+        """Count pairs of one merged grade: those of one grade, and all of them.
+
+        ``merged`` as in ``thinned``; shape (2, n_merged).
+        """
+        query = np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
+        n_merged = int(merged.max()) + 1
+        key, sizes = np.unique(
+            query * merged.size + self.known_grades, return_counts=True
+        )
+        query, kind = key // merged.size, merged[key % merged.size]
+        tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
+        joint, place = np.unique(query * n_merged + kind, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), sizes)
+        every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
+        return np.stack([tied, every])
+
+    @property
+    def n_grades(self) -> int:
+        """Number of distinct values of relevance."""
+        return int(self.known_grades.max(initial=0)) + 1
+
+    def sum_pairs(
+        self, n_grades: int, largest: float, step: float | None = None
+    ) -> PairSums:
+        """Summarise all pairs, so that sums of parts of the queries can be added.
+
+        Parameters
+        ----------
+        n_grades : int
+            Of all queries.
+        largest : float
+            Largest gap of all queries.
+        step : float, default=None
+            Of a grid, for the queries whose pairs are many for the steps that their
+            scores span; the pairs of others are enumerated.
+
+        Returns
+        -------
+        sums : PairSums
+        """
+        from skrank_abstain._kernels.histogram import outcome_histogram
+        from skrank_abstain._kernels.lags import cheaper_on_grid, lag_weights
+
+        cheap, lags = np.zeros(self.n_queries, dtype=bool), None
+        if step is not None:
+            cheap = cheaper_on_grid(self.scores, self.offsets, n_grades, step)
+        sizes = np.diff(self.offsets)
+
+        def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
+            if chosen.all():
+                return self.scores, self.known_grades, self.offsets
+            items = np.repeat(chosen, sizes)
+            offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
+            return self.scores[items], self.known_grades[items], offsets
+
+        # Query by query the cheaper way: points on the grid and of single pairs are
+        # weights of the same sums, and can be put together.
+        if step is not None and cheap.any():
+            lags = lag_weights(*of(cheap), step, n_grades)
+        return PairSums(lags, outcome_histogram(*of(~cheap), largest))
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -193,17 +291,27 @@ class ScoredItems(Value):
 
         O(n_queries) plus their number, 131,072; all pairs where they are no more.
         """
+        gap, outcome = self.sample_outcomes(0, self.n_pairs)
+        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
+        return GapOutcomes(gap, outcome, weight)
+
+    def sample_outcomes(self, before: int, n_pairs: int) -> tuple[FloatArray, IntArray]:
+        """Return gaps and outcomes of a sample of ``n_pairs`` pairs.
+
+        Those that are pairs of these queries, which ``before`` other pairs precede.
+        """
         from skrank_abstain._kernels.collecting import pairs_of_sample
 
-        high, low = pairs_of_sample(self.offsets, _SKETCH)
+        high, low = pairs_of_sample(
+            self.offsets, _SKETCH, before=before, n_pairs=n_pairs
+        )
         with np.errstate(over="ignore"):
             # Never negative: within a query scores ascend with the position.
             gap = self.scores[high] - self.scores[low]
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         # Equal scores carry no order.
         outcome[gap == 0] = abs(outcome[gap == 0])
-        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
-        return GapOutcomes(gap, outcome, weight)
+        return gap, outcome
 
     def outcomes_on_grid(self, step: float) -> GapOutcomes:
         """Summarise all pairs for sums of functions of the difference.
@@ -218,36 +326,14 @@ class ScoredItems(Value):
         -------
         summary : GapOutcomes
             The weights add up to the numbers of pairs by outcome of order (tied or
-            not), but some are negative. ``outcomes`` has counts.
+            not) but for rounding, and some are negative. ``outcomes`` has counts.
 
         Notes
         -----
         O(n) for queries whose pairs are many for the steps that their scores span;
         the pairs of others are enumerated.
         """
-        from skrank_abstain._kernels.histogram import outcome_histogram
-        from skrank_abstain._kernels.lags import cheaper_on_grid, lag_points
-
-        grades = self.known_grades
-        # Query by query the cheaper way: points on the grid and of single pairs are
-        # weights of the same sums, and can be put together.
-        cheap = cheaper_on_grid(
-            self.scores, self.offsets, int(grades.max(initial=0)) + 1, step
-        )
-        if not cheap.any():
-            return self.outcomes
-        if cheap.all():
-            return GapOutcomes(*lag_points(self.scores, grades, self.offsets, step))
-        sizes = np.diff(self.offsets)
-
-        def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-            items = np.repeat(chosen, sizes)
-            offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-            return self.scores[items], grades[items], offsets
-
-        pieces = lag_points(*of(cheap), step), outcome_histogram(*of(~cheap))
-        gap, outcome, weight = (np.append(*both) for both in zip(*pieces, strict=True))
-        return GapOutcomes(gap, outcome, weight)
+        return self.sum_pairs(self.n_grades, self.largest, step).outcomes(step)
 
     def sketch(self) -> FloatArray:
         """Return the gaps of pairs spread over all pairs."""
@@ -314,7 +400,7 @@ class ScoredItems(Value):
 
     def weigh_bins(
         self,
-        bins: IntArray,
+        edges: FloatArray,
         group: IntArray,
         n_groups: int,
         *,
@@ -325,8 +411,8 @@ class ScoredItems(Value):
 
         Parameters
         ----------
-        bins : ndarray of shape (n_items,), int64
-            Bin of each item, aligned with ``scores`` and ascending with them.
+        edges : ndarray of shape (n_bins - 1,), float64
+            Between the bins; a score on an edge belongs above it.
         group : ndarray of shape (n_bins, n_bins), int
             Group of the pairs of bins (lower, higher); negative to leave them out.
         n_groups : int
@@ -344,7 +430,7 @@ class ScoredItems(Value):
 
         ones = np.ones(self.rows.size)
         return weigh_groups(
-            bins,
+            np.searchsorted(edges, self.scores, side="right"),
             self.known_grades,
             ones if weight is None else weight[self.rows],
             self.offsets,
