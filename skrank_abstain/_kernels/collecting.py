@@ -110,18 +110,30 @@ def pairs_of_sample(
 
 
 def sample_between(
-    scores: FloatArray, offsets: IntArray, low: float, high: float, size: int
+    scores: FloatArray,
+    offsets: IntArray,
+    low: float,
+    high: float,
+    size: int,
+    *,
+    before: int = 0,
+    n_pairs: int | None = None,
 ) -> FloatArray:
     """Return ``size`` differences of random pairs with low < |d| <= high.
 
-    Drawn with replacement and always the same; none if there are no such pairs.
+    Drawn with replacement and always the same; none if there are no such pairs. Of
+    ``n_pairs`` in several parts of the queries, ``before`` of them in parts that come
+    first, each part returns those of its own, in the order of the draws.
     """
     first, count = _partners(scores, offsets, low, high, None)
     upto = np.cumsum(count)
-    if upto.size == 0 or upto[-1] == 0:
+    own = int(upto[-1]) if upto.size else 0
+    if own == 0:
         return np.empty(0, dtype=np.float64)
     # Pairs are drawn by their number and never listed: O(n) whatever their number.
-    draws = np.random.default_rng(0).integers(0, upto[-1], size=size)
+    rng = np.random.default_rng(0)
+    draws = rng.integers(0, own if n_pairs is None else n_pairs, size=size) - before
+    draws = draws[(draws >= 0) & (draws < own)]
     items = np.searchsorted(upto, draws, side="right")
     partners = first[items] + (draws - (upto[items] - count[items]))
     with np.errstate(over="ignore"):

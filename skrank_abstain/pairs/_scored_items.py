@@ -24,9 +24,7 @@ from skrank_abstain.pairs._queries import Queries
 from skrank_abstain.pairs._spread import thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
-_FEW_PAIRS = 1 << 22
-#: Gaps that agree without these last bits differ by less than 0.2 %.
-_SHIFT = 43
+FEW_PAIRS = 1 << 22
 #: Pairs that stand for all where exactness does not matter.
 _SKETCH = 1 << 17
 
@@ -256,21 +254,9 @@ class ScoredItems(Value):
         """
         # Exact where it is affordable: metrics of the same pairs, computed one by one,
         # should give the same numbers.
-        few = self.n_pairs <= _FEW_PAIRS
+        few = self.n_pairs <= FEW_PAIRS
         found = self._every_outcome() if few else self.outcomes
-        # Non-negative floats have the order of their bit patterns.
-        pattern = (found.gap + 0.0).view(np.int64)
-        key, entry = np.unique(
-            pattern if few else pattern >> _SHIFT, return_inverse=True
-        )
-        entry = entry.reshape(-1)
-        bins = 3 * entry + found.outcome + 1
-        counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
-        counts = counts.reshape(-1, 3)
-        if few:
-            return key.view(np.float64), counts
-        sums = np.bincount(entry, found.weight * found.gap, key.size)
-        return sums / counts.sum(axis=1), counts
+        return found.counts_by_gap(exact=few)
 
     def _every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
@@ -345,11 +331,25 @@ class ScoredItems(Value):
 
         return differences_between(self.scores, self.offsets, low, high)
 
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time."""
+    def sample(
+        self,
+        low: float,
+        high: float,
+        size: int,
+        *,
+        before: int = 0,
+        n_pairs: int | None = None,
+    ) -> FloatArray:
+        """Return ``size`` gaps drawn from (low, high], the same each time.
+
+        Of ``n_pairs`` with such a gap, ``before`` of them in queries that come before
+        these, only those of these.
+        """
         from skrank_abstain._kernels.collecting import sample_between
 
-        return sample_between(self.scores, self.offsets, low, high, size)
+        return sample_between(
+            self.scores, self.offsets, low, high, size, before=before, n_pairs=n_pairs
+        )
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
         """Count the pairs of each query with gap at least each cut, by outcome.

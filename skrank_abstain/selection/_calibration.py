@@ -116,6 +116,10 @@ class Calibration(Value):
         fitted_on = self.items if self.tuning is None else self.tuning
         return pair_risk(self.model, self.loss, fitted_on)
 
+    def select(self, rule: Any) -> Any:
+        """Return the region that a rule selects."""
+        return rule.select(self)
+
     def group_counts(self) -> dict[Any, int]:
         """Return the number of queries of each group; {None: all} without groups."""
         if self.groups is None:

@@ -248,13 +248,16 @@ class GradedRelevance(BinModel):
         return super().proba(left_scores, right_scores)
 
     def _grades(self, y: FloatArray) -> IntArray:
-        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
         _, ranks, counts = np.unique(y, return_inverse=True, return_counts=True)
-        return merge_grades(counts, max_grades)[ranks.reshape(-1)]
+        return self.merged_grades(counts)[ranks.reshape(-1)]
+
+    def merged_grades(self, counts: IntArray) -> IntArray:
+        """Return what grades become of which there are ``counts`` items."""
+        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
+        return merge_grades(counts, max_grades)
 
     def fit_bins(self, items: ScoredItems) -> None:
-        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
-        merged = merge_grades(items.grade_counts, max_grades)
+        merged = self.merged_grades(items.grade_counts)
         some = items.thinned(MOST_ITEMS, merged)
         self.edges_, self._centres = divide(some.scores)
         n_grades = int(merged.max()) + 1
