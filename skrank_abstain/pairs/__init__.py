@@ -26,7 +26,7 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._ranking import Ranking
-from skrank_abstain.pairs._scored_items import ScoredItems
+from skrank_abstain.pairs._scored_items import FEW_PAIRS, ScoredItems
 from skrank_abstain.pairs._spread import spread_queries, spread_rows, thin
 
 __all__ = [

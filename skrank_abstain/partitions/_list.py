@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from skrank_abstain._validation import names_of_columns, refuse_lazy
-from skrank_abstain.partitions._protocol import attempt, checked
+from skrank_abstain.partitions._protocol import attempt, checked, own
 
 
 class ListPartitions:
@@ -22,7 +22,10 @@ class ListPartitions:
 
     def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
         """Return ``task(partition, *args)`` of each partition, in their order."""
-        return checked(attempt(task, part, *args) for part in self._parts)
+        return checked(
+            attempt(task, part, *own(args, number))
+            for number, part in enumerate(self._parts)
+        )
 
     def keep(self, task: Callable[..., Any], *args: Any) -> ListPartitions:
         """Return partitions that hold ``task(partition, *args)``, in this process."""

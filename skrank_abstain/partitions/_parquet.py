@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from skrank_abstain._validation import IntArray, shown
 from skrank_abstain.partitions._list import ListPartitions
 from skrank_abstain.partitions._parquet_files import ParquetFiles
-from skrank_abstain.partitions._protocol import attempt, checked, result_of
+from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 from skrank_abstain.partitions._queries import find_split_query, runs_of
 
 #: Rows of a partition at most, unless one query has more.
@@ -64,11 +65,11 @@ class ParquetPartitions:
             yield result_of(number, result)
 
     def _results(self, task: Callable[..., Any], *args: Any) -> Iterator[Any]:
-        def result(part: Any) -> Any:
-            return attempt(task, part, *args)
+        def result(number: int, part: Any) -> Any:
+            return attempt(task, part, *own(args, number))
 
         # The variable of a loop would hold a partition while the next one is read.
-        return map(result, self._partitions())
+        return map(result, count(), self._partitions())
 
     def _partitions(self) -> Iterator[Any]:
         batches = self._files.batches()

@@ -69,11 +69,15 @@ class LabelledScores:
 
     def some(self) -> LabelledScores:
         """Return evenly spaced queries with about 100,000 items."""
-        sizes = self.queries.sizes
-        used, _ = spread_queries(sizes, _MOST_ITEMS)
-        if used.size == sizes.size:
+        used = self.enough(self.queries.sizes)
+        if used.size == self.queries.n_queries:
             return self
         return self.take(np.flatnonzero(np.isin(self.queries.codes, used)))
+
+    @staticmethod
+    def enough(sizes: IntArray) -> IntArray:
+        """Return the numbers of the queries, of these sizes, that are ``some``."""
+        return spread_queries(sizes, _MOST_ITEMS)[0]
 
     def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
         """Divide the queries with pairs into parts of about as many items."""
