@@ -327,7 +327,6 @@ class SelectiveRanker(
         return self._calibrate(rule, candidates, data)
 
     def _checked_rule(self) -> Rule:
-        """Set the loss, and return the rule that can work with it."""
         self._loss = check_loss(self.loss)
         rule = self._rule()
         rule.check(self._loss)
@@ -338,16 +337,11 @@ class SelectiveRanker(
     def _calibrate(
         self, rule: Rule, candidates: list[TieModel], data: CalibrationData
     ) -> Self:
-        """Set what the scored items of calibration queries say."""
         # All that a rule can ask for is kept: another threshold needs neither the
         # features nor another run of the model.
+        parts = data.rest, data.tuning
         self.tie_model_, self._calibration = calibrate(
-            candidates,
-            self._loss,
-            data.rest,
-            data.tuning,
-            seed=data.seed,
-            groups=data.groups,
+            candidates, self._loss, *parts, seed=data.seed, groups=data.groups
         )
         self.n_queries_ = self._calibration.items.n_queries
         self.n_pairs_ = self._calibration.items.n_pairs

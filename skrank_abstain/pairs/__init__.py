@@ -5,7 +5,6 @@ from skrank_abstain.pairs._gaps import (
     GapArray,
     GapOutcomes,
     PairGaps,
-    PairSums,
     outcomes_of,
 )
 from skrank_abstain.pairs._memory import (
@@ -26,7 +25,7 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._ranking import Ranking
-from skrank_abstain.pairs._scored_items import FEW_PAIRS, ScoredItems
+from skrank_abstain.pairs._scored_items import FEW_PAIRS, ScoredItems, counts_by_gap
 from skrank_abstain.pairs._spread import spread_queries, spread_rows, thin
 
 __all__ = [

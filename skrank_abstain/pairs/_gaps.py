@@ -13,9 +13,6 @@ from numpy.typing import ArrayLike
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
 
-#: Gaps that agree without these last bits differ by less than 0.2 %.
-_SHIFT = 43
-
 
 class GapOutcomes(NamedTuple):
     """Weighted gaps with their outcomes: all that a difference model is fitted on.
@@ -47,59 +44,6 @@ class GapOutcomes(NamedTuple):
     weight: FloatArray
     step: float = 0.0
     finer: Callable[[float], GapOutcomes] | None = None
-
-    def counts_by_gap(self, *, exact: bool) -> tuple[FloatArray, FloatArray]:
-        """Return ascending gaps, and the pairs of each by outcome, shape (n_gaps, 3).
-
-        Gaps that are not told apart, unless ``exact``, differ by less than 0.2 %.
-        """
-        # Non-negative floats have the order of their bit patterns.
-        pattern = (self.gap + 0.0).view(np.int64)
-        key, entry = np.unique(
-            pattern if exact else pattern >> _SHIFT, return_inverse=True
-        )
-        entry = entry.reshape(-1)
-        bins = 3 * entry + self.outcome + 1
-        counts = np.bincount(bins, self.weight, 3 * key.size).astype(np.float64)
-        counts = counts.reshape(-1, 3)
-        if exact:
-            return key.view(np.float64), counts
-        sums = np.bincount(entry, self.weight * self.gap, key.size)
-        return sums / counts.sum(axis=1), counts
-
-
-@dataclass(frozen=True)
-class PairSums:
-    """Pairs of queries, summarised so that parts can be added.
-
-    Attributes
-    ----------
-    lags : LagWeights or None
-        Of queries on a grid; None where there are none.
-    bins : Bins
-        Of the pairs of other queries.
-    """
-
-    lags: Any
-    bins: Any
-
-    def __add__(self, other: PairSums) -> PairSums:
-        """Return the sums of two parts, on the same grid and in the same bins."""
-        both = [each for each in (self.lags, other.lags) if each is not None]
-        lags = both[0] + both[1] if len(both) == 2 else (both or [None])[0]
-        return PairSums(lags, self.bins + other.bins)
-
-    def outcomes(self, step: float) -> GapOutcomes:
-        """Return the summary, of a grid with this step."""
-        from skrank_abstain._kernels.lags import lag_points
-
-        pieces = [self.bins.points()]
-        if self.lags is not None:
-            pieces.insert(0, lag_points(self.lags, step))
-        gap, outcome, weight = (
-            np.concatenate(each) for each in zip(*pieces, strict=True)
-        )
-        return GapOutcomes(gap, outcome, weight)
 
 
 class PairGaps(Protocol):
@@ -191,7 +135,11 @@ class GapArray(Value):
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
     ) -> tuple[FloatArray, ...]:
         """Return what a task finds of each query, ``most`` queries at a time."""
-        return in_blocks(self, task, most)
+        found = [
+            task(self.take(first, min(first + most, self.n_queries)))
+            for first in range(0, self.n_queries, most)
+        ]
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
@@ -330,14 +278,3 @@ def outcomes_of(difference: FloatArray, label: IntArray) -> IntArray:
         difference == 0, abs(label), np.sign(difference) * label
     ).astype(np.int64)
     return outcome
-
-
-def in_blocks(
-    items: Any, task: Callable[[Any], tuple[FloatArray, ...]], most: int
-) -> tuple[FloatArray, ...]:
-    """Return what a task finds of each query, put together."""
-    found = [
-        task(items.take(first, min(first + most, items.n_queries)))
-        for first in range(0, items.n_queries, most)
-    ]
-    return tuple(np.concatenate(each) for each in zip(*found, strict=True))

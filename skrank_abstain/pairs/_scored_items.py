@@ -17,14 +17,16 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs._gaps import GapOutcomes, PairSums, in_blocks
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
 from skrank_abstain.pairs._spread import thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 FEW_PAIRS = 1 << 22
+#: Gaps that agree without these last bits differ by less than 0.2 %.
+_SHIFT = 43
 #: Pairs that stand for all where exactness does not matter.
 _SKETCH = 1 << 17
 
@@ -101,7 +103,11 @@ class ScoredItems(Value):
 
         The task is given items and returns arrays of shape (n_queries, ...).
         """
-        return in_blocks(self, task, most)
+        found = [
+            task(self.take(first, min(first + most, self.n_queries)))
+            for first in range(0, self.n_queries, most)
+        ]
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
 
     @property
     def n_queries(self) -> int:
@@ -149,7 +155,7 @@ class ScoredItems(Value):
         O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
         ones; computed once.
         """
-        return self.sum_pairs(self.n_grades, self.largest).outcomes(0.0)
+        return GapOutcomes(*self.sum_pairs(self.n_grades, self.largest).points(0.0))
 
     @property
     def grade_counts(self) -> IntArray:
@@ -203,43 +209,17 @@ class ScoredItems(Value):
 
     def sum_pairs(
         self, n_grades: int, largest: float, step: float | None = None
-    ) -> PairSums:
+    ) -> Any:
         """Summarise all pairs, so that sums of parts of the queries can be added.
 
-        Parameters
-        ----------
-        n_grades : int
-            Of all queries.
-        largest : float
-            Largest gap of all queries.
-        step : float, default=None
-            Of a grid, for the queries whose pairs are many for the steps that their
-            scores span; the pairs of others are enumerated.
-
-        Returns
-        -------
-        sums : PairSums
+        ``n_grades`` and ``largest`` are those of all parts; a ``step`` is that of a
+        grid, which queries are put on whose pairs are many for it.
         """
-        from skrank_abstain._kernels.histogram import outcome_histogram
-        from skrank_abstain._kernels.lags import cheaper_on_grid, lag_weights
+        from skrank_abstain._kernels.summing import sum_pairs
 
-        cheap, lags = np.zeros(self.n_queries, dtype=bool), None
-        if step is not None:
-            cheap = cheaper_on_grid(self.scores, self.offsets, n_grades, step)
-        sizes = np.diff(self.offsets)
-
-        def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-            if chosen.all():
-                return self.scores, self.known_grades, self.offsets
-            items = np.repeat(chosen, sizes)
-            offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-            return self.scores[items], self.known_grades[items], offsets
-
-        # Query by query the cheaper way: points on the grid and of single pairs are
-        # weights of the same sums, and can be put together.
-        if step is not None and cheap.any():
-            lags = lag_weights(*of(cheap), step, n_grades)
-        return PairSums(lags, outcome_histogram(*of(~cheap), largest))
+        return sum_pairs(
+            self.scores, self.known_grades, self.offsets, n_grades, largest, step
+        )
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -256,7 +236,7 @@ class ScoredItems(Value):
         # should give the same numbers.
         few = self.n_pairs <= FEW_PAIRS
         found = self._every_outcome() if few else self.outcomes
-        return found.counts_by_gap(exact=few)
+        return counts_by_gap(found, exact=few)
 
     def _every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
@@ -319,7 +299,8 @@ class ScoredItems(Value):
         O(n) for queries whose pairs are many for the steps that their scores span;
         the pairs of others are enumerated.
         """
-        return self.sum_pairs(self.n_grades, self.largest, step).outcomes(step)
+        sums = self.sum_pairs(self.n_grades, self.largest, step)
+        return GapOutcomes(*sums.points(step))
 
     def sketch(self) -> FloatArray:
         """Return the gaps of pairs spread over all pairs."""
@@ -496,3 +477,21 @@ class ScoredItems(Value):
         if self.grades is None:
             raise ValueError("outcomes need relevance: build these items with y.")
         return self.grades
+
+
+def counts_by_gap(found: GapOutcomes, *, exact: bool) -> tuple[FloatArray, FloatArray]:
+    """Return ascending gaps, and the pairs of each by outcome, shape (n_gaps, 3).
+
+    Gaps that are not told apart, unless ``exact``, differ by less than 0.2 %.
+    """
+    # Non-negative floats have the order of their bit patterns.
+    pattern = (found.gap + 0.0).view(np.int64)
+    key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
+    entry = entry.reshape(-1)
+    bins = 3 * entry + found.outcome + 1
+    counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
+    counts = counts.reshape(-1, 3)
+    if exact:
+        return key.view(np.float64), counts
+    sums = np.bincount(entry, found.weight * found.gap, key.size)
+    return sums / counts.sum(axis=1), counts

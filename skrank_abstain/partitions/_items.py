@@ -23,8 +23,8 @@ from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import (
     FEW_PAIRS,
     GapOutcomes,
-    PairSums,
     ScoredItems,
+    counts_by_gap,
     thin,
 )
 from skrank_abstain.partitions._protocol import Each, Partitions
@@ -196,25 +196,25 @@ class PartitionedItems(Value):
     @cached_property
     def outcomes(self) -> GapOutcomes:
         """As `ScoredItems.outcomes`."""
-        return self._sum_pairs(None).outcomes(0.0)
+        return GapOutcomes(*self._sum_pairs(None).points(0.0))
 
     def outcomes_on_grid(self, step: float) -> GapOutcomes:
         """As `ScoredItems.outcomes_on_grid`."""
-        return self._sum_pairs(step).outcomes(step)
+        return GapOutcomes(*self._sum_pairs(step).points(step))
 
-    def _sum_pairs(self, step: float | None) -> PairSums:
+    def _sum_pairs(self, step: float | None) -> Any:
         parts = self._ask("sum_pairs", self.n_grades, self.largest, step)
-        return reduce(operator.add, parts)  # type: ignore[no-any-return]
+        return reduce(operator.add, parts)
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """As `ScoredItems.counts_by_gap`."""
         if self.n_pairs > FEW_PAIRS:
-            return self.outcomes.counts_by_gap(exact=False)
+            return counts_by_gap(self.outcomes, exact=False)
         gaps, counts = zip(*self._ask("counts_by_gap"), strict=True)
         gap, count = np.concatenate(gaps), np.concatenate(counts)
         entry, column = np.nonzero(count)
         every = GapOutcomes(gap[entry], column - 1, count[entry, column])
-        return every.counts_by_gap(exact=True)
+        return counts_by_gap(every, exact=True)
 
     # Some pairs: put together.
 
