@@ -33,7 +33,7 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Calibration, Groups
+from skrank_abstain.selection import Calibration, Groups, RiskProfile
 from skrank_abstain.tie_models import LabelledScores, tie_model_candidates
 
 #: Rows that are compared with each other: 20 bytes of each come here.
@@ -173,6 +173,9 @@ class PartitionedCalibration(Calibration):
         if key not in self.regions:
             self.regions[key] = super().select(rule)
         return self.regions[key]
+
+    def profile(self) -> RiskProfile | None:
+        return None if self.items.parts is None else super().profile()
 
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()

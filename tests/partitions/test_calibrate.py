@@ -184,6 +184,8 @@ def test_a_saved_ranker_answers_what_was_asked_before(name):
         np.testing.assert_array_equal(one.coverage_interval_, other.coverage_interval_)
         assert_same(vars(one.evaluate(X, y, qid)), vars(other.evaluate(X, y, qid)))
     assert str(saved.report(X, y, qid))
+    assert "not like those of calibration" in found.report(X, None, qid).to_html()
+    assert "not like those of calibration" not in saved.report(X, None, qid).to_html()
 
 
 def test_a_saved_ranker_says_what_it_cannot_know():
