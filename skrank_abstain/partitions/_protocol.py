@@ -58,15 +58,17 @@ def checked(results: Iterable[Any]) -> list[Any]:
     RuntimeError
         If it raised anything else.
     """
-    found = []
-    for number, result in enumerate(results):
-        if isinstance(result, Failed):
-            error = result.error
-            kind: type[Exception] = RuntimeError
-            text = f"{type(error).__name__}: {error}"
-            for usual in (ValueError, TypeError):
-                if isinstance(error, usual):
-                    kind, text = usual, str(error)
-            raise kind(f"partition {number}: {text}") from error
-        found.append(result)
-    return found
+    return [result_of(number, result) for number, result in enumerate(results)]
+
+
+def result_of(number: int, result: Any) -> Any:
+    """Return the result of the partition of this number, or raise what it raised."""
+    if not isinstance(result, Failed):
+        return result
+    error = result.error
+    kind: type[Exception] = RuntimeError
+    text = f"{type(error).__name__}: {error}"
+    for usual in (ValueError, TypeError):
+        if isinstance(error, usual):
+            kind, text = usual, str(error)
+    raise kind(f"partition {number}: {text}") from error
