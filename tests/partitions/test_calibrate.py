@@ -167,7 +167,7 @@ def test_what_is_summed_and_searched_is_the_same(name):
         assert one.coverage_ == other.coverage_
 
 
-@pytest.mark.parametrize("n_queries", [40, 4000])
+@pytest.mark.parametrize("n_queries", [40, 1000])
 def test_a_model_is_chosen_by_the_same_queries(n_queries, monkeypatch):
     monkeypatch.setattr(_labelled, "_MOST_ITEMS", 3000)
     parts = split(labelled(n_queries, seed=3), 5, seed=3)
