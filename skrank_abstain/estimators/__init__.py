@@ -8,6 +8,7 @@ from skrank_abstain.estimators._item_rows import (
     groups_of_queries,
     take_column,
 )
+from skrank_abstain.estimators._item_scorer import ItemScorer
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier

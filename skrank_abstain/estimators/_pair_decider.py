@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -22,8 +21,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import Items, check_columns, take_items
-from skrank_abstain.estimators._query_checks import warn_of_batch
+from skrank_abstain.estimators._item_scorer import ItemScorer
 from skrank_abstain.pairs import (
     PairDecisions,
     Queries,
@@ -33,7 +31,6 @@ from skrank_abstain.pairs import (
     check_pairs,
     rows_by_place,
 )
-from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     PairDecision,
     PairTotals,
@@ -64,20 +61,16 @@ class _ItemNames:
         return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
 
 
-class PairDecider:
+class PairDecider(ItemScorer):
     """Mixin of the rankers of items that decide some pairs and abstain on the others.
 
     ``fit`` sets ``estimator_`` and ``_region``, what is accepted; for new items
     ``_decision`` names what decides their pairs. Everything else follows from these.
     """
 
-    _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
+    _fitted_state: tuple[str, ...] = ("_region",)
 
-    qid_col: str | int | None
-    estimator_: Any
     _region: Any
-    _fitted_with_qid: bool
-    _largest_query: int
     _loss: FloatArray = ZERO_ONE_LOSS
 
     @abstractmethod
@@ -85,40 +78,6 @@ class PairDecider:
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[PairDecision, FloatArray, Queries]:
         """Return what decides pairs, one value per item, and the queries."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions about pairs come from
-            ``predict_pairs``.
-        """
-        check_is_fitted(self, "estimator_")
-        # Items are scored without their queries: GridSearchCV.predict cannot hand on a
-        # qid, even under metadata routing.
-        if self.qid_col is None:
-            return score_items(self.estimator_, check_columns(self, X, reset=False))
-        return self._score_items(X, None)[1]
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return self.predict(X)
 
     def predict_pairs(
         self,
@@ -308,19 +267,3 @@ class PairDecider:
         weight = check_sample_weight(sample_weight, queries.n_items)
         items = ScoredItems.build(values, queries, relevance)
         return decision.totals(self._region, items, weight)
-
-    def _score_items(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[Items, FloatArray]:
-        check_is_fitted(self, "estimator_")
-        items = take_items(self, X, qid, self.qid_col, reset=False)
-        # For labelled rows only: without queries, items would be compared whose labels
-        # were never meant to be. Unlabelled rows may well be one new query.
-        if needs_qid and self._fitted_with_qid and not items.has_qid:
-            raise ValueError(
-                "qid= must be given to score labelled rows, since fit got one: rows of "
-                "different queries would be compared without it. Pass qid=, request it "
-                "through metadata routing, or name a column of X with qid_col=."
-            )
-        warn_of_batch(self, items)
-        return items, score_items(self.estimator_, items.X)
