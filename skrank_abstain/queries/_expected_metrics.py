@@ -126,7 +126,8 @@ def _log_choose(n: Any, k: int) -> Any:
 
 def check_gain(gain: Any) -> None:
     """Raise where ``gain`` is neither a name nor a function."""
-    if not callable(gain) and gain not in ("exponential", "linear"):
+    named = isinstance(gain, str) and gain in ("exponential", "linear")
+    if not callable(gain) and not named:
         raise ValueError(
             "gain must be 'exponential', 'linear' or a function of relevance, got "
             f"{shown(gain)}."
