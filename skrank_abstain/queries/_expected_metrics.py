@@ -79,7 +79,11 @@ class ListMetric:
             return np.asarray(np.where(relevant.any(axis=1), value, np.nan))
         discount[: self.k] /= np.log2(np.arange(2, min(self.k, n_items) + 2))
         # The largest gains alone: of a long list a sort would take most of the time.
-        top = -np.sort(np.partition(-gains, min(self.k, n_items) - 1)[:, : self.k])
+        if n_items > self.k:
+            top = np.partition(gains, n_items - self.k)[:, n_items - self.k :]
+        else:
+            top = gains
+        top = np.sort(top)[:, ::-1]
         best = (top * discount[: self.k]).sum(axis=1)
         found = (gains * _mean_of_blocks(discount, blocks)).sum(axis=1)
         found[best == 0] = np.nan
