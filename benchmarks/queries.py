@@ -131,7 +131,8 @@ def simulate(n_draws: int, sizes: list[int], quiet: bool) -> list[dict[str, Any]
         print(
             f"{n_queries:>8}{row['coverage']:>10.3f}{row['coverage_error']:>8.3f}"
             f"{row['size']:>7.2f}{row['broken']:>9.3f}{row['broken_error']:>8.3f}"
-            f"{row['certified']:>11.2f}{row['kept']:>7.2f}"
+            f"{row['certified']:>11.2f}{row['kept']:>7.2f}",
+            flush=True,
         )
     return rows
 

@@ -349,3 +349,23 @@ def test_answers_make_the_order_of_patients_better(tmp_path, capsys):
     assert ndcg["top"][-1] > ndcg["random"][-1] + 0.03
     assert (tmp_path / "review_loop.png").stat().st_size > 10_000
     assert "best question, in pairs" in capsys.readouterr().out
+
+
+def test_sets_hold_a_best_item_as_often_as_asked(tmp_path, capsys):
+    main = load("plot_top_sets").main
+    rows = main(["--smoke", "--out", str(tmp_path)])["simulated"]
+    assert [row["alpha"] for row in rows] == [0.3, 0.2, 0.1]
+    for row in rows:
+        assert row["coverage"] > 1 - row["alpha"] - 0.1
+    assert rows[-1]["size"] > rows[0]["size"] >= 1
+    assert (tmp_path / "top_sets.png").stat().st_size > 10_000
+    assert "a fixed number of items covers" in capsys.readouterr().out
+
+
+def test_lists_that_are_kept_are_better(tmp_path, capsys):
+    main = load("plot_query_abstention").main
+    found = main(["--smoke", "--out", str(tmp_path)])["simulated"]
+    for metric in ("ndcg@10", "mrr", "precision@3"):
+        assert found[metric][2] > found[metric][0]
+    assert (tmp_path / "query_abstention.png").stat().st_size > 10_000
+    assert "with probability 0.9" in capsys.readouterr().out
