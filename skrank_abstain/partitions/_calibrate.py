@@ -21,6 +21,7 @@ from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._labelled import LabelledPartitions, describe_labelled
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._rows import rows_of
 from skrank_abstain.scorers import (
     describe,
@@ -120,7 +121,7 @@ def calibrate(
     rows = as_partitions(frame, qid=qid)
     columns = None if label is None else feature_names(model)
     parts = rows.keep(_score, fitted, label, qid, columns)
-    described = parts.map(_describe)
+    described = [*ask(parts, _describe)]
     refuse_split_queries([each.ids for each in described], frame, qid)
     _take_columns(fitted, described)
     data = LabelledPartitions.described(parts, [each.scores for each in described])
