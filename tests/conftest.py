@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import shutil
+import sys
 from pathlib import Path
 
 # Read when NumPy is imported. Tests run side by side, and the threads of one test would
@@ -57,3 +59,28 @@ def routing():
     """Metadata routing is on."""
     with sklearn.config_context(enable_metadata_routing=True):
         yield
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A Spark session on this machine; its workers can import what the tests can."""
+    sql = pytest.importorskip("pyspark.sql")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs Java")
+    options = {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "7",
+    }
+    # Two threads, and two tries: a worker may die in the middle of a task.
+    builder = sql.SparkSession.builder.master("local[2, 2]").config(map=options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(os.path.abspath, sys.path)))
+        session = builder.getOrCreate()
+    yield session
+    session.stop()

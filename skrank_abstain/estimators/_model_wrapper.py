@@ -19,6 +19,7 @@ from skrank_abstain.scorers import (
     freeze,
     is_fitted,
     library_of,
+    of_cluster,
     resolve_model,
 )
 
@@ -145,6 +146,18 @@ class ModelWrapper(Saved, MetaEstimatorMixin):
         if hasattr(self, "_metadata_request"):
             cloned._metadata_request = copy.deepcopy(self._metadata_request)
         return cloned
+
+    def __getstate__(self) -> dict[str, Any]:
+        saved = self
+        # What is saved needs no cluster: models of Spark cannot be pickled, and those
+        # of Dask cannot be read without it.
+        if of_cluster(self.estimator) and is_fitted(self.estimator):
+            saved = copy.copy(self)
+            prefit = getattr(self, "prefit_", False)
+            saved.estimator = (
+                saved.estimator_ if prefit else resolve_model(self.estimator)
+            )
+        return super(ModelWrapper, saved).__getstate__()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

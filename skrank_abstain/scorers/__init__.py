@@ -14,6 +14,7 @@ from skrank_abstain.scorers._dispatch import (
     describe,
     last_step,
     library_of,
+    of_cluster,
 )
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
@@ -31,6 +32,7 @@ __all__ = [
     "library_of",
     "describe",
     "is_fitted",
+    "of_cluster",
     "freeze",
     "fit_ranker",
     "score_items",

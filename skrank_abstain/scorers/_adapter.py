@@ -129,6 +129,20 @@ class Booster(ABC):
         """Return whether a model can score."""
         return looks_fitted(model)
 
+    def of_cluster(self, model: Any) -> bool:
+        """Return whether a model trains and predicts on frames of Dask or Spark alone.
+
+        So do those of ``xgboost.dask``, ``xgboost.spark`` and ``lightgbm.dask``.
+        """
+        return any(
+            self.owns(kind) and kind.__module__.split(".")[1:2] in (["dask"], ["spark"])
+            for kind in type(model).__mro__
+        )
+
+    def local(self, model: Any) -> Any:
+        """Return the like of a fitted model :meth:`of_cluster` that scores here."""
+        raise NotImplementedError(type(model).__name__)
+
     def unfitted(self, model: Any) -> Any:
         """Return an unfitted copy of a model."""
         return clone(model, safe=False)
@@ -162,6 +176,10 @@ class Booster(ABC):
     def opens(self, content: bytes) -> bool:
         """Return whether a file's first bytes are those of a saved model."""
         return False
+
+    def file_in(self, folder: str) -> str | None:
+        """Return the file of the model in a folder that the library wrote, or None."""
+        return None
 
     def load(self, path: str, content: bytes) -> Any:
         """Return the model of a file that :meth:`opens`; any error means damage."""

@@ -82,6 +82,20 @@ def booster_of(model: Any) -> Booster | None:
     return None
 
 
+def of_cluster(model: Any) -> bool:
+    """Return whether a model trains and predicts on frames of Dask or Spark alone.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import of_cluster
+    >>> of_cluster(Ridge())
+    False
+    """
+    booster = booster_of(model)
+    return booster is not None and booster.of_cluster(unwrap(model))
+
+
 def ranking_booster(model: Any) -> Booster | None:
     """Return the booster of a model whose training takes queries its way, or None."""
     booster = booster_of(model)

@@ -40,7 +40,8 @@ def load_model(
     ----------
     path : str or path-like
         The file's content decides what it is, whatever its name. No file is
-        unpickled, and none can run code.
+        unpickled, and none can run code. The folder of a Spark model stands for the
+        file in it, ``model/part-00000``.
     sha256 : str, default=None
         SHA-256 of the file, 64 hexadecimal digits, compared before a library sees
         any of it. This alone shows that a file is undamaged.
@@ -84,6 +85,8 @@ def load_model(
     'no_such_file.json', which does not exist; check the path.
     """
     name = os.fspath(path)
+    if os.path.isdir(name):
+        name = _file_in(name)
     if sha256 is not None:
         _check_digits(sha256)
     content = _read(name)
@@ -108,6 +111,14 @@ def load_model(
         return booster.load(name, content)
     except Exception as error:
         raise _refusal(name, f"{damaged} ({first_line(error)})") from error
+
+
+def _file_in(folder: str) -> str:
+    for booster in BOOSTERS:
+        file = booster.file_in(folder)
+        if file is not None:
+            return file
+    raise _refusal(folder, "a directory")
 
 
 def _check_digits(sha256: str) -> None:
@@ -140,8 +151,6 @@ def _read(name: str) -> bytes:
             f"estimator must be a model or the path of its file, got {name!r}, which "
             "does not exist; check the path."
         ) from error
-    except IsADirectoryError as error:
-        raise _refusal(name, "a directory") from error
 
 
 def _refusal(name: str, found: str) -> ValueError:

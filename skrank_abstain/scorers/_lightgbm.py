@@ -47,6 +47,9 @@ class _LightGBM(Booster):
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             return super().score(model, X, features)
 
+    def local(self, model: Any) -> Any:
+        return model.to_local()
+
     def spell(self, name: Any) -> str:
         return str(name).replace(" ", "_")  # it stores "two words" as "two_words"
 

@@ -9,7 +9,14 @@ from sklearn.pipeline import Pipeline
 
 from skrank_abstain._validation import shown
 from skrank_abstain.scorers._conventions import looks_fitted
-from skrank_abstain.scorers._dispatch import FrozenModel, booster_of, is_path, unwrap
+from skrank_abstain.scorers._dispatch import (
+    FrozenModel,
+    booster_of,
+    describe,
+    is_path,
+    of_cluster,
+    unwrap,
+)
 from skrank_abstain.scorers._files import load_model
 
 _METHODS = ("decision_function", "predict_proba", "predict")
@@ -17,6 +24,9 @@ _METHODS = ("decision_function", "predict_proba", "predict")
 
 def resolve_model(model: Any) -> Any:
     """Return an object that scores: a loaded booster for a path, else ``model``.
+
+    A model of Dask or Spark, which predicts frames of the cluster alone, becomes its
+    library's ordinary one.
 
     Parameters
     ----------
@@ -31,7 +41,8 @@ def resolve_model(model: Any) -> Any:
     TypeError
         If the object is a class or has none of the scoring methods.
     ValueError, FileNotFoundError
-        If the path is not a file that one of the libraries saved.
+        If the path is not a file that one of the libraries saved, or the model is
+        one of Dask or Spark and not fitted.
 
     Examples
     --------
@@ -47,6 +58,14 @@ def resolve_model(model: Any) -> Any:
             f"estimator must be an instance, got the class {model.__name__}; "
             f"write {model.__name__}()."
         )
+    booster = booster_of(model)
+    if booster is not None and of_cluster(model):
+        if not is_fitted(model):
+            raise ValueError(
+                f"estimator must be fitted, got an unfitted {describe(model)}, which "
+                "trains on frames of a cluster alone: fit it there, and pass it then."
+            )
+        return booster.local(unwrap(model))
     if not any(hasattr(unwrap(model), method) for method in _METHODS):
         raise TypeError(
             "estimator must have one of decision_function, predict_proba and predict, "

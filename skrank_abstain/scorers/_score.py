@@ -47,11 +47,11 @@ def score_items(model: Any, X: Any) -> FloatArray:
     array([1.])
     """
     n_items = _num_samples(X)
-    return check_scores(_raw_scores(resolve_model(model), X), n_items)
+    return check_scores(_raw_scores(model, X), n_items)
 
 
 def _raw_scores(model: Any, X: Any) -> Any:
-    model = unwrap(model)
+    model = unwrap(resolve_model(model))
     if hasattr(model, "best_estimator_"):  # a search, which checks no columns itself
         return _raw_scores(model.best_estimator_, X)
     if isinstance(model, Pipeline) and booster_of(last_step(model)):

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from glob import glob
 from typing import Any
+
+import numpy as np
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 from skrank_abstain.scorers._columns import column_names
+
+#: In the folder of a model of Spark: its parameters, and what ``save_raw`` returns.
+_SPARK_FOLDERS = ("metadata", "model")
 
 
 class _XGBoost(Booster):
@@ -45,15 +53,51 @@ class _XGBoost(Booster):
             matrix, output_margin=True, iteration_range=_best_iterations(model)
         )
 
+    def local(self, model: Any) -> Any:
+        # DaskXGBRanker and SparkXGBRankerModel are each an XGBRanker of another name.
+        names = [kind.__name__ for kind in type(model).__mro__ if self.owns(kind)]
+        local = getattr(self.module(), re.sub("^Dask|^Spark|Model$", "", names[0]))()
+        if hasattr(model, "get_params"):
+            params = model.get_params()
+        else:
+            defined = filter(model.isDefined, model.params)
+            params = {param.name: model.getOrDefault(param) for param in defined}
+        # Among them the value that stands for missing, which no booster knows.
+        known = local.get_params()
+        local.set_params(**{name: params[name] for name in params if name in known})
+        local.load_model(model.get_booster().save_raw())
+        return local
+
     def spell(self, name: Any) -> str:
         return " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
 
     def opens(self, content: bytes) -> bool:
         return _is_binary(content) or first_key(content) == "learner"
 
+    def file_in(self, folder: str) -> str | None:
+        parts = [glob(os.path.join(folder, one, "part-*")) for one in _SPARK_FOLDERS]
+        if not all(parts):
+            return None
+        (metadata, *_), (model, *_) = parts
+        try:
+            with open(metadata, encoding="utf-8") as file:
+                written = json.load(file)
+            missing = (written["defaultParamMap"] | written["paramMap"])["missing"]
+        except (KeyError, TypeError, ValueError):
+            return None
+        if not np.isnan(missing):
+            raise ValueError(
+                f"estimator must be a model or the path of its file, got {folder!r}, "
+                f"whose model is not all: it was trained with missing={missing}. Load "
+                "it with SparkXGBRankerModel.load, and pass that."
+            )
+        return model
+
     def load(self, path: str, content: bytes) -> Any:
         if not _is_binary(content):
-            # From memory XGBoost takes text for JSON by its first two bytes, {".
+            # Spark cuts the text into lines. From memory XGBoost takes text for JSON by
+            # its first two bytes, {".
+            content = content.replace(b"\n", b"")
             content = b"{" + content[content.index(b'"') :]
         if not content.rstrip().endswith(b"}"):  # XGBoost itself forgives the last one
             raise ValueError("its end is missing")
