@@ -10,18 +10,22 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import FloatArray, check_fraction, shown
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
 from skrank_abstain.estimators import (
     CalibrationData,
     SelectiveRanker,
     divide_by_size,
+    find_repeats,
+    hash_rows_if_readable,
     take_labelled_items,
+    warn_of_repeats,
 )
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._labelled import LabelledPartitions, describe_labelled
 from skrank_abstain.partitions._packed import ask
+from skrank_abstain.partitions._protocol import Each, Partitions
 from skrank_abstain.partitions._rows import rows_of
 from skrank_abstain.scorers import (
     describe,
@@ -30,8 +34,11 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Calibration, Groups
+from skrank_abstain.selection import Calibration, Groups, RiskProfile
 from skrank_abstain.tie_models import LabelledScores, tie_model_candidates
+
+#: Rows that are compared with each other: 20 bytes of each come here.
+_MOST_COMPARED = 1 << 19
 
 
 def calibrate(
@@ -81,8 +88,8 @@ def calibrate(
     -----
     The model scores each partition where it lies, once. What comes here are numbers of
     pairs, samples of some 100,000 pairs or items, and 20 bytes or so of each query;
-    what it takes is in the user guide. Nothing is compared with the training rows:
-    they are elsewhere.
+    what it takes is in the user guide. Rows are compared with each other, for queries
+    that are there twice, where they are no more than half a million.
 
     Examples
     --------
@@ -131,6 +138,8 @@ def calibrate(
             "qid must give at least one calibration query with two items, got "
             f"{sizes.size} queries with n_samples={int(sizes.sum())} items."
         )
+    if sizes.sum() <= _MOST_COMPARED:
+        fitted._fit_rows = _compare_rows(parts, data.summary.starts)
     fitted._fitted_with_qid = sizes.size > 1
     fitted._largest_query = int(sizes.max())
     # As `fit` draws: one number for the split of the training part, which is not here.
@@ -166,6 +175,9 @@ class PartitionedCalibration(Calibration):
             self.regions[key] = super().select(rule)
         return self.regions[key]
 
+    def profile(self) -> RiskProfile | None:
+        return None if self.items.parts is None else super().profile()
+
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()
         regions: dict[str, Any] = plain.pop("regions")
@@ -186,9 +198,12 @@ class _Scored(LabelledScores):
     ----------
     columns : dict
         What the ranker says of the columns.
+    hashes : ndarray of shape (n_items,), uint64, or None
+        Of the rows; None where they cannot be read.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
+    hashes: Any = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +235,8 @@ def _score(
         if name in ("n_features_in_", "feature_names_in_")
     }
     scores = score_items(ranker.estimator_, items.X)
-    return _Scored(scores, relevance, items.queries, None, columns)
+    hashes = hash_rows_if_readable(items.X)
+    return _Scored(scores, relevance, items.queries, None, columns, hashes)
 
 
 def _unfitted(ranker: Any) -> Any:
@@ -230,6 +246,29 @@ def _unfitted(ranker: Any) -> Any:
 
 def _describe(data: _Scored) -> _About:
     return _About(data.queries.values, data.columns, describe_labelled(data))
+
+
+def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
+    """Return what `fit` finds out about rows that are there twice."""
+    found = parts.map(_send_rows, Each(starts[:-1].tolist()))
+    read = all(hashes is not None for hashes, _, _ in found)
+    hashes, codes, y = zip(*found, strict=True)
+    code = np.concatenate(codes)
+    repeats = find_repeats(
+        np.concatenate(hashes) if read else None,
+        group_queries(code, code.size),
+        np.arange(code.size),
+        np.concatenate(y),
+        copies=True,
+    )
+    warn_of_repeats(repeats)
+    return repeats
+
+
+def _send_rows(data: _Scored, start: int) -> tuple[Any, IntArray, FloatArray]:
+    """Return hash, number of the query and relevance of each row."""
+    hashes = np.empty(0, np.uint64) if not data.y.size else data.hashes
+    return hashes, data.queries.codes + start, data.y
 
 
 def _take_columns(ranker: Any, described: list[_About]) -> None:

@@ -19,6 +19,9 @@ from skrank_abstain.partitions._rows import rows_of
 from skrank_abstain.scorers import feature_names
 from skrank_abstain.selection import PairTotals
 
+#: Columns that hold what items are called.
+_IDS = "left_id", "right_id"
+
 
 def evaluate(
     ranker: SelectiveRanker,
@@ -285,7 +288,13 @@ def _like(partition: Any, task: Callable[..., Any], *told: Any) -> Any:
         first = partition[:1]
     ranker, *columns = told
     X, names, ids = _unlabelled(first, *columns)
-    return task(ranker, X, ids, names).to_frame()[:0] if _num_samples(X) else None
+    if not _num_samples(X):
+        return None
+    made = task(ranker, X, ids, names).to_frame()
+    # One item makes no pair, from which a column could tell what it holds.
+    item = _ranking(ranker, X, ids, names).to_frame().dtypes
+    kinds = {"qid": item["qid"]} | dict.fromkeys(_IDS, item["item_id"])
+    return made.astype({name: kinds[name] for name in kinds if name in made})[:0]
 
 
 def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
-from skrank_abstain.partitions._protocol import attempt, checked, result_of
+from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 #: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.
 _TYPES = {
@@ -70,10 +70,9 @@ class SparkPartitions:
         read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
-            from pyspark import TaskContext
-
-            result = attempt(task, read(batches), *args)
-            found = result_of(TaskContext.get().partitionId(), result)
+            number = _number()
+            result = attempt(task, read(batches), *own(args, number))
+            found = result_of(number, result)
             table = pa.Table.from_pandas(found.set_axis(schema.names, axis=1), schema)
             yield from table.to_batches(max_chunksize=_BATCH)
 
@@ -85,10 +84,19 @@ class SparkPartitions:
         def run(batches: Iterable[Any]) -> Iterator[Any]:
             import pyarrow as pa
 
-            result = pickle.dumps(attempt(task, read(batches), *args))
+            found = attempt(task, read(batches), *own(args, _number()))
+            result = pickle.dumps(found)
             yield pa.record_batch({"pickled": pa.array([result], pa.binary())})
 
         return self._frame.mapInArrow(run, "pickled binary")
+
+
+def _number() -> int:
+    """Return the number of the partition that is worked on."""
+    from pyspark import TaskContext
+
+    number: int = TaskContext.get().partitionId()
+    return number
 
 
 def _in_plain_columns(frame: Any) -> Any:
