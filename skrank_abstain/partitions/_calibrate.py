@@ -250,7 +250,7 @@ def _describe(data: _Scored) -> _About:
 
 def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
     """Return what `fit` finds out about rows that are there twice."""
-    found = parts.map(_send_rows, Each(starts[:-1].tolist()))
+    found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
     read = all(hashes is not None for hashes, _, _ in found)
     hashes, codes, y = zip(*found, strict=True)
     code = np.concatenate(codes)
