@@ -127,7 +127,7 @@ def calibrate(
     fitted.estimator_, fitted.prefit_, fitted._fit_rows = model, True, None
     rows = as_partitions(frame, qid=qid)
     columns = None if label is None else feature_names(model)
-    parts = rows.keep(_score, fitted, label, qid, columns)
+    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
     described = [*ask(parts, _describe)]
     refuse_split_queries([each.ids for each in described], frame, qid)
     _take_columns(fitted, described)
@@ -218,6 +218,7 @@ class _About:
 def _score(
     partition: Any,
     ranker: Any,
+    model: Any,
     label: str | None,
     qid: str | None,
     features: list[str] | None,
@@ -227,6 +228,7 @@ def _score(
     if not len(y):
         nothing = np.empty(0)
         return _Scored(nothing, nothing, group_queries(nothing, 0))
+    # Not half of a fit, which could not be sent: what is learned here is returned.
     here = _unfitted(ranker)
     items, relevance = take_labelled_items(here, X, y, ids)
     columns = {
@@ -234,7 +236,7 @@ def _score(
         for name, value in vars(here).items()
         if name in ("n_features_in_", "feature_names_in_")
     }
-    scores = score_items(ranker.estimator_, items.X)
+    scores = score_items(model, items.X)
     hashes = hash_rows_if_readable(items.X)
     return _Scored(scores, relevance, items.queries, None, columns, hashes)
 

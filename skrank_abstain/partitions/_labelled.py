@@ -23,7 +23,9 @@ from skrank_abstain.tie_models import (
     GradedRelevance,
     LabelledScores,
     TieModel,
+    add_context,
     check_spread,
+    sample_context,
 )
 
 
@@ -86,31 +88,23 @@ class LabelledPartitions:
 
     def transformed_by(self, model: TieModel) -> PartitionedItems:
         """As `LabelledScores.transformed_by`."""
-        parts = self.parts.keep(sort_by_value, model)
-        if type(model).transform is TieModel.transform:
+        if not _looks_at_context(model):
+            parts = self.parts.keep(sort_by_value, None)
             return PartitionedItems(parts, self.summary)
-        return PartitionedItems.of(parts)
+        weights = cast("GradedRelevance", model).weights_
+        return PartitionedItems.of(self.parts.keep(sort_by_value, weights))
 
     def _learn_values(self, model: TieModel) -> None:
         """Do what ``fit_transform`` does, but for the values themselves."""
-        kind = type(model)
-        if kind.fit_transform is TieModel.fit_transform:
+        if not _looks_at_context(model):
             return
-        if kind.fit_transform is not GradedRelevance.fit_transform:
-            raise TypeError(
-                f"tie_model={kind.__name__} learns what it compares from all items at "
-                "once, with their features, and cannot be fitted over partitions. Take "
-                "'graded_relevance', or fit the ranker itself on some whole queries "
-                "that one machine can hold."
-            )
-        graded: Any = model
+        graded = cast("GradedRelevance", model)
         used, n_items = graded.context_queries(self.summary.sizes)
         merged = graded.merged_grades(self.summary.grade_counts)
         places = np.searchsorted(used, self.summary.starts[1:-1])
         samples = ask(
             self.parts,
-            sample_context,
-            model,
+            send_context,
             Each(self._split(used)),
             Each(np.split(n_items, places)),
             self.summary.relevance,
@@ -141,11 +135,34 @@ def describe_labelled(data: LabelledScores) -> tuple[FloatArray, tuple[Any, ...]
     return ends, describe_part(_sorted(data.scores, data))
 
 
-def sort_by_value(data: LabelledScores, model: TieModel) -> Part:
-    """Return the items by what a model compares."""
-    if not data.y.size:
-        return _sorted(data.scores, data)
-    return _sorted(model.checked_transform(data.scores, data.queries, None), data)
+def _looks_at_context(model: TieModel) -> bool:
+    """Return whether values are more than scores; refuse what cannot be learned here.
+
+    Raises
+    ------
+    TypeError
+        If the model learns values from all items at once.
+    """
+    kind = type(model)
+    hooks = kind.fit_transform, kind.transform
+    if hooks == (TieModel.fit_transform, TieModel.transform):
+        return False
+    if hooks == (GradedRelevance.fit_transform, GradedRelevance.transform):
+        return True
+    raise TypeError(
+        f"tie_model={kind.__name__} learns what it compares from all items at once, "
+        "with their features, and cannot be fitted over partitions. Take "
+        "'graded_relevance', or fit the ranker itself on some whole queries that one "
+        "machine can hold."
+    )
+
+
+def sort_by_value(data: LabelledScores, weights: FloatArray | None) -> Part:
+    """Return the items by what a model compares: scores, or scores with context."""
+    values = data.scores
+    if weights is not None:
+        values = add_context(values, data.queries, weights)
+    return _sorted(values, data)
 
 
 def _sorted(values: FloatArray, data: LabelledScores) -> Part:
@@ -166,9 +183,8 @@ def send_queries(
     return data.scores[every], data.y[every], data.queries.sizes[queries]
 
 
-def sample_context(
+def send_context(
     data: LabelledScores,
-    model: GradedRelevance,
     used: IntArray,
     n_items: IntArray,
     relevance: FloatArray,
@@ -176,5 +192,5 @@ def sample_context(
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Return what a model learns the context of a query from."""
     grades = merged[np.searchsorted(relevance, data.y)]
-    sample = model.context_sample(data.scores, grades, data.queries, used, n_items)
+    sample = sample_context(data.scores, grades, data.queries, used, n_items)
     return sample.inputs, sample.grades, sample.sizes

@@ -184,7 +184,7 @@ class GradedRelevance(BinModel):
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
         used = self.context_queries(queries.sizes)
-        self.learn_context(self.context_sample(scores, self._grades(y), queries, *used))
+        self.learn_context(sample_context(scores, self._grades(y), queries, *used))
         return self.transform(scores, queries, X)
 
     def context_queries(self, sizes: IntArray) -> tuple[IntArray, IntArray]:
@@ -195,28 +195,14 @@ class GradedRelevance(BinModel):
         """
         return spread_queries(sizes, MOST_ITEMS)
 
-    def context_sample(
-        self,
-        scores: FloatArray,
-        grades: IntArray,
-        queries: Queries,
-        used: IntArray,
-        n_items: IntArray,
-    ) -> GradedInputs:
-        """Return what ``learn_context`` learns from, of some queries."""
-        above = scores - query_means(scores, queries)
-        return GradedInputs.of(scores, above, grades, queries, used, n_items)
-
     def learn_context(self, sample: GradedInputs) -> None:
-        """Set ``weights_``."""
+        """Set ``weights_``, from what ``sample_context`` returns of these queries."""
         self.weights_ = np.array([1.0, 0.0])
         if sample.sizes.size > 1:
             self.weights_ = weigh(sample)
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        if not self.weights_[1]:
-            return scores
-        return combine(scores, scores - query_means(scores, queries), self.weights_)
+        return add_context(scores, queries, self.weights_)
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
@@ -379,6 +365,27 @@ class GradedInputs:
         rows = rows[spread_rows(offsets, np.arange(used.size), n_items)]
         inputs = np.stack([scores[rows], other[rows]], axis=1)
         return cls(inputs, grades[rows], n_items)
+
+
+def sample_context(
+    scores: FloatArray,
+    grades: IntArray,
+    queries: Queries,
+    used: IntArray,
+    n_items: IntArray,
+) -> GradedInputs:
+    """Return scores and how far they are above their query's mean, of some queries."""
+    above = scores - query_means(scores, queries)
+    return GradedInputs.of(scores, above, grades, queries, used, n_items)
+
+
+def add_context(
+    scores: FloatArray, queries: Queries, weights: FloatArray
+) -> FloatArray:
+    """Return the value of each item, by what the weights say of its query."""
+    if not weights[1]:
+        return scores
+    return combine(scores, scores - query_means(scores, queries), weights)
 
 
 def weigh(sample: GradedInputs, price: float = 1.0) -> FloatArray:
