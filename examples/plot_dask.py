@@ -9,6 +9,7 @@ machine would have given, to the last bit.
     python examples/plot_dask.py --smoke    # a few queries, on threads
 """
 
+import warnings
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def train(frame: Any, client: Client) -> DaskLGBMRanker:
         meta=pd.Series(dtype=np.int64),
     )
     features = [name for name in frame.columns if name.startswith("feature_")]
+    warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
     model = DaskLGBMRanker(client=client, n_estimators=50, verbose=-1)
     return model.fit(frame[features], frame["relevance"], group=sizes)
 

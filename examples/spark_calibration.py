@@ -18,7 +18,6 @@ os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
 
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
-from tqdm import tqdm
 from xgboost.spark import SparkXGBRanker
 
 from skrank_abstain import BALToR
@@ -49,11 +48,11 @@ def main() -> None:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", str(not args.quiet).lower())
         .config("spark.sql.shuffle.partitions", "4")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
-    steps = tqdm(total=4, disable=args.quiet, desc="train")
     try:
         training, past, new = (queries(spark, seed, n_queries) for seed in range(3))
         features = [name for name in training.columns if name.startswith("feature_")]
@@ -64,24 +63,16 @@ def main() -> None:
             n_estimators=30,
             num_workers=2,
         ).fit(training)
-        steps.update()
-        steps.set_description("calibrate")
         ranker = calibrate(
             BALToR(model, coverage=0.7, random_state=0),
             past.drop("item"),
             label="relevance",
             qid="query",
         )
-        steps.update()
-        steps.set_description("evaluate")
         totals = evaluate(ranker, new, label="relevance", qid="query")
-        steps.update()
-        steps.set_description("decide")
         todo = deferred(ranker, new, qid="query", item_id="item", within_top=3)
         shown = todo.select("qid", "left_id", "right_id", "risk").limit(5).toPandas()
-        steps.update()
     finally:
-        steps.close()
         spark.stop()
     print(
         f"calibrated on {ranker.n_pairs_:,} pairs of {ranker.n_queries_} queries\n"

@@ -45,10 +45,11 @@ def test_ci_runs_the_readmes_test_command():
     assert "-m pytest -n auto -m slow" in ci  # and what the command leaves out
 
 
-def test_import_needs_no_booster_and_no_plotting_library():
+def test_import_needs_no_booster_no_engine_and_no_plotting_library():
     code = (
         "import sys, skrank_abstain\n"
         "names = ['xgboost', 'lightgbm', 'catboost', 'matplotlib', 'polars']\n"
+        "names += ['dask', 'distributed', 'pyspark']\n"
         "print([name for name in names if name in sys.modules])"
     )
     out = subprocess.run(

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from skrank_abstain._validation import names_of_columns
 from skrank_abstain.partitions._list import ListPartitions, check_list
 from skrank_abstain.partitions._protocol import Partitions
 from skrank_abstain.partitions._rows import check_columns
@@ -72,7 +71,7 @@ def as_partitions(
         return ParquetPartitions(frame, qid, columns)
     if columns is not None:
         names = list(dict.fromkeys([*columns, *([] if qid is None else [qid])]))
-        check_columns(names, names_of_columns(frame) or [])
+        check_columns(names, frame.columns)
         if engine == "spark":  # for which a dot leads into a column
             names = ["`" + name.replace("`", "``") + "`" for name in names]
         frame = frame[names]

@@ -22,8 +22,7 @@ ROWS = 262_144
 class ParquetPartitions:
     """Parquet files, cut between queries.
 
-    The column of the queries is read once, to see where to cut; what a task is to
-    work on is read for that task.
+    The queries are read once, to see where to cut, and the rest by each task.
 
     Parameters
     ----------
@@ -36,18 +35,15 @@ class ParquetPartitions:
     Raises
     ------
     ValueError
-        If the rows of a query lie apart, an id is missing, columns are, or a file
-        cannot be read.
+        If rows of a query lie apart, an id or a column is missing, a file is damaged.
     """
 
     def __init__(
         self, source: Any, qid: str | None, columns: Iterable[str] | None = None
     ) -> None:
         if qid is None:
-            raise ValueError(
-                "qid must name the column of the queries, between which Parquet files "
-                "are cut, got None."
-            )
+            rule = "qid must name the column of queries, between which files are cut"
+            raise ValueError(f"{rule}, got None.")
         self._files = ParquetFiles(source, qid, columns)
         self._sizes = _sizes(_starts_of_queries(self._files, qid))
 
@@ -89,9 +85,7 @@ class ParquetPartitions:
 def _starts_of_queries(files: ParquetFiles, qid: str) -> IntArray:
     """Return the first row of each query, and the number of rows at the end."""
     ids: list[NDArray[Any]] = []
-    starts: list[NDArray[Any]] = []
-    paths: list[str] = []
-    n_rows = 0
+    starts, paths, n_rows = [], [], 0
     for path, batch in files.batches([qid]):
         try:
             runs, firsts = runs_of(np.asarray(batch[qid].to_pandas()), batch.num_rows)

@@ -42,7 +42,7 @@ class ParquetFiles:
         dataset = source
         if isinstance(source, str | os.PathLike):
             with _named(os.fspath(source)):
-                dataset = pds.dataset(source, format="parquet", partitioning="hive")
+                dataset = _open(source)
         self._files = list(dataset.get_fragments())
         if not self._files:
             raise ValueError(f"frame must have Parquet files, got none in {source!r}.")
@@ -51,19 +51,20 @@ class ParquetFiles:
         every = dataset.schema
         if dataset is not source:
             self._files.sort(key=_by_name)
+        index: list[Any] = []
         for file in self._files:
             with _named(file.path):
-                both = [every, file.physical_schema]
+                own = file.physical_schema
+                index += (own.pandas_metadata or {}).get("index_columns", [])
                 if dataset is not source:  # integers here may be floats there
-                    every = pa.unify_schemas(both, promote_options="permissive")
+                    every = pa.unify_schemas([every, own], promote_options="permissive")
         if columns is None:
-            index = (every.pandas_metadata or {}).get("index_columns", [])
             columns = [name for name in every.names if name not in index]
         names = list(dict.fromkeys([*columns, qid]))
         for file in self._files:
-            own = file.physical_schema.names
-            others = _keys(file).keys() - own
-            check_columns(names, [*own, *others], where=repr(file.path))
+            given = file.physical_schema.names
+            folders = _keys(file).keys() - given
+            check_columns(names, [*given, *folders], where=repr(file.path))
         self._schema = pa.schema([every.field(name) for name in names])
 
     def batches(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Any]]:
@@ -83,6 +84,16 @@ class ParquetFiles:
         table = pa.Table.from_batches(held, schema=self._schema)
         held[:] = table.slice(n_rows).to_batches()
         return table.slice(0, n_rows).to_pandas()
+
+
+def _open(path: str | os.PathLike[str]) -> Any:
+    import pyarrow.dataset as pds
+
+    dataset = pds.dataset(path, format="parquet", partitioning="hive")
+    names = [os.path.basename(file) for file in dataset.files]
+    # What lies above a file says nothing of its rows; pyarrow reads all of its path.
+    alone = names == [os.path.basename(path)]
+    return pds.dataset(path, format="parquet") if alone else dataset
 
 
 def _by_name(file: Any) -> list[Any]:
@@ -119,23 +130,24 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
         ):
             n_rows = batch.num_rows
             columns = [
-                (batch[name] if name in own else pa.repeat(keys[name], n_rows)).cast(to)
-                for name, to in zip(schema.names, schema.types, strict=True)
+                batch[name] if name in own else pa.repeat(keys[name], n_rows)
+                for name in schema.names
             ]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            whole = pa.RecordBatch.from_arrays(columns, schema=schema)  # casts, safely
+            whole.validate(full=True)  # texts, where damage has no checksum to meet
+            yield whole
 
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
     """Name the file that pyarrow cannot read."""
-    from pyarrow import ArrowInvalid, ArrowNotImplementedError, ArrowTypeError
+    from pyarrow import ArrowException
 
-    unreadable = (ArrowInvalid, ArrowNotImplementedError, ArrowTypeError, OSError)
     try:
         yield
     except FileNotFoundError:
         raise
-    except unreadable as error:
+    except (ArrowException, ValueError, OSError) as error:
         raise ValueError(
             f"frame must be Parquet files that can be read, got {path!r}: {error}"
         ) from error

@@ -142,11 +142,13 @@ def test_what_mends_a_dask_frame():
     split = dask_frame(*frames("abab", "cbca"))
     with pytest.raises(ValueError, match=r"call frame\.shuffle\(on='q'\)"):
         check_partitions(split, "q")
-    whole = split.shuffle(on="q")
+    whole = split.shuffle(on="q").map_partitions(lambda part: part.sort_values("q"))
+    assert check_partitions(whole, "q") is None
+    mixed = dask_frame(*frames("abab", "c"))
     with pytest.raises(ValueError, match=r"part\.sort_values\('q'\)\)\.$"):
-        check_partitions(whole, "q")
-    sorted_ = whole.map_partitions(lambda part: part.sort_values("q"))
-    assert check_partitions(sorted_, "q") is None
+        check_partitions(mixed, "q")
+    in_order = mixed.map_partitions(lambda part: part.sort_values("q"))
+    assert check_partitions(in_order, "q") is None
 
 
 def test_what_mends_is_said_for_the_engine_of_the_frame():

@@ -16,11 +16,17 @@ dd = pytest.importorskip("dask.dataframe")
 distributed = pytest.importorskip("distributed")
 
 
+@pytest.fixture(autouse=True)
+def _usual_strings():
+    """Dask would make strings of Arrow of those that a frame holds."""
+    with dask.config.set({"dataframe.convert-string": False}):
+        yield
+
+
 @pytest.fixture
 def frame():
     """The items in five partitions, made anew so that no two tests share results."""
-    with dask.config.set({"dataframe.convert-string": False}):
-        return dd.from_map(tasks.piece, list(range(len(PIECES))), meta=ITEMS.iloc[:0])
+    return dd.from_map(tasks.piece, list(range(len(PIECES))), meta=ITEMS.iloc[:0])
 
 
 @pytest.fixture(params=["sync", "threads"])

@@ -67,6 +67,14 @@ def test_names_of_folders_are_columns(tmp_path):
     assert rows(tmp_path, columns=[], qid="day")["day"].tolist() == [9, 10, 10]
 
 
+def test_names_of_folders_above_are_not(tmp_path):
+    folder = tmp_path / "day=3"
+    folder.mkdir()
+    path = write(folder / "part.0.parquet", q=[1])
+    for source in (path, folder):
+        assert rows(source).columns.tolist() == ["q"]
+
+
 def test_only_the_columns_that_are_asked_for_are_read(tmp_path, monkeypatch):
     write(tmp_path / "one.parquet", a=[1], q=[2], **{"a.b": [3]}, c=[4])
     asked = []
@@ -186,6 +194,14 @@ def test_a_bit_that_fell_over_is_found_by_the_checksum_of_its_page(tmp_path):
     assert len(rows(path, columns=[])) == 1000
 
 
+def test_a_damaged_text_is_found_without_a_checksum(tmp_path):
+    path = write(tmp_path / "1.parquet", q=[1, 1], f=["text", "words"])
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"words", b"w\xffrds"))
+    with pytest.raises(ValueError, match=r"got '.*1\.parquet': .*UTF8"):
+        rows(path)
+
+
 def test_a_dataset_of_others_is_refused(tmp_path):
     (tmp_path / "one.csv").write_text("q\n1\n")
     with pytest.raises(TypeError, match="dataset of Parquet files"):
@@ -200,6 +216,7 @@ def test_a_row_group_is_read_in_pieces(tmp_path, monkeypatch):
         pa.table({"q": np.arange(n_rows), **columns}),
         tmp_path / "one.parquet",
         row_group_size=n_rows,
+        data_page_size=1 << 14,
         compression="none",
         use_dictionary=False,
     )

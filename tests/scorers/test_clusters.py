@@ -240,6 +240,16 @@ def refuse(model, data):
         score_items(model, data.frame)
 
 
+def test_trees_after_the_best_iteration_are_left_out(dask_xgboost):
+    model = pickle.loads(pickle.dumps(dask_xgboost.model))
+    model.get_booster().set_attr(best_iteration="1")
+    first = resolve_model(dask_xgboost.model).predict(
+        dask_xgboost.X, iteration_range=(0, 2)
+    )
+    np.testing.assert_array_equal(score_items(model, dask_xgboost.X), first)
+    assert np.abs(first - dask_xgboost.scores).max() > 0.01
+
+
 def test_at_the_end_of_a_pipeline(dask_xgboost):
     model = make_pipeline("passthrough", dask_xgboost.model)
     found = score_items(model, dask_xgboost.X)
