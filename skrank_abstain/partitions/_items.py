@@ -231,12 +231,13 @@ class PartitionedItems(Value):
         """As `ScoredItems.sketch`."""
         return self.some_outcomes.gap
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """As `ScoredItems.collect`."""
-        if high < 0:  # no gap is
-            return 0, np.empty(0)
-        counts, gaps = zip(*self._ask("collect", low, high), strict=True)
-        return sum(counts), np.concatenate(gaps)
+        collected = []
+        for found in zip(*self._ask("collect", *windows), strict=True):
+            counts, gaps = zip(*found, strict=True)
+            collected.append((sum(counts), np.concatenate(gaps)))
+        return collected
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """As `ScoredItems.sample`, in another order."""
