@@ -32,7 +32,6 @@ __all__ = [
     "library_of",
     "describe",
     "is_fitted",
-    "of_cluster",
     "freeze",
     "fit_ranker",
     "score_items",
