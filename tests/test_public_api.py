@@ -8,7 +8,7 @@ import pytest
 
 import skrank_abstain
 
-WINGS = {"distance", "multilabel", "theory"}
+WINGS = {"distance", "multilabel", "partitions", "theory"}
 ROOMS = sorted(
     name
     for _, name, _ in pkgutil.iter_modules(skrank_abstain.__path__)

@@ -1,14 +1,17 @@
 """Differences summed in bins of equal relative width, by outcome.
 
 The bin of a difference is its float64 pattern without the last bits: 512 bins per
-octave, at any scale. Each bin keeps the number and the sum of its differences, so
-that a smooth function of |d| summed over all pairs is its values at the bin means,
-weighted: the error is of second order in a relative width of 0.2 %.
+octave, at any scale. Each bin keeps the number of its differences and the sum of their
+positions in it, so that a smooth function of |d| summed over all pairs is its values at
+the bin means, weighted: the error is of second order in a relative width of 0.2 %. Both
+are whole numbers: sums over parts of the pairs add up to the sum over all, in any
+order, to the last bit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ IntArray = NDArray[np.int64]
 # 512 bins per octave; within a bin the position is kept to 20 bits.
 _SHIFT = 43
 _FINE = 23
+_FRACTION = _SHIFT - _FINE
 _INSIDE = (1 << _SHIFT) - 1
 # A counter holds the number of pairs above this bit and the sum of positions below;
 # neither overflows before 2 ** 21 pairs.
@@ -43,16 +47,15 @@ class Bins:
     ----------
     origin : int
         Pattern of the first bin, which collects whatever is smaller.
-    unit : float
-        Differences are summed in this unit, so that no sum overflows.
-    counts, sums : ndarray of shape (n_bins, 3), float64
-        Number of pairs and sum of their differences.
+    counts : ndarray of shape (n_bins, 3), int64
+        Number of pairs, in units of 2**-20: queries on a grid have fractions.
+    inside : ndarray of shape (n_bins, 3), int64
+        Sum of the positions in the bin, rounded down, in units of 2**-20 of its width.
     """
 
     origin: int
-    unit: float
-    counts: FloatArray
-    sums: FloatArray
+    counts: IntArray
+    inside: IntArray
 
     @classmethod
     def empty(cls, largest: float, tol: float) -> Bins:
@@ -60,8 +63,17 @@ class Bins:
         top = _pattern(largest)
         origin = max(_pattern(float(just_above(tol))), top - (_OCTAVES << 9))
         shape = (max(top - origin, 0) + 1, 3)
-        unit = 2.0**64 if largest > 1e280 else 1.0
-        return cls(origin, unit, np.zeros(shape), np.zeros(shape))
+        return cls(origin, np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+
+    def __add__(self, other: Bins) -> Bins:
+        """Return the sums of two parts, whose bins are the same."""
+        return Bins(self.origin, self.counts + other.counts, self.inside + other.inside)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Most bins are empty, and parts travel between machines.
+        used = np.flatnonzero(self.counts)
+        sums = self.counts.reshape(-1)[used], self.inside.reshape(-1)[used]
+        return _filled, (self.origin, self.counts.shape, used.astype(np.int32), *sums)
 
     def add_pairs(
         self,
@@ -83,40 +95,58 @@ class Bins:
             2.5 * count + 5.0,
             n_threads,
         )
-        counts = sum((part[0] for part in parts), np.zeros((n_bins, 3), dtype=np.int64))
-        inside = sum((part[1] for part in parts), np.zeros((n_bins, 3), dtype=np.int64))
-        patterns = (self.origin + np.arange(n_bins + 1)) << _SHIFT
-        # The last edges may be the patterns of infinity and of NaN: taken as the
-        # largest float.
-        finite = np.minimum(patterns, _LARGEST.view(np.int64)).view(np.float64)
-        finite = finite / self.unit
-        width = np.diff(finite)[:, None] * 2.0 ** (_FINE - _SHIFT)
-        # Positions were rounded down, by half a unit on average.
-        sums = counts * finite[:-1, None] + (inside + 0.5 * counts) * width
-        sums[0] = 0.0
-        self.counts += counts
-        self.sums += sums
+        for counts, inside in parts:
+            self.counts += counts << _FRACTION
+            self.inside += inside
 
     def add_weighted(
         self, differences: FloatArray, weights: FloatArray, outcome: int
     ) -> None:
-        """Add weighted ``differences`` (m,) of one outcome (column 0, 1 or 2)."""
-        patterns = differences.view(np.int64) >> _SHIFT
-        bins = np.clip(patterns - self.origin, 0, self.counts.shape[0] - 1)
+        """Add weighted ``differences`` (m,) of one outcome (column 0, 1 or 2).
+
+        Weights and moments are rounded when they have been added up: each query has a
+        call of its own.
+        """
+        patterns = differences.view(np.int64)
         n_bins = self.counts.shape[0]
-        moments = np.bincount(bins, weights * (differences / self.unit), n_bins)
-        self.counts[:, outcome] += np.bincount(bins, weights, n_bins)
-        self.sums[1:, outcome] += moments[1:]
+        bins = (patterns >> _SHIFT) - self.origin
+        # Points of a grid may lie beyond the largest difference.
+        position = np.where(
+            bins < n_bins, (patterns & _INSIDE) >> _FINE, (1 << _FRACTION) - 1
+        )
+        bins = np.clip(bins, 0, n_bins - 1)
+        count = np.bincount(bins, weights, n_bins) * 2.0**_FRACTION
+        moment = np.bincount(bins, weights * position, n_bins)
+        self.counts[:, outcome] += np.rint(count).astype(np.int64)
+        self.inside[:, outcome] += np.rint(moment).astype(np.int64)
 
     def points(self) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return differences, outcomes (-1, 0, 1) and weights, each of shape (m,)."""
-        counts = self.counts.copy()
+        counts = self.counts.astype(np.float64) * 2.0**-_FRACTION
         # Without an order concordant and discordant cannot be told apart.
         counts[0, [0, 2]] = counts[0, [0, 2]].mean()
         bins, columns = np.nonzero(counts > 0)
         weights = counts[bins, columns]
-        means = np.minimum(self.sums[bins, columns] / weights, _LARGEST / self.unit)
-        return means * self.unit, columns - 1, weights
+        patterns = (self.origin + np.arange(counts.shape[0] + 1)) << _SHIFT
+        # The last edges may be the patterns of infinity and of NaN: taken as the
+        # largest float.
+        edges = np.minimum(patterns, _LARGEST.view(np.int64)).view(np.float64)
+        # Positions were rounded down, by half a unit on average.
+        position = self.inside[bins, columns] / weights + 0.5
+        share = np.minimum(position * 2.0**-_FRACTION, 1.0)
+        means: FloatArray = edges[bins] + share * np.diff(edges)[bins]
+        means[bins == 0] = 0.0
+        return means, columns - 1, weights
+
+
+def _filled(
+    origin: int, shape: tuple[int, int], used: IntArray, *sums: IntArray
+) -> Bins:
+    """Return the bins that were taken apart."""
+    filled = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+    filled[:, used] = sums
+    counts, inside = filled.reshape(2, *shape)
+    return Bins(origin, counts, inside)
 
 
 def _pattern(value: float) -> int:

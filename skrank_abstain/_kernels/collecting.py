@@ -64,32 +64,41 @@ def differences_between(
     return n_within, np.concatenate([np.empty(0), *(part[1] for part in parts)])
 
 
-def pairs_of_sample(offsets: IntArray, size: int) -> tuple[IntArray, IntArray]:
+def pairs_of_sample(
+    offsets: IntArray, size: int, *, before: int = 0, n_pairs: int | None = None
+) -> tuple[IntArray, IntArray]:
     """Return the items of pairs spread over all pairs of all queries.
 
     Parameters
     ----------
     offsets : ndarray of shape (n_queries + 1,), int64
     size : int
+    before : int, default=0
+        Pairs of queries that come before these, and are elsewhere.
+    n_pairs : int, default=None
+        Of all queries; None: there are no others.
 
     Returns
     -------
     later, earlier : ndarray of shape (min(size, n_pairs),), int64
         Positions of the items, the same at each call: all pairs if they are no more
         than ``size``, else a random one of each of ``size`` equal shares of the pairs
-        in the order of the later item.
+        in the order of the later item. Of several parts of the queries each returns
+        those of its own.
     """
     sizes = np.diff(offsets)
     upto = np.cumsum(sizes * (sizes - 1) // 2)
-    n_pairs = int(upto[-1]) if upto.size else 0
+    own = int(upto[-1]) if upto.size else 0
+    n_pairs = own if n_pairs is None else n_pairs
     if n_pairs <= size:
-        number = np.arange(n_pairs)
+        number = np.arange(own)
     else:
         # One pair from each of equal shares varies less than as many free draws.
         # Seeded: the sample is the same whoever asks.
         draws = np.random.default_rng(0).random(size)
         number = ((np.arange(size) + draws) * (n_pairs / size)).astype(np.int64)
-        number = np.minimum(number, n_pairs - 1)
+        number = np.minimum(number, n_pairs - 1) - before
+        number = number[(number >= 0) & (number < own)]
     query = np.searchsorted(upto, number, side="right")
     within = number - (upto[query] - (sizes * (sizes - 1) // 2)[query])
     # The item k comes after k (k - 1) / 2 pairs of earlier items; roots are rounded.
@@ -101,18 +110,30 @@ def pairs_of_sample(offsets: IntArray, size: int) -> tuple[IntArray, IntArray]:
 
 
 def sample_between(
-    scores: FloatArray, offsets: IntArray, low: float, high: float, size: int
+    scores: FloatArray,
+    offsets: IntArray,
+    low: float,
+    high: float,
+    size: int,
+    *,
+    before: int = 0,
+    n_pairs: int | None = None,
 ) -> FloatArray:
     """Return ``size`` differences of random pairs with low < |d| <= high.
 
-    Drawn with replacement and always the same; none if there are no such pairs.
+    Drawn with replacement and always the same; none if there are no such pairs. Of
+    ``n_pairs`` in several parts of the queries, ``before`` of them in parts that come
+    first, each part returns those of its own, in the order of the draws.
     """
     first, count = _partners(scores, offsets, low, high, None)
     upto = np.cumsum(count)
-    if upto.size == 0 or upto[-1] == 0:
+    own = int(upto[-1]) if upto.size else 0
+    if own == 0:
         return np.empty(0, dtype=np.float64)
     # Pairs are drawn by their number and never listed: O(n) whatever their number.
-    draws = np.random.default_rng(0).integers(0, upto[-1], size=size)
+    rng = np.random.default_rng(0)
+    draws = rng.integers(0, own if n_pairs is None else n_pairs, size=size) - before
+    draws = draws[(draws >= 0) & (draws < own)]
     items = np.searchsorted(upto, draws, side="right")
     partners = first[items] + (draws - (upto[items] - count[items]))
     with np.errstate(over="ignore"):

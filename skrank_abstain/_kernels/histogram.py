@@ -20,10 +20,11 @@ def outcome_histogram(
     scores: FloatArray,
     grades: IntArray,
     offsets: IntArray,
+    largest: float,
     tol: float = 0.0,
     *,
     n_threads: int | None = None,
-) -> tuple[FloatArray, IntArray, FloatArray]:
+) -> Bins:
     """Summarise all pairs for maximum-likelihood fits of smooth functions of |d|.
 
     The functions summed may differ by outcome, but what a discordant pair adds must
@@ -37,6 +38,9 @@ def outcome_histogram(
     grades : ndarray of shape (n,), int64
         Dense ranks of relevance, from 0; any number of them.
     offsets : ndarray of shape (n_queries + 1,), int64
+    largest : float
+        No difference is larger. Summaries of parts of the queries can be added where
+        it is the same.
     tol : float, default=0.0
         Scores at most this far apart carry no order.
     n_threads : int, default=None
@@ -44,30 +48,22 @@ def outcome_histogram(
 
     Returns
     -------
-    differences : ndarray of shape (m,), float64
-        Mean |d| of the pairs that a point stands for. At most 1,536 points per octave
-        between the largest difference and the smallest that is told from zero
-        (2**-52 of the largest, and above ``tol``).
-    outcomes : ndarray of shape (m,), int64
-        ``+1`` concordant, ``0`` tied, ``-1`` discordant.
-    weights : ndarray of shape (m,), float64
-        Number of pairs, positive; a fraction where a query was too large to
-        enumerate. Untied pairs of equal scores are here too, with a difference of
-        0, half of them concordant and half discordant.
+    bins : Bins
+        At most 1,536 per octave between the largest difference and the smallest that is
+        told from zero (2**-52 of the largest, and above ``tol``). The ``points`` of
+        untied pairs of equal scores are here too, with a difference of 0, half of them
+        concordant and half discordant.
 
     Notes
     -----
     Pairs of queries of up to 10,000 items are enumerated, larger queries are
-    correlated on a grid: see ``correlation``. Sums of integers, and of floats in a
-    fixed order: the number of threads changes nothing. Differences that overflow
+    correlated on a grid: see ``correlation``. Sums of integers: neither the number of
+    threads nor the order of the queries changes anything. Differences that overflow
     count as the largest float. For exact counts use ``count_outcomes``; close to zero
     the grid smears order over one step.
     """
     sizes = np.diff(offsets)
-    used = offsets[:-1][sizes > 1], offsets[1:][sizes > 1]
-    with np.errstate(over="ignore"):
-        largest = (scores[used[1] - 1] - scores[used[0]]).max(initial=0.0)
-    bins = Bins.empty(float(largest), tol)
+    bins = Bins.empty(largest, tol)
     small = np.repeat(sizes <= _LARGE, sizes)
     first = np.repeat(offsets[:-1], sizes)
     count = np.where(small, np.arange(scores.shape[0]) - first, 0)
@@ -75,4 +71,4 @@ def outcome_histogram(
     for query in np.flatnonzero(sizes > _LARGE):
         here = slice(offsets[query], offsets[query + 1])
         add_by_correlation(bins, scores[here], grades[here], count_threads(n_threads))
-    return bins.points()
+    return bins

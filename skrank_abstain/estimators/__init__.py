@@ -24,8 +24,12 @@ from skrank_abstain.estimators._report import Report, ReportData, write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.estimators._selective_ranker import OperatingPoint, SelectiveRanker
-from skrank_abstain.estimators._splitting import split_for_calibration
-from skrank_abstain.estimators._training import take_labelled_items, train_and_score
+from skrank_abstain.estimators._splitting import divide_by_size, split_for_calibration
+from skrank_abstain.estimators._training import (
+    CalibrationData,
+    take_labelled_items,
+    train_and_score,
+)
 
 __all__ = [
     "SelectiveRanker",

@@ -27,7 +27,11 @@ from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
 from skrank_abstain.estimators._report import ItemReport
-from skrank_abstain.estimators._training import take_labelled_items, train_and_score
+from skrank_abstain.estimators._training import (
+    CalibrationData,
+    take_labelled_items,
+    train_and_score,
+)
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.selection import (
     Calibration,
@@ -40,7 +44,7 @@ from skrank_abstain.selection import (
     check_rule,
     coverage_interval,
 )
-from skrank_abstain.tie_models import tie_model_candidates
+from skrank_abstain.tie_models import TieModel, tie_model_candidates
 
 #: How far beyond the target the calibration coverage may be before `fit` says so.
 _MOST_EXCESS = 0.1
@@ -127,7 +131,7 @@ class RuleThreshold(Saved):
 
     def _select(self, rule: Rule) -> Any:
         """Return the region that a rule selects, if it is one."""
-        region = rule.select(self._calibration)
+        region = self._calibration.select(rule)
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
             raise TypeError(
@@ -314,25 +318,30 @@ class SelectiveRanker(
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
         # What can be refused is refused before anything is trained.
-        self._loss = check_loss(self.loss)
-        rule = self._rule()
-        rule.check(self._loss)
-        size = f"{type(rule).__name__}.tuning_size"
-        check_fraction(rule.tuning_size, size, include_zero=True)
+        rule = self._checked_rule()
         candidates = tie_model_candidates(self.tie_model)
         items, relevance = take_labelled_items(self, X, y, qid)
         data = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
+        return self._calibrate(rule, candidates, data)
+
+    def _checked_rule(self) -> Rule:
+        self._loss = check_loss(self.loss)
+        rule = self._rule()
+        rule.check(self._loss)
+        size = f"{type(rule).__name__}.tuning_size"
+        check_fraction(rule.tuning_size, size, include_zero=True)
+        return rule
+
+    def _calibrate(
+        self, rule: Rule, candidates: list[TieModel], data: CalibrationData
+    ) -> Self:
         # All that a rule can ask for is kept: another threshold needs neither the
         # features nor another run of the model.
+        parts = data.rest, data.tuning
         self.tie_model_, self._calibration = calibrate(
-            candidates,
-            self._loss,
-            data.rest,
-            data.tuning,
-            seed=data.seed,
-            groups=data.groups,
+            candidates, self._loss, *parts, seed=data.seed, groups=data.groups
         )
         self.n_queries_ = self._calibration.items.n_queries
         self.n_pairs_ = self._calibration.items.n_pairs

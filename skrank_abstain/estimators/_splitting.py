@@ -96,14 +96,31 @@ def divide_queries(
     ValueError
         If fewer than two queries have pairs, or each is the only one of its group.
     """
+    group = groups[queries.order[queries.offsets[:-1]]]
+    parts = []
+    for chosen in divide_by_size(queries.sizes, group, tuning_size, random_state):
+        of_query = np.zeros(queries.n_queries, dtype=bool)
+        of_query[chosen] = True
+        parts.append(np.flatnonzero(of_query[queries.codes]))
+    return parts
+
+
+def divide_by_size(
+    sizes: IntArray, groups: IntArray, tuning_size: float, random_state: Any
+) -> tuple[IntArray, IntArray]:
+    """Return the numbers of the queries that tune and of the rest.
+
+    ``sizes`` and ``groups`` are of shape (n_queries,); all else as in
+    ``divide_queries``.
+    """
     # A query of one item has no pairs: it would make a part look larger than it is.
-    usable = np.flatnonzero(queries.sizes > 1)
+    usable = np.flatnonzero(sizes > 1)
     if usable.size < 2:
         raise ValueError(
             "qid must give at least two calibration queries with two items, one to fit "
             f"the tie model and one for the guarantee, got {usable.size}."
         )
-    group = groups[queries.order[queries.offsets[usable]]]
+    group = groups[usable]
     if np.unique(group).size > 1:
         held_out = hold_out_of_each(group, 1 - tuning_size, random_state)
     else:
@@ -117,12 +134,7 @@ def divide_queries(
             "groups must leave a query with two items to fit the tie model, got one "
             f"calibration query for each of {usable.size} groups. Pass more queries."
         )
-    parts = []
-    for chosen in (usable[~held_out], usable[held_out]):
-        of_query = np.zeros(queries.n_queries, dtype=bool)
-        of_query[chosen] = True
-        parts.append(np.flatnonzero(of_query[queries.codes]))
-    return parts
+    return usable[~held_out], usable[held_out]
 
 
 def hold_out(n_units: int, size: float, random_state: Any) -> BoolArray:

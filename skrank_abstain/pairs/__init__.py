@@ -1,7 +1,12 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
 from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
-from skrank_abstain.pairs._gaps import GapArray, GapOutcomes, PairGaps, outcomes_of
+from skrank_abstain.pairs._gaps import (
+    GapArray,
+    GapOutcomes,
+    PairGaps,
+    outcomes_of,
+)
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     PAIRS_OF_ONE_QUERY,
@@ -20,7 +25,8 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._ranking import Ranking
-from skrank_abstain.pairs._scored_items import ScoredItems
+from skrank_abstain.pairs._scored_items import FEW_PAIRS, ScoredItems, counts_by_gap
+from skrank_abstain.pairs._spread import spread_queries, spread_rows, thin
 
 __all__ = [
     "Ranking",

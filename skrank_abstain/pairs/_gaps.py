@@ -131,6 +131,16 @@ class GapArray(Value):
     def of_plain(cls, **plain: Any) -> Self:
         return cls(rows=np.arange(plain["gaps"].size), **plain)
 
+    def by_query(
+        self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+    ) -> tuple[FloatArray, ...]:
+        """Return what a task finds of each query, ``most`` queries at a time."""
+        found = [
+            task(self.take(first, min(first + most, self.n_queries)))
+            for first in range(0, self.n_queries, most)
+        ]
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
         by_query, offsets = self._by_query

@@ -7,6 +7,7 @@ answer that in O(n log n); a plain array of gaps answers it too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,13 +17,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
+from skrank_abstain.pairs._spread import thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
-_FEW_PAIRS = 1 << 22
+FEW_PAIRS = 1 << 22
 #: Gaps that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
 #: Pairs that stand for all where exactness does not matter.
@@ -94,6 +96,19 @@ class ScoredItems(Value):
         grades = None if self.grades is None else self.grades[items]
         return type(self)(self.scores[items], self.rows[items], offsets, grades)
 
+    def by_query(
+        self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+    ) -> tuple[FloatArray, ...]:
+        """Return what a task finds of each query, ``most`` queries at a time.
+
+        The task is given items and returns arrays of shape (n_queries, ...).
+        """
+        found = [
+            task(self.take(first, min(first + most, self.n_queries)))
+            for first in range(0, self.n_queries, most)
+        ]
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
     @property
     def n_queries(self) -> int:
         """Number of queries."""
@@ -140,10 +155,71 @@ class ScoredItems(Value):
         O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
         ones; computed once.
         """
-        from skrank_abstain._kernels.histogram import outcome_histogram
+        return GapOutcomes(*self.sum_pairs(self.n_grades, self.largest).points(0.0))
 
-        grades = np.zeros_like(self.rows) if self.grades is None else self.grades
-        return GapOutcomes(*outcome_histogram(self.scores, grades, self.offsets))
+    @property
+    def grade_counts(self) -> IntArray:
+        """Items of each grade, shape (n_grades,)."""
+        return np.bincount(self.known_grades)
+
+    def thinned(self, most: int, merged: IntArray) -> Self:
+        """Return some items of some queries, with merged grades.
+
+        Parameters
+        ----------
+        most : int
+            About so many, evenly spaced in the order of the scores.
+        merged : ndarray of shape (n_grades,), int64
+            What each grade becomes. What is rare stays: one item of each at least.
+
+        Returns
+        -------
+        items : ScoredItems
+        """
+        kind = merged[self.known_grades]
+        rows = thin(self.offsets, most)
+        lost = np.bincount(kind[rows], minlength=merged.max() + 1) == 0
+        first = [int(np.argmax(kind == each)) for each in np.flatnonzero(lost)]
+        rows = np.union1d(rows, np.array(first, dtype=np.int64))
+        query = np.searchsorted(self.offsets, rows, side="right") - 1
+        offsets = np.append(0, np.cumsum(np.unique(query, return_counts=True)[1]))
+        return type(self)(self.scores[rows], self.rows[rows], offsets, kind[rows])
+
+    def pairs_by_grade(self, merged: IntArray) -> FloatArray:
+        """Count pairs of one merged grade: those of one grade, and all of them.
+
+        ``merged`` as in ``thinned``; shape (2, n_merged).
+        """
+        query = np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
+        n_merged = int(merged.max()) + 1
+        key, sizes = np.unique(
+            query * merged.size + self.known_grades, return_counts=True
+        )
+        query, kind = key // merged.size, merged[key % merged.size]
+        tied = np.bincount(kind, sizes * (sizes - 1.0) / 2, n_merged)
+        joint, place = np.unique(query * n_merged + kind, return_inverse=True)
+        sizes = np.bincount(place.reshape(-1), sizes)
+        every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
+        return np.stack([tied, every])
+
+    @property
+    def n_grades(self) -> int:
+        """Number of distinct values of relevance."""
+        return int(self.known_grades.max(initial=0)) + 1
+
+    def sum_pairs(
+        self, n_grades: int, largest: float, step: float | None = None
+    ) -> Any:
+        """Summarise all pairs, so that sums of parts of the queries can be added.
+
+        ``n_grades`` and ``largest`` are those of all parts; a ``step`` is that of a
+        grid, which queries are put on whose pairs are many for it.
+        """
+        from skrank_abstain._kernels.summing import sum_pairs
+
+        return sum_pairs(
+            self.scores, self.known_grades, self.offsets, n_grades, largest, step
+        )
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -158,21 +234,9 @@ class ScoredItems(Value):
         """
         # Exact where it is affordable: metrics of the same pairs, computed one by one,
         # should give the same numbers.
-        few = self.n_pairs <= _FEW_PAIRS
+        few = self.n_pairs <= FEW_PAIRS
         found = self._every_outcome() if few else self.outcomes
-        # Non-negative floats have the order of their bit patterns.
-        pattern = (found.gap + 0.0).view(np.int64)
-        key, entry = np.unique(
-            pattern if few else pattern >> _SHIFT, return_inverse=True
-        )
-        entry = entry.reshape(-1)
-        bins = 3 * entry + found.outcome + 1
-        counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
-        counts = counts.reshape(-1, 3)
-        if few:
-            return key.view(np.float64), counts
-        sums = np.bincount(entry, found.weight * found.gap, key.size)
-        return sums / counts.sum(axis=1), counts
+        return counts_by_gap(found, exact=few)
 
     def _every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
@@ -193,17 +257,27 @@ class ScoredItems(Value):
 
         O(n_queries) plus their number, 131,072; all pairs where they are no more.
         """
+        gap, outcome = self.sample_outcomes(0, self.n_pairs)
+        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
+        return GapOutcomes(gap, outcome, weight)
+
+    def sample_outcomes(self, before: int, n_pairs: int) -> tuple[FloatArray, IntArray]:
+        """Return gaps and outcomes of a sample of ``n_pairs`` pairs.
+
+        Those that are pairs of these queries, which ``before`` other pairs precede.
+        """
         from skrank_abstain._kernels.collecting import pairs_of_sample
 
-        high, low = pairs_of_sample(self.offsets, _SKETCH)
+        high, low = pairs_of_sample(
+            self.offsets, _SKETCH, before=before, n_pairs=n_pairs
+        )
         with np.errstate(over="ignore"):
             # Never negative: within a query scores ascend with the position.
             gap = self.scores[high] - self.scores[low]
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         # Equal scores carry no order.
         outcome[gap == 0] = abs(outcome[gap == 0])
-        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
-        return GapOutcomes(gap, outcome, weight)
+        return gap, outcome
 
     def outcomes_on_grid(self, step: float) -> GapOutcomes:
         """Summarise all pairs for sums of functions of the difference.
@@ -218,36 +292,15 @@ class ScoredItems(Value):
         -------
         summary : GapOutcomes
             The weights add up to the numbers of pairs by outcome of order (tied or
-            not), but some are negative. ``outcomes`` has counts.
+            not) but for rounding, and some are negative. ``outcomes`` has counts.
 
         Notes
         -----
         O(n) for queries whose pairs are many for the steps that their scores span;
         the pairs of others are enumerated.
         """
-        from skrank_abstain._kernels.histogram import outcome_histogram
-        from skrank_abstain._kernels.lags import cheaper_on_grid, lag_points
-
-        grades = self.known_grades
-        # Query by query the cheaper way: points on the grid and of single pairs are
-        # weights of the same sums, and can be put together.
-        cheap = cheaper_on_grid(
-            self.scores, self.offsets, int(grades.max(initial=0)) + 1, step
-        )
-        if not cheap.any():
-            return self.outcomes
-        if cheap.all():
-            return GapOutcomes(*lag_points(self.scores, grades, self.offsets, step))
-        sizes = np.diff(self.offsets)
-
-        def of(chosen: BoolArray) -> tuple[FloatArray, IntArray, IntArray]:
-            items = np.repeat(chosen, sizes)
-            offsets = np.concatenate([[0], np.cumsum(sizes[chosen])])
-            return self.scores[items], grades[items], offsets
-
-        pieces = lag_points(*of(cheap), step), outcome_histogram(*of(~cheap))
-        gap, outcome, weight = (np.append(*both) for both in zip(*pieces, strict=True))
-        return GapOutcomes(gap, outcome, weight)
+        sums = self.sum_pairs(self.n_grades, self.largest, step)
+        return GapOutcomes(*sums.points(step))
 
     def sketch(self) -> FloatArray:
         """Return the gaps of pairs spread over all pairs."""
@@ -259,11 +312,25 @@ class ScoredItems(Value):
 
         return differences_between(self.scores, self.offsets, low, high)
 
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time."""
+    def sample(
+        self,
+        low: float,
+        high: float,
+        size: int,
+        *,
+        before: int = 0,
+        n_pairs: int | None = None,
+    ) -> FloatArray:
+        """Return ``size`` gaps drawn from (low, high], the same each time.
+
+        Of ``n_pairs`` with such a gap, ``before`` of them in queries that come before
+        these, only those of these.
+        """
         from skrank_abstain._kernels.collecting import sample_between
 
-        return sample_between(self.scores, self.offsets, low, high, size)
+        return sample_between(
+            self.scores, self.offsets, low, high, size, before=before, n_pairs=n_pairs
+        )
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
         """Count the pairs of each query with gap at least each cut, by outcome.
@@ -314,7 +381,7 @@ class ScoredItems(Value):
 
     def weigh_bins(
         self,
-        bins: IntArray,
+        edges: FloatArray,
         group: IntArray,
         n_groups: int,
         *,
@@ -325,8 +392,8 @@ class ScoredItems(Value):
 
         Parameters
         ----------
-        bins : ndarray of shape (n_items,), int64
-            Bin of each item, aligned with ``scores`` and ascending with them.
+        edges : ndarray of shape (n_bins - 1,), float64
+            Between the bins; a score on an edge belongs above it.
         group : ndarray of shape (n_bins, n_bins), int
             Group of the pairs of bins (lower, higher); negative to leave them out.
         n_groups : int
@@ -344,7 +411,7 @@ class ScoredItems(Value):
 
         ones = np.ones(self.rows.size)
         return weigh_groups(
-            bins,
+            np.searchsorted(edges, self.scores, side="right"),
             self.known_grades,
             ones if weight is None else weight[self.rows],
             self.offsets,
@@ -410,3 +477,21 @@ class ScoredItems(Value):
         if self.grades is None:
             raise ValueError("outcomes need relevance: build these items with y.")
         return self.grades
+
+
+def counts_by_gap(found: GapOutcomes, *, exact: bool) -> tuple[FloatArray, FloatArray]:
+    """Return ascending gaps, and the pairs of each by outcome, shape (n_gaps, 3).
+
+    Gaps that are not told apart, unless ``exact``, differ by less than 0.2 %.
+    """
+    # Non-negative floats have the order of their bit patterns.
+    pattern = (found.gap + 0.0).view(np.int64)
+    key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
+    entry = entry.reshape(-1)
+    bins = 3 * entry + found.outcome + 1
+    counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
+    counts = counts.reshape(-1, 3)
+    if exact:
+        return key.view(np.float64), counts
+    sums = np.bincount(entry, found.weight * found.gap, key.size)
+    return sums / counts.sum(axis=1), counts

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from skrank_abstain.partitions._protocol import attempt, checked, result_of
+from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 
 class DaskPartitions:
@@ -72,7 +72,7 @@ class _Call:
 
 
 def _attempt(call: _Call, partition: Any, number: int) -> Any:
-    return attempt(call.task, partition, *call.args)
+    return attempt(call.task, partition, *own(call.args, number))
 
 
 def _attempt_or_raise(call: _Call, partition: Any, number: int) -> Any:

@@ -11,7 +11,8 @@ class Partitions(Protocol):
     """Data in parts, each of which fits into the memory of one process.
 
     A task is a function of a module, or a `functools.partial` of one, and what it is
-    given and returns can be pickled. It is called through `attempt`.
+    given and returns can be pickled. It is called through `attempt`, with its `own`
+    arguments.
     """
 
     def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
@@ -25,6 +26,18 @@ class Partitions(Protocol):
 
         ``like`` is an empty pandas frame with the columns and dtypes of each.
         """
+
+
+@dataclass(frozen=True)
+class Each:
+    """An argument of which each partition is given its own."""
+
+    values: list[Any]
+
+
+def own(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
+    """Return the arguments of one partition."""
+    return tuple(a.values[number] if isinstance(a, Each) else a for a in args)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
-from skrank_abstain.partitions._protocol import attempt, checked, result_of
+from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 #: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.
 _TYPES = {
@@ -70,10 +70,7 @@ class SparkPartitions:
         read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
-            from pyspark import TaskContext
-
-            result = attempt(task, read(batches), *args)
-            found = result_of(TaskContext.get().partitionId(), result)
+            found = result_of(*_run(task, read(batches), args))
             table = pa.Table.from_pandas(found.set_axis(schema.names, axis=1), schema)
             yield from table.to_batches(max_chunksize=_BATCH)
 
@@ -85,19 +82,25 @@ class SparkPartitions:
         def run(batches: Iterable[Any]) -> Iterator[Any]:
             import pyarrow as pa
 
-            result = pickle.dumps(attempt(task, read(batches), *args))
+            result = pickle.dumps(_run(task, read(batches), args)[1])
             yield pa.record_batch({"pickled": pa.array([result], pa.binary())})
 
         return self._frame.mapInArrow(run, "pickled binary")
 
 
-def _in_plain_columns(frame: Any) -> Any:
-    """Return the frame with arrays for vectors, which Arrow does not know.
+def _run(task: Callable[..., Any], part: Any, args: tuple[Any, ...]) -> tuple[int, Any]:
+    """Return the number of the partition that is worked on, and the result."""
+    from pyspark import TaskContext
 
-    The columns are numbered: Spark would take a dot in a name for a field.
-    """
+    number = TaskContext.get().partitionId()
+    return number, attempt(task, part, *own(args, number))
+
+
+def _in_plain_columns(frame: Any) -> Any:
+    """Return the frame with arrays for vectors, which Arrow does not know."""
     from pyspark.ml.functions import vector_to_array
 
+    # Numbered: Spark would take a dot in a name for a field.
     plain = frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
     kinds = {field.name: type(field.dataType).__name__ for field in plain.schema}
     vectors = [name for name, kind in kinds.items() if kind == "VectorUDT"]

@@ -205,8 +205,9 @@ class BinRisk(PairRisk):
         levels, level = np.unique(region.weight, return_inverse=True)
         group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
         n_groups = 2 * levels.size
-        bins = self._model.bins(items.scores)
-        pieces = items.weigh_bins(bins, group, n_groups, by_query=True, weight=weight)
+        pieces = items.weigh_bins(
+            self._model.edges_, group, n_groups, by_query=True, weight=weight
+        )
         tie = np.arange(n_groups) % 2 == 1
         return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie)
 
@@ -220,7 +221,7 @@ class BinRisk(PairRisk):
         n_thresholds = thresholds.size
         group = np.where(first < n_thresholds, 2 * first + tie, -1)
         pieces = items.weigh_bins(
-            self._model.bins(items.scores), group, 2 * n_thresholds, by_query=True
+            self._model.edges_, group, 2 * n_thresholds, by_query=True
         )
         mass = pieces.sum(axis=2)
         spent = loss_of_orders(pieces, self._loss)

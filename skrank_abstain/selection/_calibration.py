@@ -15,6 +15,7 @@ from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
 from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
     BinModel,
     DifferenceModel,
@@ -115,6 +116,14 @@ class Calibration(Value):
         """The conditional risk under the model."""
         fitted_on = self.items if self.tuning is None else self.tuning
         return pair_risk(self.model, self.loss, fitted_on)
+
+    def select(self, rule: Any) -> Any:
+        """Return the region that a rule selects."""
+        return rule.select(self)
+
+    def profile(self) -> RiskProfile | None:
+        """Return the risks of the calibration pairs; None if they are gone."""
+        return self.risk.profile(self.items)
 
     def group_counts(self) -> dict[Any, int]:
         """Return the number of queries of each group; {None: all} without groups."""

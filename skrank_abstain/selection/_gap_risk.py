@@ -9,6 +9,7 @@ tolerance do not.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -306,18 +307,18 @@ class GapRisk(PairRisk):
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
         # Pairs are counted once for all thresholds. What each makes of the counts is a
         # product with a matrix that is nearly all zero.
-        prices = self._prices(cuts, pieces)
-        accepted = np.empty((items.n_queries, thresholds.size))
-        cost = np.empty((items.n_queries, thresholds.size))
-        step = max(1, _COUNTS // (4 * cuts.size))
-        for first in range(0, items.n_queries, step):
-            rows = slice(first, first + step)
-            some = items.take(first, min(first + step, items.n_queries))
-            beyond = some.count_outcomes(cuts, self._tolerance)
-            beyond = beyond.reshape(some.n_queries, -1).T
-            both = prices @ beyond.astype(np.float64, order="C")
-            accepted[rows], cost[rows] = both.T[:, ::2], both.T[:, 1::2]
-        return accepted, cost
+        price = partial(self._price, cuts, self._prices(cuts, pieces))
+        both = items.by_query(price, max(1, _COUNTS // (4 * cuts.size)))
+        return both[0], both[1]
+
+    def _price(
+        self, cuts: FloatArray, prices: csr_array, items: ScoredItems
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return accepted pairs of each query and their loss, by threshold."""
+        beyond = items.count_outcomes(cuts, self._tolerance)
+        beyond = beyond.reshape(items.n_queries, -1).T
+        both = (prices @ beyond.astype(np.float64, order="C")).T
+        return both[:, ::2], both[:, 1::2]
 
     def profile(self, items: ScoredItems) -> RiskProfile:
         gap, counts = items.counts_by_gap()

@@ -3,7 +3,12 @@
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
-from skrank_abstain.tie_models._graded_relevance import GradedRelevance
+from skrank_abstain.tie_models._graded_relevance import (
+    GradedInputs,
+    GradedRelevance,
+    add_context,
+    sample_context,
+)
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
@@ -11,6 +16,7 @@ from skrank_abstain.tie_models._registry import tie_model_candidates
 from skrank_abstain.tie_models._tie_model import (
     DifferenceModel,
     TieModel,
+    check_spread,
     expected_losses,
 )
 

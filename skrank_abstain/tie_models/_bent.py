@@ -20,7 +20,6 @@ from scipy.special import expit, log_expit, logit
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.tie_models._ordinal import (
     OrdinalFit,
-    fitted_rows,
     is_worth_it,
     item_weights,
     one_blas_thread,
@@ -104,9 +103,8 @@ def bend(
     fit : OrdinalFit or BentFit
     """
     best: OrdinalFit | BentFit = straight
-    rows, query = fitted_rows(grades, offsets)
-    grades = grades[rows]
-    bins = np.searchsorted(edges, values[rows], side="right")
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    bins = np.searchsorted(edges, values, side="right")
     values = centres[bins]
     for pieces in _PIECES:
         knots = np.unique(np.quantile(values, np.linspace(0, 1, pieces + 1)))

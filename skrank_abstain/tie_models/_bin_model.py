@@ -140,7 +140,7 @@ class BinModel(TieModel):
         group = np.full((n_bins, n_bins), -1)
         n_groups = n_bins * (n_bins + 1) // 2
         group[np.triu_indices(n_bins)] = np.arange(n_groups)
-        counts = items.weigh_bins(self.bins(items.scores), group, n_groups)
+        counts = items.weigh_bins(self.edges_, group, n_groups)
         return counts.reshape(n_groups, 4)
 
     def log_loss(self, items: ScoredItems) -> float:

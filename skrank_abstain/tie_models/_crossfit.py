@@ -97,6 +97,7 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         cross-fitted log loss is lower by more than two standard errors of the gain; of
         several, that of lowest loss.
     data : LabelledScores or LabelledPairs
+        Of more than 100,000 items, evenly spaced queries are looked at.
 
     Returns
     -------
@@ -105,6 +106,7 @@ def choose_tie_model(candidates: Sequence[TieModel], data: LabelledData) -> TieM
         losses, in nats per pair. The first, where there are not two queries with
         pairs.
     """
+    data = data.some()
     with warnings.catch_warnings():
         # The fit of the chosen model will warn of the same data, once.
         warnings.simplefilter("ignore", UserWarning)

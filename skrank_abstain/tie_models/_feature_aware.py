@@ -17,14 +17,14 @@ from threadpoolctl import threadpool_limits
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, IntArray, check_numbers, shown
-from skrank_abstain.pairs import Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import Queries, ScoredItems, group_queries, thin
 from skrank_abstain.tie_models._graded_relevance import (
+    GradedInputs,
     GradedRelevance,
     combine,
     query_means,
     weigh,
 )
-from skrank_abstain.tie_models._ordinal import thin
 from skrank_abstain.tie_models._tie_model import check_labelled
 
 #: How often the queries are divided into halves.
@@ -191,7 +191,9 @@ class FeatureAwareRelevance(GradedRelevance):
             expected = self._expected(scores, queries, X)
         expected[rows] = _as_logit(unseen / _N_DIVISIONS)
         check_numbers(expected, "what regressor predicts", scores.size)
-        self.weights_ = weigh(scores, expected, grades, queries, _PRICE)
+        chosen = self.context_queries(queries.sizes)
+        sample = GradedInputs.of(scores, expected, grades, queries, *chosen)
+        self.weights_ = weigh(sample, _PRICE)
         if not self.weights_[1]:
             # Pairs are told apart by the score, as `GradedRelevance` does.
             self.regressors_ = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from skrank_abstain._validation import (
     check_scores,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.pairs import Queries, ScoredItems, spread_queries, spread_rows
 from skrank_abstain.tie_models._bent import BentFit, bend
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._ordinal import (
@@ -26,7 +27,6 @@ from skrank_abstain.tie_models._ordinal import (
     is_worth_it,
     pair_table,
     shift_nodes,
-    spread_queries,
 )
 from skrank_abstain.tie_models._tie_model import check_labelled, warn_of_disagreement
 
@@ -183,17 +183,26 @@ class GradedRelevance(BinModel):
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        grades = self._grades(y)
-        self.weights_ = np.array([1.0, 0.0])
-        if grades.any() and queries.n_queries > 1:
-            above = scores - query_means(scores, queries)
-            self.weights_ = weigh(scores, above, grades, queries)
+        used = self.context_queries(queries.sizes)
+        self.learn_context(sample_context(scores, self._grades(y), queries, *used))
         return self.transform(scores, queries, X)
 
+    def context_queries(self, sizes: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the queries that say whether to look at the context of the query.
+
+        And how many items of each, shape (n_used,) both. Of a large log some queries
+        say enough, and sorting all takes longer than a fit.
+        """
+        return spread_queries(sizes, MOST_ITEMS)
+
+    def learn_context(self, sample: GradedInputs) -> None:
+        """Set ``weights_``, from what ``sample_context`` returns of these queries."""
+        self.weights_ = np.array([1.0, 0.0])
+        if sample.sizes.size > 1:
+            self.weights_ = weigh(sample)
+
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        if not self.weights_[1]:
-            return scores
-        return combine(scores, scores - query_means(scores, queries), self.weights_)
+        return add_context(scores, queries, self.weights_)
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
@@ -225,15 +234,19 @@ class GradedRelevance(BinModel):
         return super().proba(left_scores, right_scores)
 
     def _grades(self, y: FloatArray) -> IntArray:
+        _, ranks, counts = np.unique(y, return_inverse=True, return_counts=True)
+        return self.merged_grades(counts)[ranks.reshape(-1)]
+
+    def merged_grades(self, counts: IntArray) -> IntArray:
+        """Return what grades become of which there are ``counts`` items."""
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
-        ranks = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int64)
-        return merge_grades(ranks, max_grades)
+        return merge_grades(counts, max_grades)
 
     def fit_bins(self, items: ScoredItems) -> None:
-        max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
-        grades = merge_grades(items.known_grades, max_grades)
-        self.edges_, self._centres = divide(items.scores)
-        n_grades = int(grades.max()) + 1
+        merged = self.merged_grades(items.grade_counts)
+        some = items.thinned(MOST_ITEMS, merged)
+        self.edges_, self._centres = divide(some.scores)
+        n_grades = int(merged.max()) + 1
         self.knots_, self.step_logits_ = np.empty(0), np.empty((n_grades - 1, 0))
         if n_grades == 1:
             warn_user(
@@ -242,22 +255,19 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
-            straight = fit_grades(items.scores[:, None], grades, items.offsets)
-            fit = bend(
-                straight,
-                self.edges_,
-                self._centres,
-                items.scores,
-                grades,
-                items.offsets,
-            )
+            data = some.known_grades, some.offsets
+            straight = fit_grades(some.scores[:, None], *data)
+            fit = bend(straight, self.edges_, self._centres, some.scores, *data)
             self.slope_, self.query_spread_ = float(straight.slopes[0]), fit.spread
             self.cut_points_ = straight.cuts
             if isinstance(fit, BentFit):
                 self.knots_, self.step_logits_ = fit.knots, fit.logits
             if not self.slope_:
                 warn_of_disagreement()
-            self.tied_shares_ = tied_shares(items.known_grades, grades, items.offsets)
+            self.tied_shares_ = np.ones(n_grades)
+            if n_grades < merged.size:
+                tied, every = items.pairs_by_grade(merged)
+                np.divide(tied, every, out=self.tied_shares_, where=every > 0)
         self.node_weights_ = shift_nodes()[1]
         self.table_ = self._made_table(items.n_pairs)
 
@@ -315,22 +325,75 @@ class GradedRelevance(BinModel):
             self.table_ = self._made_table(self.n_pairs_)
 
 
-def weigh(
+@dataclass(frozen=True)
+class GradedInputs:
+    """Items of some queries, with two numbers each that may say how relevant they are.
+
+    Attributes
+    ----------
+    inputs : ndarray of shape (n_items, 2), float64
+        The score and another number, which must not have been learned from the grades
+        of the same items.
+    grades : ndarray of shape (n_items,), int64
+    sizes : ndarray of shape (n_queries,), int64
+        Items of each query.
+    """
+
+    inputs: FloatArray
+    grades: IntArray
+    sizes: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        scores: FloatArray,
+        other: FloatArray,
+        grades: IntArray,
+        queries: Queries,
+        used: IntArray,
+        n_items: IntArray,
+    ) -> Self:
+        """Take ``n_items`` items of each query in ``used``."""
+        sizes = queries.sizes[used]
+        of_each = [queries.rows(query) for query in used.tolist()]
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *of_each])
+        # Sorted by what they are: the fit does not depend on the order of the rows, not
+        # even in its last bits.
+        columns = grades[rows], other[rows], scores[rows], queries.codes[rows]
+        rows = rows[np.lexsort(columns)]
+        offsets = np.append(0, np.cumsum(sizes))
+        rows = rows[spread_rows(offsets, np.arange(used.size), n_items)]
+        inputs = np.stack([scores[rows], other[rows]], axis=1)
+        return cls(inputs, grades[rows], n_items)
+
+
+def sample_context(
     scores: FloatArray,
-    other: FloatArray,
     grades: IntArray,
     queries: Queries,
-    price: float = 1.0,
+    used: IntArray,
+    n_items: IntArray,
+) -> GradedInputs:
+    """Return scores and how far they are above their query's mean, of some queries."""
+    above = scores - query_means(scores, queries)
+    return GradedInputs.of(scores, above, grades, queries, used, n_items)
+
+
+def add_context(
+    scores: FloatArray, queries: Queries, weights: FloatArray
 ) -> FloatArray:
+    """Return the value of each item, by what the weights say of its query."""
+    if not weights[1]:
+        return scores
+    return combine(scores, scores - query_means(scores, queries), weights)
+
+
+def weigh(sample: GradedInputs, price: float = 1.0) -> FloatArray:
     """Return the weights of the score and of another number in an item's value.
 
     Parameters
     ----------
-    scores, other : ndarray of shape (n_items,), float64
-        The other must not have been learned from the grades of the same items.
-    grades : ndarray of shape (n_items,), int64
-        From 0 without gaps, at least two of them.
-    queries : Queries
+    sample : GradedInputs
     price : float, default=1.0
         What the weight of the other has to add to the log-likelihood, beyond the
         standard error of this.
@@ -340,20 +403,12 @@ def weigh(
     weights : ndarray of shape (2,), float64
         At least 0; [1, 0], in the unit of the scores, where the other is not worth it.
     """
-    # Of a large log some queries say enough, and sorting all takes longer than a fit.
-    used, _ = spread_queries(queries.sizes, MOST_ITEMS)
-    rows = np.concatenate([queries.rows(query) for query in used.tolist()])
-    # Sorted by what they are: the fit does not depend on the order of the rows, not
-    # even in its last bits.
-    columns = grades[rows], other[rows], scores[rows], queries.codes[rows]
-    rows = rows[np.lexsort(columns)]
-    offsets = np.append(0, np.cumsum(queries.sizes[used]))
-    inputs = np.stack([scores[rows], other[rows]], axis=1)
-    grades = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
+    grades = np.unique(sample.grades, return_inverse=True)[1].reshape(-1)
     if not grades.any():
         return np.array([1.0, 0.0])
-    alone = fit_grades(inputs[:, :1], grades, offsets)
-    both = fit_grades(inputs, grades, offsets)
+    offsets = np.append(0, np.cumsum(sample.sizes))
+    alone = fit_grades(sample.inputs[:, :1], grades, offsets)
+    both = fit_grades(sample.inputs, grades, offsets)
     gain = both.log_likelihood - alone.log_likelihood
     return both.slopes if is_worth_it(gain, price) else np.array([1.0, 0.0])
 
@@ -365,46 +420,25 @@ def combine(scores: FloatArray, other: FloatArray, weights: FloatArray) -> Float
     return values
 
 
-def merge_grades(grades: IntArray, max_grades: int) -> IntArray:
-    """Divide many grades into quantile grades, from 0 without gaps."""
-    counts = np.bincount(grades)
-    if counts.size <= max_grades:
-        return grades
-    # The middle of each grade in the running share decides.
-    middle = (np.cumsum(counts) - counts / 2) / grades.size
-    merged = np.minimum((middle * max_grades).astype(np.int64), max_grades - 1)
-    return np.unique(merged[grades], return_inverse=True)[1].reshape(-1)
-
-
-def tied_shares(fine: IntArray, grades: IntArray, offsets: IntArray) -> FloatArray:
-    """Return which share of the pairs of one grade are truly tied.
+def merge_grades(counts: IntArray, max_grades: int) -> IntArray:
+    """Return what many grades become: quantile grades, from 0 without gaps.
 
     Parameters
     ----------
-    fine : ndarray of shape (n_items,), int64
-        Ranks of relevance.
-    grades : ndarray of shape (n_items,), int64
-        What these were merged into.
-    offsets : ndarray of shape (n_queries + 1,), int64
+    counts : ndarray of shape (n_grades,), int64
+        Items of each grade.
+    max_grades : int
 
     Returns
     -------
-    shares : ndarray of shape (n_grades,), float64
-        1 for a grade without pairs.
+    merged : ndarray of shape (n_grades,), int64
     """
-    if fine is grades:  # nothing was merged
-        return np.ones(int(grades.max()) + 1)
-    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
-
-    def pairs_by_grade(kind: IntArray) -> FloatArray:
-        key = query * (int(kind.max()) + 1) + kind
-        _, first, counts = np.unique(key, return_index=True, return_counts=True)
-        pairs = counts * (counts - 1.0) / 2
-        totals = np.bincount(grades[first], pairs, int(grades.max()) + 1)
-        return totals.astype(np.float64)
-
-    tied, same = pairs_by_grade(fine), pairs_by_grade(grades)
-    return np.divide(tied, same, out=np.ones_like(same), where=same > 0)
+    if counts.size <= max_grades:
+        return np.arange(counts.size)
+    # The middle of each grade in the running share decides.
+    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+    merged = np.minimum((middle * max_grades).astype(np.int64), max_grades - 1)
+    return np.unique(merged, return_inverse=True)[1].reshape(-1)
 
 
 def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:

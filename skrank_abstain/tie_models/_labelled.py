@@ -10,7 +10,13 @@ from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import (
+    GapArray,
+    Queries,
+    ScoredItems,
+    group_queries,
+    spread_queries,
+)
 from skrank_abstain.tie_models._tie_model import (
     DifferenceModel,
     TieModel,
@@ -19,10 +25,15 @@ from skrank_abstain.tie_models._tie_model import (
 
 #: Parts that queries are divided into.
 N_FOLDS = 5
+#: Items by which a model is chosen: the error is one over queries, and small by then.
+_MOST_ITEMS = 100_000
 
 
 class LabelledData(Protocol):
     """Pairs whose outcomes are known."""
+
+    def some(self) -> Any:
+        """Return what is enough to choose a model by."""
 
     def folds(self) -> list[tuple[Any, Any]]:
         """Return (rest, part) for each part of the data; empty if there are no two."""
@@ -55,6 +66,18 @@ class LabelledScores:
     y: FloatArray
     queries: Queries
     X: Any = None
+
+    def some(self) -> LabelledScores:
+        """Return evenly spaced queries with about 100,000 items."""
+        used = self.enough(self.queries.sizes)
+        if used.size == self.queries.n_queries:
+            return self
+        return self.take(np.flatnonzero(np.isin(self.queries.codes, used)))
+
+    @staticmethod
+    def enough(sizes: IntArray) -> IntArray:
+        """Return the numbers of the queries, of these sizes, that are ``some``."""
+        return spread_queries(sizes, _MOST_ITEMS)[0]
 
     def folds(self) -> list[tuple[LabelledScores, LabelledScores]]:
         """Divide the queries with pairs into parts of about as many items."""
@@ -113,6 +136,10 @@ class LabelledPairs:
     right: FloatArray
     label: IntArray
     groups: IntArray
+
+    def some(self) -> LabelledPairs:
+        """Return all of them: a fit to pairs is quick."""
+        return self
 
     def folds(self) -> list[tuple[LabelledPairs, LabelledPairs]]:
         """Divide the groups into parts of about as many pairs."""

@@ -29,7 +29,6 @@ _N_NODES = 7
 _CAP = 20.0
 #: Items that are fitted; of many queries more than twice the cap each say no more.
 MOST_ITEMS = 30_000
-_FEWEST_PER_QUERY, _MOST_PER_QUERY = 40, 400
 #: Logarithm of a distance between cuts beyond that of any grades.
 _LONGEST_STEP = 20.0
 
@@ -112,7 +111,7 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     grades : ndarray of shape (n_items,), int64
         From 0 without gaps, at least two of them.
     offsets : ndarray of shape (n_queries + 1,), int64
-        Where the queries begin.
+        Where the queries begin; none is empty.
 
     Returns
     -------
@@ -129,8 +128,7 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     .. [1] Hedeker and Gibbons (1994). "A Random-Effects Ordinal Regression Model for
        Multilevel Analysis". Biometrics 50(4).
     """
-    rows, query = fitted_rows(grades, offsets)
-    grades, inputs = grades[rows], inputs[rows]
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     # In units of powers of two, which round nothing: a sum of huge inputs overflows.
     size = np.ldexp(1.0, np.frexp(np.abs(inputs).max(axis=0))[1] - 1)
     centre = (inputs / size).mean(axis=0) * size
@@ -149,64 +147,6 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
         spread,
         likelihood.of_queries(theta),
     )
-
-
-def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
-    """Return evenly spaced queries, and how many items of each make about ``most``.
-
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_queries,), int64
-    most : int
-
-    Returns
-    -------
-    used : ndarray of shape (n_used,), int64
-        Numbers of queries.
-    n_items : ndarray of shape (n_used,), int64
-        At most 400 of one, and 40 where there are many queries: what the items of a
-        query share limits what more of them can say.
-    """
-    each = np.clip(most // max(sizes.size, 1), _FEWEST_PER_QUERY, _MOST_PER_QUERY)
-    n_items = np.minimum(sizes, each)
-    used = np.arange(sizes.size)
-    if n_items.sum() > most:
-        n_used = sizes.size * most // int(n_items.sum())
-        used = np.linspace(0, sizes.size - 1, n_used).round().astype(int)
-    return used, n_items[used]
-
-
-def thin(offsets: IntArray, most: int) -> IntArray:
-    """Return about ``most`` rows, evenly spaced within evenly spaced queries."""
-    used, n_items = spread_queries(np.diff(offsets), most)
-    return np.concatenate(
-        [
-            np.linspace(offsets[q], offsets[q + 1] - 1, n).round().astype(int)
-            for q, n in zip(used, n_items, strict=True)
-        ]
-    )
-
-
-def fitted_rows(grades: IntArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the rows that are fitted, and the queries of these, from 0 without gaps.
-
-    Parameters
-    ----------
-    grades : ndarray of shape (n_items,), int64
-        From 0 without gaps.
-    offsets : ndarray of shape (n_queries + 1,), int64
-
-    Returns
-    -------
-    rows, query : ndarray of shape (n,), int64
-    """
-    rows = thin(offsets, MOST_ITEMS)
-    # What is rare must stay among the grades.
-    lost = np.bincount(grades[rows], minlength=grades.max() + 1) == 0
-    first = [int(np.argmax(grades == grade)) for grade in np.flatnonzero(lost)]
-    rows = np.union1d(rows, np.array(first, dtype=np.int64))
-    query = np.searchsorted(offsets, rows, side="right") - 1
-    return rows, np.unique(query, return_inverse=True)[1].reshape(-1)
 
 
 def item_weights(query: IntArray) -> FloatArray:

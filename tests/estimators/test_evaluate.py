@@ -100,7 +100,7 @@ def test_many_pairs_are_summarised_and_give_the_same_areas(data, monkeypatch):
     decisions = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, decisions.left, decisions.right)
     exact = aurc_loss(truth, decisions.label, decisions.risk)
-    monkeypatch.setattr(_scored_items, "_FEW_PAIRS", 0)
+    monkeypatch.setattr(_scored_items, "FEW_PAIRS", 0)
     profile = ranker.risk_profile(X, y, qid=qid)
     assert profile.n_pairs.sum() == pytest.approx(len(decisions))
     errors = decisions.label != truth

@@ -1,3 +1,4 @@
+import pickle
 from itertools import pairwise
 from unittest import mock
 
@@ -12,6 +13,13 @@ from scipy.special import expit
 
 from skrank_abstain._kernels import correlation, histogram
 from skrank_abstain._kernels.histogram import outcome_histogram
+
+
+def points_of(data, tol=0.0):
+    scores, _, offsets = data
+    with np.errstate(over="ignore"):
+        spans = [np.ptp(scores[lo:hi]) for lo, hi in pairwise(offsets) if lo < hi]
+    return outcome_histogram(*data, max(spans, default=0.0), tol).points()
 
 
 def every_pair(data):
@@ -64,7 +72,7 @@ def on_a_grid():
 def test_weights_add_up_to_the_pairs(grid, data, tol):
     expected = reference.count_outcomes_by_query(*data, [0.0], tol).sum(axis=(0, 1))
     with mock.patch.object(histogram, "_LARGE", 1 if grid else 10_000):
-        differences, outcomes, weights = outcome_histogram(*data, tol)
+        differences, outcomes, weights = points_of(data, tol)
     tied = weights[outcomes == 0].sum()
     assert tied == pytest.approx(expected[1])
     assert weights.sum() == pytest.approx(expected.sum())
@@ -83,7 +91,7 @@ def test_enumerated_counts_and_means_are_exact(data, tol):
     ]
     largest = max((d for d, _ in pairs), default=0.0)
     resolved = 1.01 * max(tol, largest * 2**-52, 1e-307)
-    differences, outcomes, weights = outcome_histogram(*data, tol)
+    differences, outcomes, weights = points_of(data, tol)
     for outcome in (-1, 1):
         here = (outcomes == outcome) & (differences > 0)
         ordered = [d for d, o in pairs if o == outcome and d > resolved]
@@ -111,7 +119,7 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, grid):
     data, unit = CASES[name]
     scaled = data._replace(scores=data.scores * unit)
     with mock.patch.object(histogram, "_LARGE", 500 if grid else 10_000):
-        found = outcome_histogram(*scaled)
+        found = points_of(scaled)
     estimate = fit(found[0] / unit, *found[1:])
     differences, outcomes = every_pair(data)
     expected = fit(differences, outcomes, np.ones(differences.size), estimate)
@@ -123,9 +131,9 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, grid):
 def test_the_grid_agrees_with_enumeration_about_heavy_tails(n_grades):
     data = random_queries(1, 6000, n_grades)
     data = data._replace(scores=np.sinh(4 * data.scores))
-    enumerated = outcome_histogram(*data)
+    enumerated = points_of(data)
     with on_a_grid(), mock.patch.object(correlation, "_GRID", 1 << 17):
-        found = outcome_histogram(*data)
+        found = points_of(data)
     for kind in (0, 1):
         sums = []
         for differences, outcomes, weights in (found, enumerated):
@@ -141,23 +149,43 @@ def test_the_grid_makes_up_no_pairs(n_grades):
     scores = np.sort(rng.choice([0.0, 1.0, 3.0], 3000))
     grades, ends = rng.integers(0, n_grades, 3000), np.array([0, 3000])
     with on_a_grid():
-        differences, _, weights = outcome_histogram(scores, grades, ends)
+        differences, _, weights = points_of((scores, grades, ends))
     # Half of the scores reach from 0 to 3; items are shared between neighbours.
     step = 3 / correlation._STEPS
     assert np.abs(differences - np.round(differences)).max() <= 2 * step
     assert weights.sum() == pytest.approx(3000 * 2999 / 2)
 
 
+@pytest.mark.parametrize("grid", [False, True])
+def test_parts_add_up_to_the_last_bit(grid):
+    data = random_queries(20, 60, 5)
+    with mock.patch.object(histogram, "_LARGE", 50 if grid else 10_000):
+        whole = outcome_histogram(*data, 9.0)
+        parts = [
+            outcome_histogram(
+                data.scores[60 * lo : 60 * hi],
+                data.grades[60 * lo : 60 * hi],
+                np.arange(0, 60 * (hi - lo) + 1, 60),
+                9.0,
+            )
+            for lo, hi in pairwise([0, 3, 3, 20])
+        ]
+    # A part may come from another process.
+    total = pickle.loads(pickle.dumps(parts[2])) + parts[0] + parts[1]
+    np.testing.assert_array_equal(total.counts, whole.counts)
+    np.testing.assert_array_equal(total.inside, whole.inside)
+
+
 def test_equal_scores_count_half_in_each_order():
     data = np.zeros(4), np.array([0, 0, 1, 1]), np.array([0, 4])
-    differences, outcomes, weights = outcome_histogram(*data)
+    differences, outcomes, weights = points_of(data)
     assert dict(zip(outcomes, weights, strict=True)) == {-1: 2, 0: 2, 1: 2}
     assert (differences == 0).all()
 
 
 def test_no_pairs():
     data = np.zeros(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
-    assert [part.size for part in outcome_histogram(*data)] == [0, 0, 0]
+    assert [part.size for part in points_of(data)] == [0, 0, 0]
 
 
 def test_the_grid_is_of_the_middle_half_where_that_does(monkeypatch):

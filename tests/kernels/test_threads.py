@@ -25,6 +25,7 @@ def everything(n_threads=None):
     scores, _, offsets = DATA
     shuffled = np.random.default_rng(0).permutation(scores)
     order = np.arange(scores.size)
+    lags = lag_weights(*DATA, 0.1, 1 + DATA[1].max(), n_threads=n_threads)
     results = [
         *sort_within_queries(shuffled, order, offsets, n_threads=n_threads),
         count_within(scores, offsets, CUTS, n_threads=n_threads),
@@ -32,8 +33,9 @@ def everything(n_threads=None):
         count_outcomes_by_query(*DATA, CUTS, n_threads=n_threads),
         *differences_between(scores, offsets, 0.5, 1.0, n_threads=n_threads),
         rank_bounds(scores, offsets, 0.5, n_threads=n_threads),
-        *lag_weights(*DATA, 0.1, n_threads=n_threads),
-        *outcome_histogram(*DATA, n_threads=n_threads)[:3],
+        lags.tied,
+        lags.untied,
+        *outcome_histogram(*DATA, 10.0, n_threads=n_threads).points(),
     ]
     return np.concatenate([np.ravel(result) for result in results])
 

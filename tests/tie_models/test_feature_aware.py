@@ -55,11 +55,13 @@ def taken(monkeypatch):
     """Take the features, whatever they are worth; return what was weighed."""
     weighed = []
 
-    def weigh(scores, other, grades, queries, price):
-        weighed.append(other)
-        return np.ones(2)
+    class Inputs:
+        @staticmethod
+        def of(scores, other, *rest):
+            weighed.append(other)
 
-    monkeypatch.setattr(_feature_aware, "weigh", weigh)
+    monkeypatch.setattr(_feature_aware, "GradedInputs", Inputs)
+    monkeypatch.setattr(_feature_aware, "weigh", lambda sample, price: np.ones(2))
     return weighed
 
 

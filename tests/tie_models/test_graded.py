@@ -18,7 +18,6 @@ from skrank_abstain.tie_models import (
 from skrank_abstain.tie_models._graded_relevance import (
     divide,
     merge_grades,
-    tied_shares,
 )
 
 
@@ -83,7 +82,7 @@ def test_neighbouring_floats_are_told_apart():
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 12))
 def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
     fine = np.unique(values, return_inverse=True)[1]
-    merged = merge_grades(fine, max_grades)
+    merged = merge_grades(np.bincount(fine), max_grades)[fine]
     n_fine, n_merged = fine.max() + 1, merged.max() + 1
     assert set(merged) == set(range(n_merged))
     assert n_merged <= max_grades
@@ -97,26 +96,8 @@ def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
 
 
 def test_distinct_relevance_gives_equal_grades():
-    merged = merge_grades(np.random.default_rng(0).permutation(1000), 8)
+    merged = merge_grades(np.ones(1000, dtype=int), 8)
     assert np.bincount(merged).tolist() == [125] * 8
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 7)), min_size=2, max_size=25),
-    st.integers(1, 4),
-)
-def test_tied_shares_are_those_of_every_pair(rows, width):
-    query, fine = np.array(sorted(rows)).T
-    query = np.unique(query, return_inverse=True)[1]
-    grades = np.unique(fine // width, return_inverse=True)[1]
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(query))])
-    tied, same = np.zeros(grades.max() + 1), np.zeros(grades.max() + 1)
-    for i, j in itertools.combinations(range(fine.size), 2):
-        if query[i] == query[j] and grades[i] == grades[j]:
-            same[grades[i]] += 1
-            tied[grades[i]] += fine[i] == fine[j]
-    expected = [t / s if s else 1.0 for t, s in zip(tied, same, strict=True)]
-    np.testing.assert_allclose(tied_shares(fine, grades, offsets), expected)
 
 
 def test_real_valued_relevance_has_nearly_no_ties_and_sensible_orders():
@@ -322,6 +303,17 @@ def test_repeated_fits_agree_to_the_last_bit():
     )
 
 
+def test_thinning_keeps_the_fit():
+    rng = np.random.default_rng(0)
+    z, shared = rng.normal(size=240_000), np.repeat(0.6 * rng.normal(size=30_000), 8)
+    noise = rng.logistic(size=240_000)
+    y = np.digitize(1.3 * z + shared + noise, [0.0, 1.5])
+    model = GradedRelevance().fit(z, y, np.repeat(np.arange(30_000), 8))
+    assert model.slope_ == pytest.approx(1.3, rel=0.03)
+    assert model.query_spread_ == pytest.approx(0.6, abs=0.05)
+    np.testing.assert_allclose(model.cut_points_, [0.0, 1.5], atol=0.05)
+
+
 # Grades
 
 
@@ -330,7 +322,7 @@ def test_grade_probabilities_are_what_the_table_is_made_of(max_grades):
     data = make_ranking(n_queries=40, random_state=0)
     items = labelled(data)
     model = GradedRelevance(max_grades=max_grades).fit_items(items)
-    centres = divide(items.scores)[1]
+    centres = divide(items.scores)[1]  # of fewer items than are thinned
     grade = model.grade_proba(centres[[10, 200]])
     assert grade.shape == (model.node_weights_.size, 2, model.tied_shares_.size)
     np.testing.assert_allclose(grade.sum(axis=2), 1, rtol=0, atol=1e-15)

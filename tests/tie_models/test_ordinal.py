@@ -10,15 +10,12 @@ from scipy import integrate, optimize, special
 from scipy.special import expit
 
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.tie_models import _ordinal
 from skrank_abstain.tie_models._ordinal import (
-    MOST_ITEMS,
     OrdinalFit,
     _Likelihood,
     fit_grades,
     is_worth_it,
     pair_table,
-    thin,
 )
 
 # Points and masses of the standard normal, of scipy instead of numpy.
@@ -281,70 +278,6 @@ def test_perfectly_sorted_grades_give_a_finite_slope():
     fit = fit_grades(x, (x[:, 0] > 0).astype(np.int64), np.arange(0, 1001, 10))
     assert 3 < fit.slopes[0] < 100
     assert np.isfinite(fit.cuts).all()
-
-
-@pytest.mark.parametrize("place", [0, 500, 501, 502, 999])
-@pytest.mark.parametrize("others", [1, 2])
-def test_a_grade_that_is_seen_once_in_a_large_query_is_not_lost(place, others):
-    x = np.arange(1000.0)[:, None]
-    grades = np.arange(1000) * others // 1000
-    grades[place] = others
-    fit = fit_grades(x, grades, np.array([0, 1000]))
-    assert fit.cuts.shape == (others,)
-    proba = fit.grade_proba(fit.value(x)).mean(axis=(0, 1))
-    assert 0 < proba[others] < 0.05
-
-
-def test_a_rare_grade_of_many_queries_is_not_lost(monkeypatch):
-    monkeypatch.setattr(_ordinal, "MOST_ITEMS", 200)
-    x, grades, offsets = simulated(200, 10, 1.0, [0.0], 0.0)
-    grades[1234] = 2
-    assert fit_grades(x, grades, offsets).cuts.shape == (2,)
-
-
-def test_small_data_are_fitted_whole():
-    np.testing.assert_array_equal(
-        thin(np.array([0, 3, 3, 10]), MOST_ITEMS), np.arange(10)
-    )
-
-
-def test_large_queries_are_thinned_evenly():
-    rows = thin(np.array([0, 5, 1005, 1010]), MOST_ITEMS)
-    inside = rows[(rows >= 5) & (rows < 1005)]
-    assert inside.size == 400
-    assert inside[[0, -1]].tolist() == [5, 1004]
-    assert set(np.diff(inside)) == {2, 3}
-    assert set(rows) - set(inside) == {0, 1, 2, 3, 4, 1005, 1006, 1007, 1008, 1009}
-    np.testing.assert_array_equal(rows, thin(np.array([0, 5, 1005, 1010]), MOST_ITEMS))
-
-
-@pytest.mark.parametrize(
-    "sizes",
-    [[10] * 40_000, [1000] * 1000, [2] * 100_000 + [5000], [5000] + [3] * 50_000],
-)
-def test_of_many_queries_some_are_fitted_whole(sizes):
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    rows = thin(offsets, MOST_ITEMS)
-    # Nearly as many items as may be, whatever the largest query is.
-    assert 24_000 < rows.size <= 30_500
-    assert (np.diff(rows) > 0).all()
-    query = np.searchsorted(offsets, rows, side="right") - 1
-    used, counts = np.unique(query, return_counts=True)
-    most = np.clip(30_000 // len(sizes), 40, 400)
-    np.testing.assert_array_equal(counts, np.minimum(np.array(sizes)[used], most))
-    # The first and the last query, and about equal steps between.
-    assert used[0] == 0
-    assert used[-1] == len(sizes) - 1
-    assert np.ptp(np.diff(used)) <= 1
-
-
-def test_thinning_keeps_the_fit():
-    x, grades, offsets = simulated(30_000, 8, 1.3, [0.0, 1.5], 0.6)
-    fit = fit_grades(x, grades, offsets)
-    assert fit.slopes == pytest.approx([1.3], rel=0.03)
-    assert fit.spread == pytest.approx(0.6, abs=0.05)
-    again = fit_grades(x, grades, offsets)
-    np.testing.assert_array_equal(fit.cuts, again.cuts)
 
 
 FITS = st.builds(

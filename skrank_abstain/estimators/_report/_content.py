@@ -293,23 +293,28 @@ def _unlabelled_results(
         Table(HEAD, rows),
     ]
     if profile.risk.size:
-        known = ranker._calibration.risk.profile(ranker._calibration.items)
+        known = ranker._calibration.profile()
         edges = np.linspace(0, ranker._calibration.risk.highest, 31)
-        here, before = (
+        shares = [
             np.histogram(some.risk, edges, weights=some.n_pairs)[0] / some.n_pairs.sum()
             for some in (profile, known)
-        )
+            if some is not None
+        ]
+        below = "Pairs by their conditional risk"
+        if known is not None:
+            below += (
+                ", and those that set the threshold. Where the two differ, these data "
+                "are not like those of calibration"
+            )
         blocks.append(
             Picture(
                 "Histogram of the conditional risk, with the threshold.",
-                "Pairs by their conditional risk, and those that set the threshold. "
-                "Where the two differ, these data are not like those of calibration.",
+                f"{below}.",
                 (6, 3.6),
                 partial(
                     draw_risks,
                     edges=edges,
-                    here=here,
-                    calibration=before,
+                    shares=shares,
                     threshold=float(ranker.threshold_),
                 ),
             )

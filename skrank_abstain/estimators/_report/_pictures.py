@@ -105,14 +105,15 @@ def draw_risks(
     figure: Figure,
     *,
     edges: FloatArray,
-    here: FloatArray,
-    calibration: FloatArray,
+    shares: list[FloatArray],
     threshold: float,
 ) -> None:
-    """Draw shares of pairs by their risk, here and at calibration."""
+    """Draw shares of pairs by their risk, here and, if they are known, before."""
     ax = figure.add_subplot()
+    here, *known = shares
     ax.stairs(here, edges, fill=True, color=_BLUE, alpha=0.4, label="these pairs")
-    ax.stairs(calibration, edges, color=_GREY, ls="--", label="calibration pairs")
+    for before in known:
+        ax.stairs(before, edges, color=_GREY, ls="--", label="calibration pairs")
     if edges[0] <= threshold <= edges[-1]:
         ax.axvline(threshold, color=_RED, ls=":", label="threshold (decided: left)")
     ax.set(xlabel="conditional risk of a pair", ylabel="share of pairs")

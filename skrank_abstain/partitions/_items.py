@@ -1,0 +1,423 @@
+"""Scored items that lie in partitions, asked as if they lay in one place.
+
+What a calibration asks of items are numbers of pairs, some pairs, or what happened in
+each query. Of partitions these are added up, put together, or put one after the other:
+the answers are those of `ScoredItems`, to the last bit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._saving import Value
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.pairs import (
+    FEW_PAIRS,
+    GapOutcomes,
+    ScoredItems,
+    counts_by_gap,
+    thin,
+)
+from skrank_abstain.partitions._protocol import Each, Partitions
+
+
+class Part(NamedTuple):
+    """The items of one partition.
+
+    Attributes
+    ----------
+    items : ScoredItems
+        Their grades are ranks among ``relevance``.
+    relevance : ndarray of shape (n_grades,), float64
+        Distinct values of the partition, ascending.
+    """
+
+    items: ScoredItems
+    relevance: FloatArray
+
+
+class Summary(NamedTuple):
+    """What is known of all items.
+
+    Attributes
+    ----------
+    sizes : ndarray of shape (n_queries,), int64
+        Items of each query, in the order of the partitions.
+    starts : ndarray of shape (n_partitions + 1,), int64
+        Number of the first query of each partition.
+    largest, largest_score : float
+        As in `ScoredItems`.
+    relevance : ndarray of shape (n_grades,), float64
+        Distinct values, ascending.
+    grade_counts : ndarray of shape (n_grades,), int64
+    """
+
+    sizes: IntArray
+    starts: IntArray
+    largest: float
+    largest_score: float
+    relevance: FloatArray
+    grade_counts: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedItems(Value):
+    """Items of labelled queries in partitions, as a calibration asks for them.
+
+    Attributes
+    ----------
+    parts : Partitions or None
+        Of `Part`. None in a copy that was saved: what was asked before is still
+        answered.
+    summary : Summary
+    answers : dict
+        To questions that were asked before.
+    """
+
+    parts: Partitions | None
+    summary: Summary
+    answers: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, parts: Partitions) -> Self:
+        """Take partitions that hold `Part`."""
+        return cls(parts, summary_of(parts.map(describe_part)))
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "summary": self.summary._asdict(),
+            "answers": dict(self.answers),
+        }
+
+    @classmethod
+    def of_plain(cls, **plain: Any) -> Self:
+        return cls(None, Summary(**plain["summary"]), plain["answers"])
+
+    # What is known without asking.
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return int(self.summary.sizes.size)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.summary.sizes.sum())
+
+    @property
+    def pair_counts(self) -> IntArray:
+        """Pairs per query, shape (n_queries,)."""
+        sizes = self.summary.sizes
+        counts: IntArray = sizes * (sizes - 1) // 2
+        return counts
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of within-query pairs."""
+        return int(self.pair_counts.sum())
+
+    @property
+    def largest(self) -> float:
+        """Largest gap within a query."""
+        return self.summary.largest
+
+    @property
+    def largest_score(self) -> float:
+        """Largest absolute score."""
+        return self.summary.largest_score
+
+    @property
+    def n_grades(self) -> int:
+        """Number of distinct values of relevance."""
+        return int(self.summary.relevance.size)
+
+    @property
+    def grade_counts(self) -> IntArray:
+        """Items of each grade, shape (n_grades,)."""
+        return self.summary.grade_counts
+
+    @cached_property
+    def _pairs_before(self) -> IntArray:
+        """Pairs before each partition, shape (n_partitions,)."""
+        before = np.append(0, np.cumsum(self.pair_counts))
+        return np.asarray(before[self.summary.starts[:-1]])
+
+    # Numbers of pairs: added up.
+
+    def count_within(self, cuts: ArrayLike) -> IntArray:
+        """As `ScoredItems.count_within`."""
+        counts: IntArray = self._remembered(
+            lambda *args: sum(self._ask("count_within", *args)),
+            "count_within",
+            np.asarray(cuts, dtype=np.float64),
+        )
+        return counts
+
+    def weigh_bins(
+        self,
+        edges: FloatArray,
+        group: IntArray,
+        n_groups: int,
+        *,
+        by_query: bool = False,
+        weight: None = None,
+    ) -> FloatArray:
+        """As `ScoredItems.weigh_bins`, without weights."""
+
+        def weighed(*args: Any) -> FloatArray:
+            found = self._of_parts(_weigh_bins, *args)
+            if by_query:
+                return np.concatenate(found)
+            return np.asarray(sum(found))
+
+        totals: FloatArray = self._remembered(
+            weighed, "weigh_bins", edges, np.asarray(group), n_groups, by_query
+        )
+        return totals
+
+    def pairs_by_grade(self, merged: IntArray) -> FloatArray:
+        """As `ScoredItems.pairs_by_grade`."""
+        total = np.zeros((2, int(merged.max()) + 1))
+        relevance = self.summary.relevance
+        for found in self._of_parts(_pairs_by_grade, relevance, merged):
+            total[:, : found.shape[1]] += found
+        return total
+
+    @cached_property
+    def outcomes(self) -> GapOutcomes:
+        """As `ScoredItems.outcomes`."""
+        return GapOutcomes(*self._sum_pairs(None).points(0.0))
+
+    def outcomes_on_grid(self, step: float) -> GapOutcomes:
+        """As `ScoredItems.outcomes_on_grid`."""
+        return GapOutcomes(*self._sum_pairs(step).points(step))
+
+    def _sum_pairs(self, step: float | None) -> Any:
+        parts = self._ask("sum_pairs", self.n_grades, self.largest, step)
+        return reduce(operator.add, parts)
+
+    def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
+        """As `ScoredItems.counts_by_gap`."""
+        if self.n_pairs > FEW_PAIRS:
+            return counts_by_gap(self.outcomes, exact=False)
+        gaps, counts = zip(*self._ask("counts_by_gap"), strict=True)
+        gap, count = np.concatenate(gaps), np.concatenate(counts)
+        entry, column = np.nonzero(count)
+        every = GapOutcomes(gap[entry], column - 1, count[entry, column])
+        return counts_by_gap(every, exact=True)
+
+    # Some pairs: put together.
+
+    @cached_property
+    def some_outcomes(self) -> GapOutcomes:
+        """As `ScoredItems.some_outcomes`."""
+        before = Each(self._pairs_before.tolist())
+        found = self._ask("sample_outcomes", before, self.n_pairs)
+        gap, outcome = (np.concatenate(each) for each in zip(*found, strict=True))
+        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
+        return GapOutcomes(gap, outcome, weight)
+
+    def sketch(self) -> FloatArray:
+        """As `ScoredItems.sketch`."""
+        return self.some_outcomes.gap
+
+    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+        """As `ScoredItems.collect`."""
+        if high < 0:  # no gap is
+            return 0, np.empty(0)
+        counts, gaps = zip(*self._ask("collect", low, high), strict=True)
+        return sum(counts), np.concatenate(gaps)
+
+    def sample(self, low: float, high: float, size: int) -> FloatArray:
+        """As `ScoredItems.sample`, in another order."""
+        within = np.array(self._of_parts(_count_between, low, high, empty=0))
+        before = Each((np.cumsum(within) - within).tolist())
+        n_pairs = int(within.sum())
+        if not n_pairs:
+            return np.empty(0)
+        drawn = self._of_parts(_sample, low, high, size, before, n_pairs)
+        return np.concatenate(drawn)
+
+    def thinned(self, most: int, merged: IntArray) -> ScoredItems:
+        """As `ScoredItems.thinned`; ``rows`` are places among all items."""
+        offsets = np.append(0, np.cumsum(self.summary.sizes))
+        starts = offsets[self.summary.starts]
+        wanted = thin(offsets, most)
+        rows = [
+            each - start
+            for each, start in zip(
+                np.split(wanted, np.searchsorted(wanted, starts[1:-1])),
+                starts[:-1],
+                strict=True,
+            )
+        ]
+        relevance = self.summary.relevance
+        found = self._of_parts(
+            _take_items, Each(rows), Each(starts[:-1].tolist()), relevance, merged
+        )
+        place, score, kind = (np.concatenate(each) for each in zip(*found, strict=True))
+        # Each partition sends its first item of each grade, too. Where a grade is
+        # nowhere in the sample, the first of all is wanted.
+        chosen = np.isin(place, wanted)
+        for lost in np.setdiff1d(kind, kind[chosen]):
+            chosen[np.argmax(kind == lost)] = True
+        place = place[chosen]
+        query = np.searchsorted(offsets, place, side="right") - 1
+        sizes = np.unique(query, return_counts=True)[1]
+        return ScoredItems(
+            score[chosen], place, np.append(0, np.cumsum(sizes)), kind[chosen]
+        )
+
+    # What happened in each query: one after the other.
+
+    def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
+        """As `ScoredItems.count_outcomes`."""
+        counts: IntArray = self._remembered(
+            lambda *args: np.concatenate(self._ask("count_outcomes", *args)),
+            "count_outcomes",
+            np.asarray(cuts, dtype=np.float64),
+            tolerance,
+        )
+        return counts
+
+    def by_query(
+        self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
+    ) -> tuple[FloatArray, ...]:
+        """As `ScoredItems.by_query`."""
+        found = self._ask("by_query", task, most)
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
+    # How partitions are asked.
+
+    def _ask(self, method: str, *args: Any) -> list[Any]:
+        """Return what a method of the items says in each partition with queries."""
+        return self._of_parts(_method, method, *args)
+
+    def _of_parts(
+        self, task: Callable[..., Any], *args: Any, empty: Any = None
+    ) -> list[Any]:
+        if self.parts is None:
+            raise RuntimeError(
+                "The partitions of the calibration data are no longer at hand: this "
+                "ranker was saved, and what is asked was not asked before. Name the "
+                "coverages that are wanted later in calibrate(..., coverages=[...]), "
+                "or calibrate again."
+            )
+        found = self.parts.map(_on_part, task, empty, *args)
+        return [_unpacked(each) for each in found if each is not None]
+
+    def _remembered(self, compute: Callable[..., Any], name: str, *args: Any) -> Any:
+        """Return the answer to a question, which is asked once."""
+        digest = hashlib.sha256(name.encode())
+        for arg in args:
+            array = np.asarray(arg)
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(np.ascontiguousarray(array).tobytes())
+        key = digest.hexdigest()
+        if key not in self.answers:
+            self.answers[key] = compute(*args)
+        return self.answers[key]
+
+
+def describe_part(part: Part) -> tuple[Any, ...]:
+    """Return what `summary_of` wants to know of a partition."""
+    items = part.items
+    return (
+        np.diff(items.offsets).astype(np.int32),
+        items.largest,
+        items.largest_score,
+        part.relevance,
+        np.bincount(items.known_grades, minlength=part.relevance.size),
+    )
+
+
+def summary_of(described: list[tuple[Any, ...]]) -> Summary:
+    """Put together what partitions said of themselves."""
+    sizes, largest, largest_score, relevance, counts = zip(*described, strict=True)
+    values = np.unique(np.concatenate(relevance))
+    total = np.zeros(values.size, dtype=np.int64)
+    for own, count in zip(relevance, counts, strict=True):
+        total[np.searchsorted(values, own)] += count
+    return Summary(
+        np.concatenate(sizes).astype(np.int64),
+        np.append(0, np.cumsum([each.size for each in sizes])),
+        max(largest),
+        max(largest_score),
+        values,
+        total,
+    )
+
+
+def _on_part(part: Part, task: Callable[..., Any], empty: Any, *args: Any) -> Any:
+    """Run a task where there are queries."""
+    return task(part, *args) if part.items.n_queries else empty
+
+
+def _method(part: Part, name: str, *args: Any) -> Any:
+    return getattr(part.items, name)(*args)
+
+
+def _weigh_bins(
+    part: Part, edges: FloatArray, group: IntArray, n_groups: int, by_query: bool
+) -> Any:
+    found = part.items.weigh_bins(edges, group, n_groups, by_query=by_query)
+    return _Packed.of(found)
+
+
+def _pairs_by_grade(part: Part, relevance: FloatArray, merged: IntArray) -> FloatArray:
+    return part.items.pairs_by_grade(_merged_here(part, relevance, merged))
+
+
+def _count_between(part: Part, low: float, high: float) -> int:
+    return int(np.diff(part.items.count_within([low, high]))[0])
+
+
+def _sample(
+    part: Part, low: float, high: float, size: int, before: int, n_pairs: int
+) -> FloatArray:
+    return part.items.sample(low, high, size, before=before, n_pairs=n_pairs)
+
+
+def _take_items(
+    part: Part, rows: IntArray, start: int, relevance: FloatArray, merged: IntArray
+) -> tuple[IntArray, FloatArray, IntArray]:
+    """Return place, score and merged grade of items, and of the first of each grade."""
+    kind = _merged_here(part, relevance, merged)[part.items.known_grades]
+    rows = np.union1d(rows, np.unique(kind, return_index=True)[1])
+    return rows + start, part.items.scores[rows], kind[rows]
+
+
+def _merged_here(part: Part, relevance: FloatArray, merged: IntArray) -> IntArray:
+    """Return what the grades of a partition become."""
+    return merged[np.searchsorted(relevance, part.relevance)]
+
+
+class _Packed(NamedTuple):
+    """Whole numbers, nearly all of them small, on their way."""
+
+    data: bytes
+    dtype: str
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, counts: FloatArray) -> _Packed:
+        small = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+        return cls(zlib.compress(small.tobytes(), 1), small.dtype.str, small.shape)
+
+    def array(self) -> FloatArray:
+        small = np.frombuffer(zlib.decompress(self.data), dtype=self.dtype)
+        return small.reshape(self.shape).astype(np.float64)
+
+
+def _unpacked(answer: Any) -> Any:
+    return answer.array() if isinstance(answer, _Packed) else answer

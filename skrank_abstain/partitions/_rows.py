@@ -1,0 +1,88 @@
+"""From a partition to features, relevance and queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skrank_abstain._validation import FloatArray, listed, names_of_columns
+
+
+def rows_of(
+    partition: Any, *, label: Any, qid: Any, features: list[Any] | None
+) -> tuple[Any, Any, Any]:
+    """Take the columns of a partition apart.
+
+    Parameters
+    ----------
+    partition : data frame or tuple (X, y, qid)
+        A tuple is returned as it is.
+    label, qid : str or None
+        Names of columns of a frame; None where it has none, and for tuples.
+    features : list of str or None
+        Names of columns of a frame; None: all but label and qid.
+
+    Returns
+    -------
+    X : frame, or ndarray of shape (n_items, n_features), float64
+        An array where the only feature is a column of vectors.
+    y : None or ndarray of shape (n_items,)
+    qid : None or ndarray of shape (n_items,)
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or there twice, a tuple comes with names of columns, or
+        vectors differ in length.
+    """
+    if isinstance(partition, tuple):
+        if label is not None or qid is not None:
+            raise ValueError(
+                "label and qid must be None where partitions are tuples (X, y, qid), "
+                f"which have no columns, got label={label!r} and qid={qid!r}."
+            )
+        return partition
+    columns = names_of_columns(partition) or []
+    ends = [name for name in (label, qid) if name is not None]
+    if features is None:
+        features = [name for name in columns if name not in ends]
+    check_columns([*ends, *features], columns)
+    y, ids = (
+        None if name is None else np.asarray(partition[name]) for name in (label, qid)
+    )
+    # The columns of a pyarrow Table are the data, and a method selects them.
+    table = hasattr(partition, "column_names")
+    X = partition.select(features) if table else partition[features]
+    if len(features) == 1 and X.shape[0]:
+        cells = np.asarray(partition[features[0]])
+        if np.ndim(cells[0]):
+            X = _stacked(cells, features[0])
+    return X, y, ids
+
+
+def check_columns(
+    names: Iterable[Any], columns: Iterable[Any], where: str = "every partition"
+) -> None:
+    """Refuse names of columns that a frame lacks or has more than once."""
+    times = Counter(columns)
+    for name in names:
+        if times[name] != 1:
+            raise ValueError(
+                f"frame must have one column {name!r} in {where}, got "
+                f"{times[name]} of that name; its columns are {listed(times)}."
+            )
+
+
+def _stacked(cells: NDArray[Any], name: Any) -> FloatArray:
+    """Return the vectors in the cells of a column as rows."""
+    shapes = {np.shape(cell) for cell in cells}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"frame must have vectors of one length in the column {name!r}, got cells "
+            f"of the shapes {listed(sorted(shapes))}."
+        )
+    return np.array([np.asarray(cell, dtype=np.float64) for cell in cells])

@@ -1,0 +1,287 @@
+"""Calibration over partitions against fit on the rows, one partition after another."""
+
+import pickle
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    RiskControlledRanker,
+    SelectiveRanker,
+    partitions,
+)
+from skrank_abstain.partitions import calibrate, evaluate
+from skrank_abstain.selection import GuaranteedCoverage
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    GradedRelevance,
+    IsotonicDifference,
+    _labelled,
+)
+
+pd = pytest.importorskip("pandas")
+MODEL = FirstColumn().fit(np.zeros((2, 2)), [0, 1])
+
+
+def labelled(n_queries, seed, largest=25, grades=4):
+    """Return rows of shuffled queries; a few have one item."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, largest, n_queries)
+    qid = np.repeat([f"q{k:05}" for k in rng.permutation(n_queries)], sizes)
+    shift = np.repeat(rng.normal(size=n_queries), sizes)
+    score = rng.normal(size=qid.size)
+    noise = rng.logistic(size=qid.size)
+    y = np.clip(np.floor(1.3 * score + 0.4 * shift + noise + 1), 0, grades - 1)
+    X = np.column_stack([np.round(score + 0.5 * shift, 2), rng.normal(size=qid.size)])
+    return X, y, qid
+
+
+def split(data, n_parts, seed):
+    """Return uneven partitions of whole queries, with rows of queries mixed."""
+    X, y, qid = data
+    rng = np.random.default_rng(seed)
+    names = list(dict.fromkeys(qid.tolist()))
+    cuts = np.sort(rng.integers(0, len(names) + 1, n_parts - 1))
+    parts = []
+    for chosen in np.split(np.array(names), cuts):
+        rows = rng.permutation(np.flatnonzero(np.isin(qid, chosen)))
+        parts.append((X[rows], y[rows], qid[rows]))
+    return parts
+
+
+def joined(parts):
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
+RANKERS = {
+    "graded": BALToR(MODEL, coverage=0.7),
+    "bradley_terry": BALToR(MODEL, tie_model="bradley_terry", coverage=0.6),
+    "davidson": BALToR(MODEL, tie_model=BradleyTerry(ties="davidson"), coverage=0.6),
+    "thurstone": BALToR(MODEL, tie_model="thurstone_mosteller", coverage=0.4),
+    "isotonic": BALToR(MODEL, tie_model=IsotonicDifference(), coverage=0.8),
+    "linear": BALToR(MODEL, tie_model="bradley_terry", quantile="linear"),
+    "random": BALToR(MODEL, boundary="randomize", random_state=3),
+    "auto": BALToR(MODEL, tie_model="auto"),
+    "merged": BALToR(MODEL, tie_model=GradedRelevance(max_grades=2)),
+    "price": CostAbstainer(MODEL, cost=0.3),
+    "certified": RiskControlledRanker(MODEL, max_risk=0.6, random_state=0),
+    "certified_gaps": RiskControlledRanker(
+        MODEL, max_risk=0.6, tie_model="bradley_terry", random_state=0
+    ),
+    "hierarchical": SelectiveRanker(
+        MODEL, rule=GuaranteedCoverage(0.7), random_state=0
+    ),
+    "hierarchical_gaps": SelectiveRanker(
+        MODEL,
+        rule=GuaranteedCoverage(0.7),
+        tie_model="isotonic_difference",
+        random_state=0,
+    ),
+}
+
+
+def fitted_numbers(ranker):
+    """Return what a fit found, by name."""
+    found = {"threshold": ranker.threshold_, "coverage": ranker.coverage_}
+    found |= {"queries": ranker.n_queries_, "pairs": ranker.n_pairs_}
+    for name, value in vars(ranker.tie_model_).items():
+        if name.endswith("_"):
+            found[name] = vars(value) if hasattr(value, "__dict__") else value
+    return found
+
+
+def assert_same(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        if isinstance(value, dict):
+            assert_same(value, other[name])
+        else:
+            np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.filterwarnings("ignore:Every pair is accepted")
+def test_partitions_change_nothing(name, n_parts):
+    parts = split(labelled(150, seed=n_parts), n_parts, seed=n_parts)
+    ranker = RANKERS[name]
+    ranker = clone(ranker).set_params(estimator=MODEL, random_state=0)
+    expected = ranker.fit(*joined(parts))
+    found = calibrate(ranker, parts)
+    assert_same(fitted_numbers(found), fitted_numbers(expected))
+    np.testing.assert_array_equal(found.coverage_interval_, expected.coverage_interval_)
+    assert_same(vars(found._fit_rows), vars(expected._fit_rows))
+    new = labelled(40, seed=99)
+    decided, wanted = (r.predict_pairs(new[0], new[2]) for r in (found, expected))
+    for column in ("label", "accepted", "risk", "proba"):
+        np.testing.assert_array_equal(getattr(decided, column), getattr(wanted, column))
+    totals = evaluate(found, split(new, n_parts, seed=1))
+    wanted = expected.evaluate(*joined(split(new, n_parts, seed=1)))
+    assert_same(vars(totals), vars(wanted))
+
+
+@pytest.mark.parametrize("n_parts", [1, 5])
+def test_the_context_of_queries_is_learned_over_partitions(n_parts):
+    X, y, qid = labelled(150, seed=0)
+    names, codes = np.unique(qid, return_inverse=True)
+    X[:, 0] += 20 * np.random.default_rng(0).normal(size=names.size)[codes]
+    parts = split((X, y, qid), n_parts, seed=n_parts)
+    ranker = BALToR(MODEL, random_state=0)
+    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
+    assert found.tie_model_.weights_[1] > 0
+    assert_same(fitted_numbers(found), fitted_numbers(expected))
+
+
+LARGE = {
+    "graded": 5,
+    "bradley_terry": 5,
+    "isotonic": 3,
+    "certified": 3,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE)
+def test_what_is_summed_and_searched_is_the_same(name):
+    # Beyond the pairs that are looked at one by one, the gaps that are collected at
+    # once, and the items that are fitted.
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(100, 260, 400)
+    qid = np.repeat(np.arange(400), sizes)
+    score = rng.normal(size=qid.size) + np.repeat(rng.normal(size=400), sizes)
+    y = np.clip(np.floor(score + rng.logistic(size=qid.size)), 0, 4)
+    parts = split((score[:, None], y, qid), LARGE[name], seed=1)
+    ranker = clone(RANKERS[name]).set_params(estimator=MODEL, random_state=0)
+    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
+    assert expected.n_pairs_ > 1 << 22 or name == "certified"
+    assert_same(fitted_numbers(found), fitted_numbers(expected))
+    for coverage in (0.02, 0.5, 0.97) if hasattr(ranker, "at_coverage") else ():
+        one, other = found.at_coverage(coverage), expected.at_coverage(coverage)
+        assert one.threshold_ == other.threshold_
+        assert one.coverage_ == other.coverage_
+
+
+@pytest.mark.parametrize("n_queries", [40, 1000])
+def test_a_model_is_chosen_by_the_same_queries(n_queries, monkeypatch):
+    monkeypatch.setattr(_labelled, "_MOST_ITEMS", 3000)
+    parts = split(labelled(n_queries, seed=3), 5, seed=3)
+    ranker = BALToR(MODEL, tie_model="auto", random_state=0)
+    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
+    losses = found.tie_model_.candidate_losses_
+    assert losses == expected.tie_model_.candidate_losses_
+    assert len(losses) > 2
+
+
+# What is left when the partitions are gone.
+
+
+@pytest.mark.parametrize("name", ["graded", "bradley_terry", "isotonic"])
+def test_a_saved_ranker_answers_what_was_asked_before(name):
+    parts = split(labelled(100, seed=5), 3, seed=5)
+    ranker = clone(RANKERS[name]).set_params(estimator=MODEL, random_state=0)
+    found = calibrate(ranker, parts, coverages=[0.3, 0.5])
+    saved = pickle.loads(pickle.dumps(found))
+    X, y, qid = labelled(30, seed=6)
+    for coverage in (None, 0.3, 0.5):
+        one, other = (
+            r if coverage is None else r.at_coverage(coverage) for r in (found, saved)
+        )
+        assert_same(fitted_numbers(one), fitted_numbers(other))
+        np.testing.assert_array_equal(one.coverage_interval_, other.coverage_interval_)
+        assert_same(vars(one.evaluate(X, y, qid)), vars(other.evaluate(X, y, qid)))
+    assert str(saved.report(X, y, qid))
+
+
+def test_a_report_of_a_saved_ranker_knows_no_calibration_pairs(tmp_path):
+    X, _, qid = labelled(10, seed=6)
+    found = calibrate(BALToR(MODEL, tie_model="bradley_terry"), [labelled(20, seed=5)])
+    path, said = tmp_path / "report.html", "not like those of calibration"
+    for ranker, known in ((found, True), (pickle.loads(pickle.dumps(found)), False)):
+        ranker.report(X, None, qid).to_html(path)
+        assert (said in path.read_text(encoding="utf-8")) == known
+
+
+def test_a_saved_ranker_says_what_it_cannot_know():
+    parts = split(labelled(100, seed=5), 3, seed=5)
+    ranker = BALToR(MODEL, tie_model="bradley_terry")
+    saved = pickle.loads(pickle.dumps(calibrate(ranker, parts)))
+    with pytest.raises(
+        RuntimeError, match=r"calibrate\(\.\.\., coverages=\[\.\.\.\]\)"
+    ):
+        saved.at_coverage(0.31)
+
+
+# Frames
+
+
+def framed(parts):
+    frames = [pd.DataFrame(X, columns=["one", "two"]) for X, _, _ in parts]
+    for frame, (_, y, qid) in zip(frames, parts, strict=True):
+        frame["note"], frame["y"], frame["q"] = "-", y, qid
+        frame["name"] = [f"item {k}" for k in range(len(frame))]
+    return frames
+
+
+@pytest.mark.parametrize("what", ["predict_pairs", "deferred", "ranking"])
+def test_partitions_are_decided_as_rows_are(what):
+    train = labelled(100, seed=5)
+    model = Ridge().fit(pd.DataFrame(train[0], columns=["one", "two"]), train[1])
+    frames = framed(split(labelled(60, seed=7), 3, seed=7))
+    frames.insert(1, frames[0][:0])
+    found = calibrate(BALToR(model), frames, label="y", qid="q")
+    assert found.feature_names_in_.tolist() == ["one", "two"]
+    made = getattr(partitions, what)(found, frames, qid="q", item_id="name")
+    assert len(made) == 4
+    for each, frame in zip(made, frames, strict=True):
+        if not len(frame):
+            assert not len(each)
+            continue
+        X, names = frame[["one", "two"]], frame["name"]
+        if what == "ranking":
+            expected = found.ranking(X, frame["q"], item_id=names)
+        else:
+            expected = found.predict_pairs(X, frame["q"], item_id=names)
+        if what == "deferred":
+            expected = expected.deferred()
+        pd.testing.assert_frame_equal(each, expected.to_frame())
+    pd.testing.assert_series_equal(made[0].dtypes, made[1].dtypes)
+
+
+# What is refused
+
+
+def test_a_query_in_two_partitions_is_named():
+    parts = split(labelled(20, seed=0), 2, seed=0)
+    parts[1][2][:2] = parts[0][2][0]
+    with pytest.raises(ValueError, match=rf"query '{parts[0][2][0]}' in partitions 0"):
+        calibrate(BALToR(MODEL), parts)
+
+
+def test_what_cannot_be_calibrated_says_why():
+    parts = split(labelled(20, seed=0), 2, seed=0)
+    with pytest.raises(NotFittedError, match="whose model is fitted"):
+        calibrate(BALToR(Ridge()), parts)
+    with pytest.raises(TypeError, match="must be a SelectiveRanker"):
+        calibrate(MODEL, parts)
+    with pytest.raises(TypeError, match="cannot be fitted over partitions"):
+        calibrate(BALToR(MODEL, tie_model="feature_aware_relevance"), parts)
+    with pytest.raises(ValueError, match="coverages must be None for CostAbstainer"):
+        calibrate(CostAbstainer(MODEL, cost=0.3), parts, coverages=[0.5])
+    with pytest.raises(ValueError, match="coverages must be in"):
+        calibrate(BALToR(MODEL), parts, coverages=[1.5])
+    lonely = [(X[:1], y[:1], qid[:1]) for X, y, qid in parts]
+    with pytest.raises(ValueError, match="at least one calibration query"):
+        calibrate(BALToR(MODEL), lonely)
+
+
+def test_queries_that_are_there_twice_are_found_over_partitions():
+    X, y, qid = labelled(40, seed=0)
+    parts = [(X, y, qid), (X, y, np.char.add(qid, "again"))]
+    with pytest.warns(UserWarning, match="repeat another one under another qid"):
+        calibrate(BALToR(MODEL), parts)
