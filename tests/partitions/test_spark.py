@@ -112,6 +112,8 @@ def test_a_frame_may_have_any_names_and_times(spark):
 def test_an_error_names_its_partition(frame, error, kind, text):
     with pytest.raises(kind, match=text):
         SparkPartitions(frame).map(tasks.fail_at, STARTS[3], error)
+    with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
+        SparkPartitions(frame).map(tasks.fail_oddly)
 
 
 def test_an_error_goes_through_what_is_kept_and_lazy_frames(frame):
