@@ -18,8 +18,6 @@ _TYPES = {
     "f": ("float64", "double"),
     "M": ("timestamp[us]", "timestamp_ntz"),
 }
-#: Rows that Spark is handed at a time.
-_BATCH = 65_536
 
 
 class SparkPartitions:
@@ -63,16 +61,14 @@ class SparkPartitions:
 
         types = [_TYPES.get(dtype.kind, ("string", "string")) for dtype in like.dtypes]
         columns = [(f"c{number}", *kinds) for number, kinds in enumerate(types)]
-        schema = pa.schema(
-            [(name, pa.type_for_alias(kind)) for name, kind, _ in columns]
-        )
+        schema = pa.schema([(name, kind) for name, kind, _ in columns])
         sql = ", ".join(f"{name} {kind}" for name, _, kind in columns)
         read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
             found = result_of(*_run(task, read(batches), args))
             table = pa.Table.from_pandas(found.set_axis(schema.names, axis=1), schema)
-            yield from table.to_batches(max_chunksize=_BATCH)
+            yield from table.to_batches(max_chunksize=65_536)
 
         return self._frame.mapInArrow(run, sql).toDF(*like.columns)
 
@@ -102,8 +98,7 @@ def _in_plain_columns(frame: Any) -> Any:
 
     # Numbered: Spark would take a dot in a name for a field.
     plain = frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
-    kinds = {field.name: type(field.dataType).__name__ for field in plain.schema}
-    vectors = [name for name, kind in kinds.items() if kind == "VectorUDT"]
+    vectors = [f.name for f in plain.schema if type(f.dataType).__name__ == "VectorUDT"]
     return plain.withColumns({name: vector_to_array(plain[name]) for name in vectors})
 
 
@@ -116,8 +111,7 @@ def _to_pandas(names: list[str], empty: Any, batches: Iterable[Any]) -> Any:
 
 
 def _unpickle(batches: Iterable[Any]) -> Any:
-    (batch,) = batches
-    return pickle.loads(batch.column(0)[0].as_buffer())
+    return pickle.loads(next(iter(batches)).column(0)[0].as_buffer())
 
 
 def _release(frame: Any) -> None:
