@@ -306,11 +306,12 @@ class ScoredItems(Value):
         """Return the gaps of pairs spread over all pairs."""
         return self.some_outcomes.gap
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many gaps are at most ``low``, and those in (low, high]."""
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
+        """Return how many gaps are at most each ``low``, and those in (low, high]."""
         from skrank_abstain._kernels.collecting import differences_between
 
-        return differences_between(self.scores, self.offsets, low, high)
+        data = self.scores, self.offsets
+        return [differences_between(*data, *window) for window in windows]
 
     def sample(
         self,

@@ -11,19 +11,21 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import (
     CalibrationData,
     SelectiveRanker,
+    check_labelled_items,
     divide_by_size,
     find_repeats,
     hash_rows_if_readable,
-    take_labelled_items,
     warn_of_repeats,
 )
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._labelled import LabelledPartitions, describe_labelled
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
 from skrank_abstain.partitions._rows import rows_of
 from skrank_abstain.scorers import (
@@ -127,9 +129,10 @@ def calibrate(
     rows = as_partitions(frame, qid=qid)
     columns = None if label is None else feature_names(model)
     parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
-    described = parts.map(_describe)
+    described = [*ask(parts, _describe)]
     refuse_split_queries([each.ids for each in described], frame, qid)
     _take_columns(fitted, described)
+    _warn_of_one_query(described)
     data = LabelledPartitions.described(parts, [each.scores for each in described])
     sizes = data.summary.sizes
     if not (sizes > 1).any():
@@ -199,10 +202,13 @@ class _Scored(LabelledScores):
         What the ranker says of the columns.
     hashes : ndarray of shape (n_items,), uint64, or None
         Of the rows; None where they cannot be read.
+    doubt : Warning or None
+        Of the queries, if the partition were all there is.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
     hashes: Any = None
+    doubt: Warning | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +217,7 @@ class _About:
 
     ids: Any
     columns: dict[str, Any]
+    doubt: Warning | None
     scores: tuple[FloatArray, tuple[Any, ...]]
 
 
@@ -224,12 +231,12 @@ def _score(
 ) -> _Scored:
     """Return the scored items of a partition."""
     X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
-    if not len(y):
+    if y is not None and not len(y):
         nothing = np.empty(0)
         return _Scored(nothing, nothing, group_queries(nothing, 0))
     # Not half of a fit, which could not be sent: what is learned here is returned.
     here = _unfitted(ranker)
-    items, relevance = take_labelled_items(here, X, y, ids)
+    items, relevance, doubt = check_labelled_items(here, X, y, ids)
     columns = {
         name: value
         for name, value in vars(here).items()
@@ -237,7 +244,7 @@ def _score(
     }
     scores = score_items(model, items.X)
     hashes = hash_rows_if_readable(items.X)
-    return _Scored(scores, relevance, items.queries, None, columns, hashes)
+    return _Scored(scores, relevance, items.queries, None, columns, hashes, doubt)
 
 
 def _unfitted(ranker: Any) -> Any:
@@ -246,12 +253,13 @@ def _unfitted(ranker: Any) -> Any:
 
 
 def _describe(data: _Scored) -> _About:
-    return _About(data.queries.values, data.columns, describe_labelled(data))
+    about = describe_labelled(data)
+    return _About(data.queries.values, data.columns, data.doubt, about)
 
 
 def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
     """Return what `fit` finds out about rows that are there twice."""
-    found = parts.map(_send_rows, Each(starts[:-1].tolist()))
+    found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
     read = all(hashes is not None for hashes, _, _ in found)
     hashes, codes, y = zip(*found, strict=True)
     code = np.concatenate(codes)
@@ -287,6 +295,13 @@ def _take_columns(ranker: Any, described: list[_About]) -> None:
                     f"{name} = {shown(value)} after {shown(before)}."
                 )
     vars(ranker).update(first)
+
+
+def _warn_of_one_query(described: list[_About]) -> None:
+    """Warn as ``fit`` does; a partition of one query is nothing to warn of."""
+    doubts = [about.doubt for about in described if len(about.ids)]
+    if len(doubts) == 1 and doubts[0] is not None:
+        warn_user(doubts[0])
 
 
 def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[float]:

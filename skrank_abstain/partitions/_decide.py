@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._items import PartitionedItems, Summary
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._rows import rows_of
 from skrank_abstain.scorers import feature_names
 from skrank_abstain.selection import PairTotals
@@ -64,8 +65,8 @@ def evaluate(
     True
     """
     features = None if qid is None else _named_features(ranker)
-    found = as_partitions(frame, qid).map(
-        _evaluate, light(ranker), label, qid, features
+    found = ask(
+        as_partitions(frame, qid), _evaluate, light(ranker), label, qid, features
     )
     every = [each for each in found if each is not None]
     return PairTotals(

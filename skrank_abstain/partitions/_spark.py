@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
+from skrank_abstain._kernels import one_thread
 from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 #: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.
@@ -89,7 +90,8 @@ def _run(task: Callable[..., Any], part: Any, args: tuple[Any, ...]) -> tuple[in
     from pyspark import TaskContext
 
     number = TaskContext.get().partitionId()
-    return number, attempt(task, part, *own(args, number))
+    with one_thread():
+        return number, attempt(task, part, *own(args, number))
 
 
 def _in_plain_columns(frame: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from kernels.grouped import COMPILED, random_queries
 from numba import config
 
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import _threads, one_thread
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
@@ -94,3 +94,13 @@ def test_number_of_threads(monkeypatch):
     assert _threads.n_threads() >= 1
     with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
         _threads.n_threads(0)
+
+
+def test_a_task_among_others_keeps_to_its_thread(monkeypatch):
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", None)  # nobody asks for it
+    monkeypatch.setattr(_threads, "MIN_COST", 1e-3)
+    with one_thread():
+        assert _threads.n_threads() == 1
+        assert _threads.n_threads(3) == 3
+        ends = _threads.map_ranges(lambda start, stop: stop, np.ones(9), None)
+    assert len(ends) > 1
