@@ -61,9 +61,8 @@ class SparkPartitions:
         import pyarrow as pa
 
         types = [_TYPES.get(dtype.kind, ("string", "string")) for dtype in like.dtypes]
-        columns = [(f"c{number}", *kinds) for number, kinds in enumerate(types)]
-        schema = pa.schema([(name, kind) for name, kind, _ in columns])
-        sql = ", ".join(f"{name} {kind}" for name, _, kind in columns)
+        schema = pa.schema([(f"c{n}", arrow) for n, (arrow, _) in enumerate(types)])
+        sql = ", ".join(f"c{n} {spark}" for n, (_, spark) in enumerate(types))
         read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -105,15 +104,14 @@ def _in_plain_columns(frame: Any) -> Any:
 
 
 def _to_pandas(names: list[str], empty: Any, batches: Iterable[Any]) -> Any:
-    import pyarrow as pa
-
     found = list(batches)
-    table = pa.Table.from_batches(found) if found else empty
+    table = empty.from_batches(found) if found else empty
     return table.rename_columns(names).to_pandas()
 
 
 def _unpickle(batches: Iterable[Any]) -> Any:
-    return pickle.loads(next(iter(batches)).column(0)[0].as_buffer())
+    (batch,) = batches  # to the end: else Spark starts a new process for the next task
+    return pickle.loads(batch.column(0)[0].as_buffer())
 
 
 def _release(frame: Any) -> None:
