@@ -86,6 +86,10 @@ def end_once(partition, folder, query):
     return total(partition, "x")
 
 
+def process(partition):
+    return os.getpid()
+
+
 @dataclass(frozen=True)
 class Counted:
     """An argument that leaves a file each time that it arrives somewhere."""

@@ -49,6 +49,14 @@ def test_what_is_kept_is_computed_once_and_let_go(spark, frame, tmp_path):
     assert len(stored()) == before
 
 
+def test_processes_are_used_again(frame):
+    partitions = SparkPartitions(frame)
+    kept = partitions.keep(tasks.total, "x")
+    used = [each.map(tasks.process) for each in (partitions, kept, kept, kept)]
+    # Two tasks run at a time; a process imports the package, which takes seconds.
+    assert len({number for numbers in used for number in numbers}) <= 4
+
+
 def test_what_was_lost_is_computed_again(frame, tmp_path):
     kept = SparkPartitions(frame).keep(tasks.noted, tmp_path)
     assert kept.map(tasks.total, "x") == expected(tasks.total, "x")
