@@ -180,9 +180,10 @@ class PartitionedItems(Value):
             return np.asarray(every, dtype=np.float64)
 
         group = group.astype(np.int32)
-        totals: FloatArray = self._remembered(
-            weighed, "weigh_bins", edges, group, n_groups, by_query
-        )
+        asked = edges, group, n_groups, by_query
+        if by_query:  # too much to be remembered
+            return weighed(*asked)
+        totals: FloatArray = self._remembered(weighed, "weigh_bins", *asked)
         return totals
 
     def pairs_by_grade(self, merged: IntArray) -> FloatArray:
@@ -284,13 +285,8 @@ class PartitionedItems(Value):
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
         """As `ScoredItems.count_outcomes`."""
-        counts: IntArray = self._remembered(
-            lambda *args: np.concatenate([*self._ask("count_outcomes", *args)]),
-            "count_outcomes",
-            np.asarray(cuts, dtype=np.float64),
-            tolerance,
-        )
-        return counts
+        asked = np.asarray(cuts, dtype=np.float64), tolerance
+        return np.concatenate([*self._ask("count_outcomes", *asked)])
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
@@ -311,9 +307,10 @@ class PartitionedItems(Value):
         if self.parts is None:
             raise RuntimeError(
                 "The partitions of the calibration data are no longer at hand: this "
-                "ranker was saved, and what is asked was not asked before. Name the "
-                "coverages that are wanted later in calibrate(..., coverages=[...]), "
-                "or calibrate again."
+                "ranker was saved, and what is asked was not asked before. Ask "
+                "at_coverage, at_cost or at_risk for each level that is wanted later "
+                "before it is saved (calibrate(..., coverages=[...]) does), or "
+                "calibrate again."
             )
         found = ask(self.parts, _on_part, task, empty, *args)
         return (each for each in found if each is not None)
@@ -327,8 +324,12 @@ class PartitionedItems(Value):
             digest.update(np.ascontiguousarray(array).tobytes())
         key = digest.hexdigest()
         if key not in self.answers:
-            self.answers[key] = compute(*args)
-        return self.answers[key]
+            answer = np.asarray(compute(*args))
+            # Whole numbers, most of them small.
+            small = np.min_scalar_type(int(answer.max(initial=0)))
+            self.answers[key] = answer.dtype.str, answer.astype(small)
+        dtype, answer = self.answers[key]
+        return answer.astype(dtype)
 
 
 def describe_part(part: Part) -> tuple[Any, ...]:
