@@ -176,8 +176,8 @@ class PartitionedItems(Value):
 
         def weighed(*args: Any) -> FloatArray:
             found = self._of_parts(_weigh_bins, *args)
-            every = np.concatenate([*found]) if by_query else sum(found)
-            return np.asarray(every, dtype=np.float64)
+            numbers = (each.astype(np.float64) for each in found)
+            return np.concatenate([*numbers]) if by_query else np.asarray(sum(numbers))
 
         group = group.astype(np.int32)
         asked = edges, group, n_groups, by_query
@@ -374,7 +374,8 @@ def _weigh_bins(
     part: Part, edges: FloatArray, group: IntArray, n_groups: int, by_query: bool
 ) -> Any:
     found = part.items.weigh_bins(edges, group, n_groups, by_query=by_query)
-    return found.astype(np.int64)  # without weights they are whole
+    # Without weights they are whole, and most of them small.
+    return found.astype(np.min_scalar_type(int(found.max(initial=0))))
 
 
 def _gaps_by_outcome(part: Part) -> list[FloatArray]:
