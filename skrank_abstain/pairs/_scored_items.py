@@ -235,10 +235,10 @@ class ScoredItems(Value):
         # Exact where it is affordable: metrics of the same pairs, computed one by one,
         # should give the same numbers.
         few = self.n_pairs <= FEW_PAIRS
-        found = self._every_outcome() if few else self.outcomes
+        found = self.every_outcome() if few else self.outcomes
         return counts_by_gap(found, exact=few)
 
-    def _every_outcome(self) -> GapOutcomes:
+    def every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
         from skrank_abstain._kernels.filling import fill_pairs
 

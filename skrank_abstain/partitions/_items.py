@@ -176,8 +176,8 @@ class PartitionedItems(Value):
 
         def weighed(*args: Any) -> FloatArray:
             found = self._of_parts(_weigh_bins, *args)
-            every = np.concatenate([*found]) if by_query else sum(found)
-            return np.asarray(every, dtype=np.float64)
+            numbers = (each.astype(np.float64) for each in found)
+            return np.concatenate([*numbers]) if by_query else np.asarray(sum(numbers))
 
         group = group.astype(np.int32)
         asked = edges, group, n_groups, by_query
@@ -211,10 +211,11 @@ class PartitionedItems(Value):
         """As `ScoredItems.counts_by_gap`."""
         if self.n_pairs > FEW_PAIRS:
             return counts_by_gap(self.outcomes, exact=False)
-        gaps, counts = zip(*self._ask("counts_by_gap"), strict=True)
-        gap, count = np.concatenate(gaps), np.concatenate(counts)
-        entry, column = np.nonzero(count)
-        every = GapOutcomes(gap[entry], column - 1, count[entry, column])
+        found = zip(*self._of_parts(_gaps_by_outcome), strict=True)
+        gaps = [np.concatenate(each) for each in found]
+        gap, sizes = np.concatenate(gaps), [each.size for each in gaps]
+        outcome = np.repeat([-1, 0, 1], sizes)
+        every = GapOutcomes(gap, outcome, np.ones(gap.size))
         return counts_by_gap(every, exact=True)
 
     # Some pairs: put together.
@@ -373,7 +374,14 @@ def _weigh_bins(
     part: Part, edges: FloatArray, group: IntArray, n_groups: int, by_query: bool
 ) -> Any:
     found = part.items.weigh_bins(edges, group, n_groups, by_query=by_query)
-    return found.astype(np.int64)  # without weights they are whole
+    # Without weights they are whole, and most of them small.
+    return found.astype(np.min_scalar_type(int(found.max(initial=0))))
+
+
+def _gaps_by_outcome(part: Part) -> list[FloatArray]:
+    """Return the gaps of the pairs of each outcome: sorted ones are packed tighter."""
+    gap, outcome, *_ = part.items.every_outcome()
+    return [np.sort(gap[outcome == kind]) for kind in (-1, 0, 1)]
 
 
 def _pairs_by_grade(part: Part, relevance: FloatArray, merged: IntArray) -> FloatArray:
