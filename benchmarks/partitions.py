@@ -93,6 +93,12 @@ def uneven(n_queries: int, n_parts: int) -> list[Rows]:
     return [Rows(a, b) for a, b in pairwise([0, *cuts.tolist(), n_queries])]
 
 
+def even(n_queries: int, n_parts: int) -> list[Rows]:
+    """Cut queries into parts of as many."""
+    step = n_queries // n_parts
+    return [Rows(k * step, (k + 1) * step) for k in range(n_parts)]
+
+
 def joined(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
     """Put partitions one after the other."""
     return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
@@ -425,7 +431,7 @@ def report_growth(
     n_queries = ROWS // SIZE
     figures: dict[str, Any] = {name: [] for name in names}
     for n in n_parts:
-        parts = [Rows(k * n_queries, (k + 1) * n_queries) for k in range(n)]
+        parts = even(n * n_queries, n)
         with elsewhere(parts) as rounds:
             for name in names:
                 figures[name].append(_growth(baltor(name), rounds, n * n_queries))
@@ -499,7 +505,8 @@ def _growth(ranker: BALToR, rounds: list[Round], n_queries: int) -> dict[str, fl
 
 
 def run(args: Namespace) -> tuple[list[str], dict[str, Any]]:
-    parts = uneven(*((300, 6) if args.smoke else (20_000, 64)))
+    n_queries, n_uneven, n_even = (300, 6, 4) if args.smoke else (20_000, 64, 32)
+    parts = uneven(n_queries, n_uneven)
     n_parts = [3, 4] if args.smoke else [12, 24, 48]
     names = TIE_MODELS[1:2] if args.smoke else TIE_MODELS
     repeats = 1 if args.smoke else args.repeats
@@ -510,7 +517,7 @@ def run(args: Namespace) -> tuple[list[str], dict[str, Any]]:
     tasks: dict[str, Callable[[], tuple[str, Any]]] = {
         "memory": lambda: report_memory(parts, names),
         "serial": lambda: report_serial(parts, repeats),
-        "dask": lambda: report_dask(parts, names, repeats),
+        "dask": lambda: report_dask(even(n_queries, n_even), names, repeats),
         "growth": lambda: report_growth(n_parts, names, steps.update),
     }
     for name, task in tasks.items():
