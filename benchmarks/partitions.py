@@ -328,7 +328,7 @@ def report_serial(parts: list[Rows], repeats: int) -> tuple[str, dict[str, Any]]
     with elsewhere(parts) as rounds:
         for name in TIE_MODELS:
             rounds.clear()
-            calibrate(baltor(name), [])
+            calibrate(baltor(name), [()])
             figures[name] = {"rounds": [each._asdict() for each in rounds]}
     for name in TIE_MODELS:
         ranker = baltor(name)
@@ -484,14 +484,14 @@ def _growth(ranker: BALToR, rounds: list[Round], n_queries: int) -> dict[str, fl
     n_rows = n_queries * SIZE
     few = int(_gap_curve.COLLECT * n_rows / 1e9)
     with mock.patch.multiple(_gap_curve, COLLECT=few, _MERGE=few >> 7):
-        calibrate(ranker, [])  # compiles
+        calibrate(ranker, [()])  # compiles
         rounds.clear()
         start = time.process_time()
-        calibrate(ranker, [])
+        calibrate(ranker, [()])
         driver_seconds = time.process_time() - start
         asked = list(rounds)
         tracemalloc.start()
-        calibrate(ranker, [])
+        calibrate(ranker, [()])
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     return {

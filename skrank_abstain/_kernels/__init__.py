@@ -21,7 +21,3 @@ from 0: where an index may count from the end loops are not vectorised. A kernel
 only kernels of its own module: the cache on disk notices a change of that file and of
 no other.
 """
-
-from skrank_abstain._kernels._threads import one_thread
-
-__all__ = ["one_thread"]

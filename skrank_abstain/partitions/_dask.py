@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from skrank_abstain._kernels import one_thread
+from skrank_abstain._kernels.threads import one_thread
 from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 

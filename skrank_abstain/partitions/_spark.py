@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
-from skrank_abstain._kernels import one_thread
+from skrank_abstain._kernels.threads import one_thread
 from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 #: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.

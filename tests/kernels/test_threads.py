@@ -7,7 +7,7 @@ import pytest
 from kernels.grouped import COMPILED, random_queries
 from numba import config
 
-from skrank_abstain._kernels import _threads, one_thread
+from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
@@ -15,6 +15,7 @@ from skrank_abstain._kernels.lags import lag_weights
 from skrank_abstain._kernels.outcomes import count_outcomes, count_outcomes_by_query
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.threads import one_thread
 
 DATA = random_queries(30 if config.DISABLE_JIT else 300, 60, None)
 CUTS = np.linspace(0, 3, 7)

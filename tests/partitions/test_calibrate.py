@@ -105,7 +105,15 @@ def assert_same(one, other):
             np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize(
+    "n_parts",
+    [
+        1,
+        pytest.param(2, marks=pytest.mark.slow),
+        7,
+        pytest.param(64, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.filterwarnings("ignore:Every pair is accepted")
 def test_partitions_change_nothing(name, n_parts):
