@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._threads import map_ranges
 from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.threads import map_ranges
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -43,6 +43,8 @@ def differences_between(
     -----
     One pointer walks along each query: O(n) plus the number of these pairs.
     """
+    if high < 0:  # no difference is
+        return 0, np.empty(0)
 
     def collect(q0: int, q1: int) -> tuple[int, FloatArray]:
         beyond = np.empty(8, dtype=np.int64)
@@ -93,10 +95,16 @@ def pairs_of_sample(
     if n_pairs <= size:
         number = np.arange(own)
     else:
-        # One pair from each of equal shares varies less than as many free draws.
+        # One pair from each of equal shares varies less than as many free draws. Those
+        # of shares that others own are passed over.
+        share = n_pairs / size
+        start = max(int(before / share) - 1, 0)
+        stop = min(int((before + own) / share) + 2, size)
         # Seeded: the sample is the same whoever asks.
-        draws = np.random.default_rng(0).random(size)
-        number = ((np.arange(size) + draws) * (n_pairs / size)).astype(np.int64)
+        bits = np.random.PCG64(0)
+        bits.advance(start)
+        draws = np.random.Generator(bits).random(stop - start)
+        number = ((np.arange(start, stop) + draws) * share).astype(np.int64)
         number = np.minimum(number, n_pairs - 1) - before
         number = number[(number >= 0) & (number < own)]
     query = np.searchsorted(upto, number, side="right")

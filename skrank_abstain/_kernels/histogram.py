@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._threads import n_threads as count_threads
 from skrank_abstain._kernels.binning import Bins
 from skrank_abstain._kernels.correlation import add_by_correlation
+from skrank_abstain._kernels.threads import n_threads as count_threads
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._threads import map_ranges
 from skrank_abstain._kernels.compiling import jit
+from skrank_abstain._kernels.threads import map_ranges
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

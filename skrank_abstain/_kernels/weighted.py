@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._kernels._threads import map_ranges
 from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._kernels.counting import as_cuts, just_above
 from skrank_abstain._kernels.sorting import dense_grades_within
+from skrank_abstain._kernels.threads import map_ranges
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -28,6 +28,7 @@ from skrank_abstain.estimators._selective_ranker import OperatingPoint, Selectiv
 from skrank_abstain.estimators._splitting import divide_by_size, split_for_calibration
 from skrank_abstain.estimators._training import (
     CalibrationData,
+    check_labelled_items,
     take_labelled_items,
     train_and_score,
 )

@@ -45,8 +45,10 @@ class OneQueryWarning(UserWarning):
     """
 
 
-def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
-    """Warn where ``fit`` takes all rows for one query, or group sizes for queries.
+def doubt_about_queries(
+    estimator: Any, X: Any, qid: Any, items: Items
+) -> OneQueryWarning | None:
+    """Return a warning where all rows are one query, or sizes pass for queries.
 
     Parameters
     ----------
@@ -57,27 +59,30 @@ def warn_of_one_query(estimator: Any, X: Any, qid: Any, items: Items) -> None:
     qid : object
         As the user passed it.
     items : Items
+
+    Returns
+    -------
+    doubt : OneQueryWarning or None
     """
     queries, name = items.queries, type(estimator).__name__
     # A number says that one query is meant; a text may be the name of a column that is
     # not in X.
     if qid is not None and is_scalar(qid) and not isinstance(qid, str):
-        return
+        return None
     if queries.n_queries == 1:
         told = "a qid that is the same for all rows" if items.has_qid else "no qid"
-        warn_user(
+        return OneQueryWarning(
             f"All {queries.n_items} rows are one query: {name} got {told}."
-            f"{_index_that_repeats(X)} {_REMEDY}",
-            OneQueryWarning,
+            f"{_index_that_repeats(X)} {_REMEDY}"
         )
-    elif _look_like_sizes(queries):
-        warn_user(
+    if _look_like_sizes(queries):
+        return OneQueryWarning(
             "qid looks like group sizes, one per row: each of its values v stands in "
             f"a multiple of v rows, got {queries.values[:5].tolist()}. Groups of one "
             f"size would be one query. {name} wants the query of each row: "
-            "np.repeat(np.arange(len(sizes)), sizes).",
-            OneQueryWarning,
+            "np.repeat(np.arange(len(sizes)), sizes)."
         )
+    return None
 
 
 def _index_that_repeats(X: Any) -> str:

@@ -123,11 +123,8 @@ class RuleThreshold(Saved):
         the threshold fit the calibration queries better than new ones. Shape (2,).
         """
         check_is_fitted(self, "threshold_")
-        risk, items = self._calibration.risk, self._calibration.items
-        totals = risk.totals(self._region, items, None)
-        return coverage_interval(
-            totals.accepted, totals.pairs, seed=self._calibration.seed
-        )
+        found = self._calibration.accepted_by_query(self._region)
+        return coverage_interval(*found, seed=self._calibration.seed)
 
     def _select(self, rule: Rule) -> Any:
         """Return the region that a rule selects, if it is one."""

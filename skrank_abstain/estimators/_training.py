@@ -15,8 +15,9 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
-from skrank_abstain.estimators._query_checks import warn_of_one_query
+from skrank_abstain.estimators._query_checks import OneQueryWarning, doubt_about_queries
 from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
 from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
@@ -48,6 +49,19 @@ class CalibrationData:
 
 
 def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, Any]:
+    """Check what ``fit`` was given, and warn of it.
+
+    Parameters and returns as in ``check_labelled_items``, but for the doubt.
+    """
+    items, relevance, doubt = check_labelled_items(ranker, X, y, qid)
+    if doubt is not None:
+        warn_user(doubt)
+    return items, relevance
+
+
+def check_labelled_items(
+    ranker: Any, X: Any, y: Any, qid: Any
+) -> tuple[Items, FloatArray, OneQueryWarning | None]:
     """Check what ``fit`` was given.
 
     Parameters
@@ -62,6 +76,8 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
     -------
     items : Items
     relevance : ndarray of shape (n_items,), float64
+    doubt : OneQueryWarning or None
+        Of the queries.
     """
     if y is None:
         raise ValueError(
@@ -69,10 +85,10 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
         )
     check_row_order(X, y=y)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
-    warn_of_one_query(ranker, X, qid, items)
     # One query needs no qid to be scored; of several each row must be told.
     ranker._fitted_with_qid = items.queries.n_queries > 1
-    return items, check_relevance(y, items.queries.n_items)
+    relevance = check_relevance(y, items.queries.n_items)
+    return items, relevance, doubt_about_queries(ranker, X, qid, items)
 
 
 def train_and_score(

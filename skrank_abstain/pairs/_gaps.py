@@ -63,8 +63,8 @@ class PairGaps(Protocol):
     def sketch(self) -> FloatArray:
         """Return gaps of some pairs that roughly stand for all."""
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many gaps are at most ``low``, and those in (low, high]."""
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
+        """Return how many gaps are at most each ``low``, and those in (low, high]."""
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` gaps drawn from (low, high], the same each time."""
@@ -243,15 +243,16 @@ class GapArray(Value):
         step = max(1, self.n_pairs >> 16)
         return self.gaps[step // 2 :: step]
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many gaps are at most ``low``, and those in (low, high]."""
-        start, stop = self.count_within([low, high])
-        return int(start), self.gaps[start:stop]
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
+        """Return how many gaps are at most each ``low``, and those in (low, high]."""
+        ends = self.count_within(np.reshape(windows, (-1, 2)))
+        return [(start, self.gaps[start:stop]) for start, stop in ends.tolist()]
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """Return ``size`` gaps drawn from (low, high], the same each time."""
         # Seeded at each call: a search must not depend on what was asked for before.
-        return np.random.default_rng(0).choice(self.collect(low, high)[1], size)
+        ((_, gaps),) = self.collect((low, high))
+        return np.random.default_rng(0).choice(gaps, size)
 
 
 def _dense(codes: IntArray) -> IntArray:

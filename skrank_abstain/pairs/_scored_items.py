@@ -235,10 +235,10 @@ class ScoredItems(Value):
         # Exact where it is affordable: metrics of the same pairs, computed one by one,
         # should give the same numbers.
         few = self.n_pairs <= FEW_PAIRS
-        found = self._every_outcome() if few else self.outcomes
+        found = self.every_outcome() if few else self.outcomes
         return counts_by_gap(found, exact=few)
 
-    def _every_outcome(self) -> GapOutcomes:
+    def every_outcome(self) -> GapOutcomes:
         """Return one entry for each pair."""
         from skrank_abstain._kernels.filling import fill_pairs
 
@@ -306,11 +306,12 @@ class ScoredItems(Value):
         """Return the gaps of pairs spread over all pairs."""
         return self.some_outcomes.gap
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
-        """Return how many gaps are at most ``low``, and those in (low, high]."""
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
+        """Return how many gaps are at most each ``low``, and those in (low, high]."""
         from skrank_abstain._kernels.collecting import differences_between
 
-        return differences_between(self.scores, self.offsets, low, high)
+        data = self.scores, self.offsets
+        return [differences_between(*data, *window) for window in windows]
 
     def sample(
         self,

@@ -10,26 +10,34 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_fraction,
+    listed,
+    shown,
+)
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import (
     CalibrationData,
     SelectiveRanker,
+    check_labelled_items,
     divide_by_size,
     find_repeats,
     hash_rows_if_readable,
-    take_labelled_items,
     warn_of_repeats,
 )
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._labelled import LabelledPartitions, describe_labelled
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
-from skrank_abstain.partitions._rows import rows_of
+from skrank_abstain.partitions._rows import Features, check_names, rows_of
 from skrank_abstain.scorers import (
     describe,
-    feature_names,
     is_fitted,
+    names_in_model,
     resolve_model,
     score_items,
 )
@@ -64,13 +72,15 @@ def calibrate(
         model was fitted on, or all others where it has no names. None for tuples.
     coverages : iterable of float, default=None
         For ``at_coverage`` of a ranker that was saved: it cannot look at the partitions
-        again.
+        again. Whatever ``at_coverage``, ``at_cost`` or ``at_risk`` were asked before is
+        remembered, too.
 
     Returns
     -------
     fitted : SelectiveRanker
         A fitted clone, the same to the last bit as ``ranker.fit`` on all rows, one
-        partition after the other, gives.
+        partition after the other, gives (with an integer ``random_state``, where a
+        rule is random).
 
     Raises
     ------
@@ -86,8 +96,8 @@ def calibrate(
     Notes
     -----
     The model scores each partition where it lies, once. What comes here are numbers of
-    pairs, samples of some 100,000 pairs or items, and 20 bytes or so of each query;
-    what it takes is in the user guide. Rows are compared with each other, for queries
+    pairs, samples of some 100,000 pairs or items, and 20 bytes or so of each query
+    (for a certified risk 1,600). Rows are compared with each other, for queries
     that are there twice, where they are no more than half a million.
 
     Examples
@@ -112,6 +122,12 @@ def calibrate(
             "ranker must be a SelectiveRanker, such as BALToR or RiskControlledRanker, "
             f"got {shown(ranker)}."
         )
+    check_names(frame, label=label, qid=qid)
+    if ranker.qid_col is not None:
+        raise ValueError(
+            f"qid_col must be None over partitions, got {ranker.qid_col!r}: give the "
+            "column as qid= instead."
+        )
     fitted = _unfitted(ranker)
     # What can be refused is refused before anything is scored.
     rule = fitted._checked_rule()
@@ -125,11 +141,14 @@ def calibrate(
         )
     fitted.estimator_, fitted.prefit_, fitted._fit_rows = model, True, None
     rows = as_partitions(frame, qid=qid)
-    columns = None if label is None else feature_names(model)
-    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
-    described = parts.map(_describe)
+    features = Features(*names_in_model(model))
+    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, features)
+    described = [*ask(parts, _describe)]
+    if not described:
+        raise ValueError("frame must have rows, got no partition.")
     refuse_split_queries([each.ids for each in described], frame, qid)
     _take_columns(fitted, described)
+    _warn_of_one_query(described)
     data = LabelledPartitions.described(parts, [each.scores for each in described])
     sizes = data.summary.sizes
     if not (sizes > 1).any():
@@ -164,15 +183,26 @@ class PartitionedCalibration(Calibration):
     ----------
     regions : dict
         By the text of the rule.
+    shares : dict
+        Accepted pairs and pairs of each query, by the text of a region.
     """
 
     regions: dict[str, Any] = field(default_factory=dict)
+    shares: dict[str, Any] = field(default_factory=dict)
 
     def select(self, rule: Any) -> Any:
         key = repr(rule)
         if key not in self.regions:
             self.regions[key] = super().select(rule)
         return self.regions[key]
+
+    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
+        # Regions of one risk differ in how many pairs they accept.
+        key = f"{region.risk!r} {self.risk.accepted_mass(region, self.items)!r}"
+        if key not in self.shares:
+            self.shares[key] = super().accepted_by_query(region)
+        accepted, pairs = self.shares[key]
+        return accepted, pairs
 
     def profile(self) -> RiskProfile | None:
         return None if self.items.parts is None else super().profile()
@@ -199,10 +229,13 @@ class _Scored(LabelledScores):
         What the ranker says of the columns.
     hashes : ndarray of shape (n_items,), uint64, or None
         Of the rows; None where they cannot be read.
+    doubt : Warning or None
+        Of the queries, if the partition were all there is.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
     hashes: Any = None
+    doubt: Warning | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +244,7 @@ class _About:
 
     ids: Any
     columns: dict[str, Any]
+    doubt: Warning | None
     scores: tuple[FloatArray, tuple[Any, ...]]
 
 
@@ -220,16 +254,18 @@ def _score(
     model: Any,
     label: str | None,
     qid: str | None,
-    features: list[str] | None,
+    features: Features,
 ) -> _Scored:
     """Return the scored items of a partition."""
-    X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
-    if not len(y):
+    X, y, ids = rows_of(
+        partition, label=label, qid=qid, features=features.of(partition)
+    )
+    if y is not None and not len(y):
         nothing = np.empty(0)
         return _Scored(nothing, nothing, group_queries(nothing, 0))
     # Not half of a fit, which could not be sent: what is learned here is returned.
     here = _unfitted(ranker)
-    items, relevance = take_labelled_items(here, X, y, ids)
+    items, relevance, doubt = check_labelled_items(here, X, y, ids)
     columns = {
         name: value
         for name, value in vars(here).items()
@@ -237,7 +273,7 @@ def _score(
     }
     scores = score_items(model, items.X)
     hashes = hash_rows_if_readable(items.X)
-    return _Scored(scores, relevance, items.queries, None, columns, hashes)
+    return _Scored(scores, relevance, items.queries, None, columns, hashes, doubt)
 
 
 def _unfitted(ranker: Any) -> Any:
@@ -246,12 +282,13 @@ def _unfitted(ranker: Any) -> Any:
 
 
 def _describe(data: _Scored) -> _About:
-    return _About(data.queries.values, data.columns, describe_labelled(data))
+    about = describe_labelled(data)
+    return _About(data.queries.values, data.columns, data.doubt, about)
 
 
 def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
     """Return what `fit` finds out about rows that are there twice."""
-    found = parts.map(_send_rows, Each(starts[:-1].tolist()))
+    found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
     read = all(hashes is not None for hashes, _, _ in found)
     hashes, codes, y = zip(*found, strict=True)
     code = np.concatenate(codes)
@@ -282,20 +319,36 @@ def _take_columns(ranker: Any, described: list[_About]) -> None:
         for name, value in about.columns.items():
             before: Any = first.get(name)
             if not np.array_equal(value, before):
+                texts = [
+                    shown(each) if np.ndim(each) == 0 else listed(each.tolist())
+                    for each in (value, before)
+                ]
                 raise ValueError(
-                    f"partition {number} must have the columns of those before, got "
-                    f"{name} = {shown(value)} after {shown(before)}."
+                    f"partition {number} must have the columns of those before, in "
+                    f"their order, got {name} = {texts[0]} after {texts[1]}."
                 )
     vars(ranker).update(first)
+
+
+def _warn_of_one_query(described: list[_About]) -> None:
+    """Warn as ``fit`` does; a partition of one query is nothing to warn of."""
+    doubts = [about.doubt for about in described if len(about.ids)]
+    if len(doubts) == 1 and doubts[0] is not None:
+        warn_user(doubts[0])
 
 
 def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[float]:
     if coverages is None:
         return []
+    if not isinstance(coverages, Iterable):
+        raise TypeError(
+            f"coverages must be None or some coverages, as in [0.5, 0.7], got "
+            f"{shown(coverages)}."
+        )
     if not hasattr(ranker, "at_coverage"):
         raise ValueError(
             f"coverages must be None for {type(ranker).__name__}, whose rule has no "
-            "coverage; pass a BALToR."
+            "coverage; before it is saved, ask for each level that is wanted later."
         )
     return [check_fraction(value, "coverages", include_one=True) for value in coverages]
 
@@ -308,5 +361,4 @@ def _remember(ranker: Any, rule: Any, coverages: list[float]) -> None:
         **plain, regions={repr(rule): ranker._region}
     )
     for each in [ranker, *(ranker.at_coverage(value) for value in coverages)]:
-        risk, items = each._calibration.risk, each._calibration.items
-        risk.totals(each._region, items, None)  # of which the interval is made
+        each._calibration.accepted_by_query(each._region)  # the interval is of these

@@ -10,6 +10,7 @@ from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import encode_qid, shown
 from skrank_abstain.partitions._dispatch import as_partitions, engine_of
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._queries import find_split_query, runs_of
 from skrank_abstain.partitions._rows import rows_of
 
@@ -66,7 +67,7 @@ def check_partitions(frame: Any, qid: str | None = None) -> None:
     ...
     ValueError: frame must have each query in one partition, got query 'a' in ...
     """
-    found = as_partitions(frame, qid, columns=()).map(_queries_of, qid)
+    found = [*ask(as_partitions(frame, qid, columns=()), _queries_of, qid)]
     refuse_split_queries([ids for ids, _ in found], frame, qid)
     for number, (_, apart) in enumerate(found):
         if apart is not None:

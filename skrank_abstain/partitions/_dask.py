@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
+from skrank_abstain._kernels.threads import one_thread
 from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 
@@ -72,7 +73,8 @@ class _Call:
 
 
 def _attempt(call: _Call, partition: Any, number: int) -> Any:
-    return attempt(call.task, partition, *own(call.args, number))
+    with one_thread():
+        return attempt(call.task, partition, *own(call.args, number))
 
 
 def _attempt_or_raise(call: _Call, partition: Any, number: int) -> Any:

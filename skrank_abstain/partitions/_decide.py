@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from skrank_abstain._validation import encode_qid
 from skrank_abstain.estimators import SelectiveRanker
+from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._items import PartitionedItems, Summary
-from skrank_abstain.partitions._rows import rows_of
-from skrank_abstain.scorers import feature_names
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.partitions._packed import ask
+from skrank_abstain.partitions._rows import Features, check_names, rows_of
+from skrank_abstain.scorers import names_in_model
+from skrank_abstain.selection import Calibration, PairTotals
 
 #: Columns that hold what items are called.
 _IDS = "left_id", "right_id"
@@ -47,7 +50,8 @@ def evaluate(
     Raises
     ------
     ValueError
-        If a partition breaks a rule of ``ranker.evaluate``; its number is named.
+        If a partition breaks a rule of ``ranker.evaluate``, whose number is named, or a
+        query lies in two.
 
     Examples
     --------
@@ -63,11 +67,12 @@ def evaluate(
     >>> totals.coverage == ranker.evaluate(new.data, new.target, new.qid).coverage
     True
     """
-    features = None if qid is None else _named_features(ranker)
-    found = as_partitions(frame, qid).map(
-        _evaluate, light(ranker), label, qid, features
-    )
-    every = [each for each in found if each is not None]
+    check_is_fitted(ranker, "threshold_")
+    check_names(frame, label=label, qid=qid)
+    told = light(ranker), label, qid, _features(ranker)
+    found = [*ask(as_partitions(frame, qid), _evaluate, *told)]
+    refuse_split_queries([ids for _, ids in found], frame, qid)
+    every = [totals for totals, _ in found if totals is not None]
     return PairTotals(
         **{
             each.name: np.concatenate(
@@ -92,7 +97,7 @@ def predict_pairs(
     ranker : SelectiveRanker
         Calibrated, by ``fit`` or by `calibrate`.
     frame, qid
-        As in `calibrate`; a label is not needed, and no feature either.
+        As in `calibrate`. No label is needed.
     item_id : str, default=None
         Column of what you call the items.
 
@@ -101,12 +106,14 @@ def predict_pairs(
     frame : list, generator, Dask DataFrame or Spark DataFrame
         Of the engine of ``frame``; a list of pandas frames for a list, a generator of
         such for Parquet. Columns as in ``PairDecisions.to_frame``: ``left`` and
-        ``right`` are positions within the partition.
+        ``right`` are positions within the partition, which say little elsewhere: give
+        ``item_id``.
 
     Raises
     ------
     ValueError
-        If a partition breaks a rule of ``ranker.predict_pairs``; its number is named.
+        If a partition breaks a rule of ``ranker.predict_pairs``, whose number is
+        named, or a query lies in two.
 
     Examples
     --------
@@ -219,8 +226,8 @@ def light(ranker: SelectiveRanker) -> Any:
     # All that decisions need of them: the unit of gaps, and what counts as equal.
     ends = fitted_on.largest, fitted_on.largest_score
     items = PartitionedItems(None, Summary(none, none, *ends, no_value, none))
-    bare = replace(known, items=items, tuning=None, groups=None)
-    other._calibration = bare
+    other._calibration = Calibration(known.model, items, known.loss, seed=known.seed)
+    other._fit_rows = None
     return other
 
 
@@ -229,13 +236,20 @@ def _evaluate(
     ranker: Any,
     label: str | None,
     qid: str | None,
-    features: list[str] | None,
-) -> PairTotals | None:
-    X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
-    if not _num_samples(y):
-        return None
-    totals: PairTotals = ranker.evaluate(X, y, ids)
-    return totals
+    features: Features,
+) -> tuple[PairTotals | None, Any]:
+    """Return the totals of a partition, and its queries."""
+    X, y, ids = rows_of(
+        partition, label=label, qid=qid, features=features.of(partition)
+    )
+    if not _num_samples(X):
+        return None, np.empty(0)
+    return ranker.evaluate(X, y, ids), _distinct(ids)
+
+
+def _distinct(ids: Any) -> Any:
+    """Return the queries of a partition; None and a scalar are one without a name."""
+    return np.empty(0) if np.ndim(ids) == 0 else encode_qid(ids, len(ids))[1]
 
 
 def _frame(
@@ -246,29 +260,34 @@ def _frame(
     item_id: str | None,
 ) -> Any:
     """Return what a task makes of each partition, as a frame of the same engine."""
+    check_is_fitted(ranker, "threshold_")
+    check_names(frame, qid=qid, item_id=item_id)
     rows = as_partitions(frame, qid)
-    features = None if qid is None else _named_features(ranker)
-    told = light(ranker), qid, item_id, features
+    told = light(ranker), qid, item_id, _features(ranker)
     # Frames that are made later have to know their columns now: one row tells.
-    likes = rows.map(_like, task, *told)
-    like = next((each for each in likes if each is not None), None)
+    found = [*ask(rows, _look, task, *told)]
+    refuse_split_queries([ids for _, ids in found], frame, qid)
+    like = next((each for each, _ in found if each is not None), None)
     if like is None:
         raise ValueError("frame must have rows, got only empty partitions.")
     return rows.frame(_decide, task, like, *told, like=like)
 
 
-def _named_features(ranker: Any) -> list[Any] | None:
-    """Return the columns that the ranker saw, or its model; None if these had none."""
+def _features(ranker: Any) -> Features:
+    """Return the columns that the ranker saw, or its model."""
     seen = getattr(ranker, "feature_names_in_", None)
-    return feature_names(ranker.estimator_) if seen is None else list(seen)
+    if seen is not None:
+        return Features(list(seen))
+    return Features(*names_in_model(ranker.estimator_))
 
 
 def _unlabelled(
-    partition: Any, qid: str | None, item_id: str | None, features: list[Any] | None
+    partition: Any, qid: str | None, item_id: str | None, features: Features
 ) -> tuple[Any, Any, Any]:
     """Return features, what items are called, and queries."""
     if not isinstance(partition, tuple):
-        return rows_of(partition, label=item_id, qid=qid, features=features)
+        names = features.of(partition)
+        return rows_of(partition, label=item_id, qid=qid, features=names)
     if item_id is not None:
         raise ValueError(
             "item_id must be None where partitions are tuples (X, y, qid), which have "
@@ -278,22 +297,22 @@ def _unlabelled(
     return X, None, ids
 
 
-def _like(partition: Any, task: Callable[..., Any], *told: Any) -> Any:
-    """Return an empty frame of the columns of what a task makes."""
-    if isinstance(partition, tuple):
-        X, _, ids = partition
-        first: Any = (X[:1], None, None if ids is None else ids[:1])
-    else:
-        first = partition[:1]
+def _look(partition: Any, task: Callable[..., Any], *told: Any) -> tuple[Any, Any]:
+    """Return an empty frame of the columns of what a task makes, and the queries."""
     ranker, *columns = told
-    X, names, ids = _unlabelled(first, *columns)
+    X, names, ids = _unlabelled(partition, *columns)
     if not _num_samples(X):
-        return None
+        return None, np.empty(0)
+    queries = _distinct(ids)
+    X, names, ids = (
+        each if np.ndim(each) == 0 else each[:1] for each in (X, names, ids)
+    )
     made = task(ranker, X, ids, names).to_frame()
     # One item makes no pair, from which a column could tell what it holds.
     item = _ranking(ranker, X, ids, names).to_frame().dtypes
     kinds = {"qid": item["qid"]} | dict.fromkeys(_IDS, item["item_id"])
-    return made.astype({name: kinds[name] for name in kinds if name in made})[:0]
+    like = made.astype({name: kinds[name] for name in kinds if name in made})[:0]
+    return like, queries
 
 
 def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
@@ -315,7 +334,7 @@ def _decide(
     ranker: Any,
     qid: str | None,
     item_id: str | None,
-    features: list[str] | None,
+    features: Features,
 ) -> Any:
     """Return the frame that a task makes of a partition."""
     X, names, ids = _unlabelled(partition, qid, item_id, features)

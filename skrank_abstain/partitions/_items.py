@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, Self
@@ -27,6 +26,7 @@ from skrank_abstain.pairs import (
     counts_by_gap,
     thin,
 )
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
 
 
@@ -90,7 +90,7 @@ class PartitionedItems(Value):
     @classmethod
     def of(cls, parts: Partitions) -> Self:
         """Take partitions that hold `Part`."""
-        return cls(parts, summary_of(parts.map(describe_part)))
+        return cls(parts, summary_of(ask(parts, describe_part)))
 
     def to_plain(self) -> dict[str, Any]:
         return {
@@ -176,13 +176,14 @@ class PartitionedItems(Value):
 
         def weighed(*args: Any) -> FloatArray:
             found = self._of_parts(_weigh_bins, *args)
-            if by_query:
-                return np.concatenate(found)
-            return np.asarray(sum(found))
+            numbers = (each.astype(np.float64) for each in found)
+            return np.concatenate([*numbers]) if by_query else np.asarray(sum(numbers))
 
-        totals: FloatArray = self._remembered(
-            weighed, "weigh_bins", edges, np.asarray(group), n_groups, by_query
-        )
+        group = group.astype(np.int32)
+        asked = edges, group, n_groups, by_query
+        if by_query:  # too much to be remembered
+            return weighed(*asked)
+        totals: FloatArray = self._remembered(weighed, "weigh_bins", *asked)
         return totals
 
     def pairs_by_grade(self, merged: IntArray) -> FloatArray:
@@ -210,10 +211,11 @@ class PartitionedItems(Value):
         """As `ScoredItems.counts_by_gap`."""
         if self.n_pairs > FEW_PAIRS:
             return counts_by_gap(self.outcomes, exact=False)
-        gaps, counts = zip(*self._ask("counts_by_gap"), strict=True)
-        gap, count = np.concatenate(gaps), np.concatenate(counts)
-        entry, column = np.nonzero(count)
-        every = GapOutcomes(gap[entry], column - 1, count[entry, column])
+        found = zip(*self._of_parts(_gaps_by_outcome), strict=True)
+        gaps = [np.concatenate(each) for each in found]
+        gap, sizes = np.concatenate(gaps), [each.size for each in gaps]
+        outcome = np.repeat([-1, 0, 1], sizes)
+        every = GapOutcomes(gap, outcome, np.ones(gap.size))
         return counts_by_gap(every, exact=True)
 
     # Some pairs: put together.
@@ -231,22 +233,23 @@ class PartitionedItems(Value):
         """As `ScoredItems.sketch`."""
         return self.some_outcomes.gap
 
-    def collect(self, low: float, high: float) -> tuple[int, FloatArray]:
+    def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """As `ScoredItems.collect`."""
-        if high < 0:  # no gap is
-            return 0, np.empty(0)
-        counts, gaps = zip(*self._ask("collect", low, high), strict=True)
-        return sum(counts), np.concatenate(gaps)
+        collected = []
+        for found in zip(*self._ask("collect", *windows), strict=True):
+            counts, gaps = zip(*found, strict=True)
+            collected.append((sum(counts), np.concatenate(gaps)))
+        return collected
 
     def sample(self, low: float, high: float, size: int) -> FloatArray:
         """As `ScoredItems.sample`, in another order."""
-        within = np.array(self._of_parts(_count_between, low, high, empty=0))
+        within = np.array([*self._of_parts(_count_between, low, high, empty=0)])
         before = Each((np.cumsum(within) - within).tolist())
         n_pairs = int(within.sum())
         if not n_pairs:
             return np.empty(0)
         drawn = self._of_parts(_sample, low, high, size, before, n_pairs)
-        return np.concatenate(drawn)
+        return np.concatenate([*drawn])
 
     def thinned(self, most: int, merged: IntArray) -> ScoredItems:
         """As `ScoredItems.thinned`; ``rows`` are places among all items."""
@@ -282,13 +285,8 @@ class PartitionedItems(Value):
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
         """As `ScoredItems.count_outcomes`."""
-        counts: IntArray = self._remembered(
-            lambda *args: np.concatenate(self._ask("count_outcomes", *args)),
-            "count_outcomes",
-            np.asarray(cuts, dtype=np.float64),
-            tolerance,
-        )
-        return counts
+        asked = np.asarray(cuts, dtype=np.float64), tolerance
+        return np.concatenate([*self._ask("count_outcomes", *asked)])
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
@@ -299,22 +297,23 @@ class PartitionedItems(Value):
 
     # How partitions are asked.
 
-    def _ask(self, method: str, *args: Any) -> list[Any]:
+    def _ask(self, method: str, *args: Any) -> Iterator[Any]:
         """Return what a method of the items says in each partition with queries."""
         return self._of_parts(_method, method, *args)
 
     def _of_parts(
         self, task: Callable[..., Any], *args: Any, empty: Any = None
-    ) -> list[Any]:
+    ) -> Iterator[Any]:
         if self.parts is None:
             raise RuntimeError(
                 "The partitions of the calibration data are no longer at hand: this "
-                "ranker was saved, and what is asked was not asked before. Name the "
-                "coverages that are wanted later in calibrate(..., coverages=[...]), "
-                "or calibrate again."
+                "ranker was saved, and what is asked was not asked before. Ask "
+                "at_coverage, at_cost or at_risk for each level that is wanted later "
+                "before it is saved (calibrate(..., coverages=[...]) does), or "
+                "calibrate again."
             )
-        found = self.parts.map(_on_part, task, empty, *args)
-        return [_unpacked(each) for each in found if each is not None]
+        found = ask(self.parts, _on_part, task, empty, *args)
+        return (each for each in found if each is not None)
 
     def _remembered(self, compute: Callable[..., Any], name: str, *args: Any) -> Any:
         """Return the answer to a question, which is asked once."""
@@ -325,8 +324,12 @@ class PartitionedItems(Value):
             digest.update(np.ascontiguousarray(array).tobytes())
         key = digest.hexdigest()
         if key not in self.answers:
-            self.answers[key] = compute(*args)
-        return self.answers[key]
+            answer = np.asarray(compute(*args))
+            # Whole numbers, most of them small.
+            small = np.min_scalar_type(int(answer.max(initial=0)))
+            self.answers[key] = answer.dtype.str, answer.astype(small)
+        dtype, answer = self.answers[key]
+        return answer.astype(dtype)
 
 
 def describe_part(part: Part) -> tuple[Any, ...]:
@@ -341,7 +344,7 @@ def describe_part(part: Part) -> tuple[Any, ...]:
     )
 
 
-def summary_of(described: list[tuple[Any, ...]]) -> Summary:
+def summary_of(described: Iterable[tuple[Any, ...]]) -> Summary:
     """Put together what partitions said of themselves."""
     sizes, largest, largest_score, relevance, counts = zip(*described, strict=True)
     values = np.unique(np.concatenate(relevance))
@@ -371,7 +374,14 @@ def _weigh_bins(
     part: Part, edges: FloatArray, group: IntArray, n_groups: int, by_query: bool
 ) -> Any:
     found = part.items.weigh_bins(edges, group, n_groups, by_query=by_query)
-    return _Packed.of(found)
+    # Without weights they are whole, and most of them small.
+    return found.astype(np.min_scalar_type(int(found.max(initial=0))))
+
+
+def _gaps_by_outcome(part: Part) -> list[FloatArray]:
+    """Return the gaps of the pairs of each outcome: sorted ones are packed tighter."""
+    gap, outcome, *_ = part.items.every_outcome()
+    return [np.sort(gap[outcome == kind]) for kind in (-1, 0, 1)]
 
 
 def _pairs_by_grade(part: Part, relevance: FloatArray, merged: IntArray) -> FloatArray:
@@ -400,24 +410,3 @@ def _take_items(
 def _merged_here(part: Part, relevance: FloatArray, merged: IntArray) -> IntArray:
     """Return what the grades of a partition become."""
     return merged[np.searchsorted(relevance, part.relevance)]
-
-
-class _Packed(NamedTuple):
-    """Whole numbers, nearly all of them small, on their way."""
-
-    data: bytes
-    dtype: str
-    shape: tuple[int, ...]
-
-    @classmethod
-    def of(cls, counts: FloatArray) -> _Packed:
-        small = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-        return cls(zlib.compress(small.tobytes(), 1), small.dtype.str, small.shape)
-
-    def array(self) -> FloatArray:
-        small = np.frombuffer(zlib.decompress(self.data), dtype=self.dtype)
-        return small.reshape(self.shape).astype(np.float64)
-
-
-def _unpacked(answer: Any) -> Any:
-    return answer.array() if isinstance(answer, _Packed) else answer

@@ -16,6 +16,7 @@ from skrank_abstain.partitions._items import (
     describe_part,
     summary_of,
 )
+from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
 from skrank_abstain.tie_models import (
     GradedInputs,
@@ -51,8 +52,7 @@ class LabelledPartitions:
     @classmethod
     def of(cls, parts: Partitions) -> Self:
         """Take partitions that hold `LabelledScores`."""
-        described = parts.map(describe_labelled)
-        return cls.described(parts, described)
+        return cls.described(parts, [*ask(parts, describe_labelled)])
 
     @classmethod
     def described(cls, parts: Partitions, described: list[Any]) -> Self:
@@ -102,7 +102,8 @@ class LabelledPartitions:
         used, n_items = graded.context_queries(self.summary.sizes)
         merged = graded.merged_grades(self.summary.grade_counts)
         places = np.searchsorted(used, self.summary.starts[1:-1])
-        samples = self.parts.map(
+        samples = ask(
+            self.parts,
             send_context,
             Each(self._split(used)),
             Each(np.split(n_items, places)),
@@ -116,7 +117,7 @@ class LabelledPartitions:
 
     def _gathered(self, queries: IntArray) -> LabelledScores:
         """Return some queries, by their numbers, ascending."""
-        found = self.parts.map(send_queries, Each(self._split(queries)))
+        found = ask(self.parts, send_queries, Each(self._split(queries)))
         scores, y, sizes = (np.concatenate(each) for each in zip(*found, strict=True))
         codes = np.repeat(np.arange(sizes.size), sizes)
         return LabelledScores(scores, y, group_queries(codes, codes.size))

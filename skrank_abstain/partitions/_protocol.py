@@ -50,6 +50,10 @@ class Failed:
 
     error: Exception
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Between processes its kind and text are left: not all errors can be pickled.
+        return Failed, (_plain(self.error),)
+
 
 def attempt(task: Callable[..., Any], partition: Any, *args: Any) -> Any:
     """Return ``task(partition, *args)``, or why there is none."""
@@ -78,10 +82,12 @@ def result_of(number: int, result: Any) -> Any:
     """Return the result of the partition of this number, or raise what it raised."""
     if not isinstance(result, Failed):
         return result
-    error = result.error
-    kind: type[Exception] = RuntimeError
-    text = f"{type(error).__name__}: {error}"
-    for usual in (ValueError, TypeError):
-        if isinstance(error, usual):
-            kind, text = usual, str(error)
-    raise kind(f"partition {number}: {text}") from error
+    error = _plain(result.error)
+    raise type(error)(f"partition {number}: {error}") from result.error
+
+
+def _plain(error: Exception) -> Exception:
+    for kind in (ValueError, TypeError, RuntimeError):
+        if isinstance(error, kind):
+            return kind(str(error))
+    return RuntimeError(f"{type(error).__name__}: {error}")

@@ -3,13 +3,74 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import FloatArray, listed, names_of_columns
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns that a model was fitted on.
+
+    Attributes
+    ----------
+    names : list or None
+        None: the model does not know.
+    made_up : bool
+        Whether a library may have made them up: a frame that lacks one has others.
+    """
+
+    names: list[Any] | None
+    made_up: bool = False
+
+    def of(self, partition: Any) -> list[Any] | None:
+        """Return the names of the features of a partition, None for all others."""
+        columns = names_of_columns(partition) or []
+        lacks = self.names is not None and not set(self.names) <= set(columns)
+        return None if self.made_up and lacks else self.names
+
+
+def check_names(frame: Any, **names: Any) -> None:
+    """Refuse what is no name of a column.
+
+    Parameters
+    ----------
+    frame : object
+        What the user passed as partitions.
+    **names
+        ``label``, ``qid`` and ``item_id``, those that there are.
+
+    Raises
+    ------
+    TypeError
+        If one is an array or a column itself.
+    ValueError
+        If ``label`` or ``qid`` is None where partitions are frames, or two are the
+        same.
+    """
+    for name, value in names.items():
+        if not isinstance(value, Hashable) or hasattr(value, "shape"):
+            raise TypeError(
+                f"{name} must be the name of a column of frame, got a "
+                f"{type(value).__name__}."
+            )
+    tuples = isinstance(frame, list) and any(isinstance(p, tuple) for p in frame)
+    for name in ("label", "qid"):
+        if not tuples and name in names and names[name] is None:
+            raise ValueError(
+                f"{name} must name a column of frame, got None; only tuples (X, y, "
+                "qid) have none."
+            )
+    given = [value for value in names.values() if value is not None]
+    if len(set(given)) < len(given):
+        raise ValueError(
+            f"{' and '.join(names)} must name different columns, got {listed(given)}."
+        )
 
 
 def rows_of(

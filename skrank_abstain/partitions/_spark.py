@@ -9,6 +9,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Self
 
+from skrank_abstain._kernels.threads import one_thread
 from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 
 #: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.
@@ -18,8 +19,6 @@ _TYPES = {
     "f": ("float64", "double"),
     "M": ("timestamp[us]", "timestamp_ntz"),
 }
-#: Rows that Spark is handed at a time.
-_BATCH = 65_536
 
 
 class SparkPartitions:
@@ -62,17 +61,14 @@ class SparkPartitions:
         import pyarrow as pa
 
         types = [_TYPES.get(dtype.kind, ("string", "string")) for dtype in like.dtypes]
-        columns = [(f"c{number}", *kinds) for number, kinds in enumerate(types)]
-        schema = pa.schema(
-            [(name, pa.type_for_alias(kind)) for name, kind, _ in columns]
-        )
-        sql = ", ".join(f"{name} {kind}" for name, _, kind in columns)
+        schema = pa.schema([(f"c{n}", arrow) for n, (arrow, _) in enumerate(types)])
+        sql = ", ".join(f"c{n} {spark}" for n, (_, spark) in enumerate(types))
         read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
             found = result_of(*_run(task, read(batches), args))
             table = pa.Table.from_pandas(found.set_axis(schema.names, axis=1), schema)
-            yield from table.to_batches(max_chunksize=_BATCH)
+            yield from table.to_batches(max_chunksize=65_536)
 
         return self._frame.mapInArrow(run, sql).toDF(*like.columns)
 
@@ -93,7 +89,8 @@ def _run(task: Callable[..., Any], part: Any, args: tuple[Any, ...]) -> tuple[in
     from pyspark import TaskContext
 
     number = TaskContext.get().partitionId()
-    return number, attempt(task, part, *own(args, number))
+    with one_thread():
+        return number, attempt(task, part, *own(args, number))
 
 
 def _in_plain_columns(frame: Any) -> Any:
@@ -102,21 +99,18 @@ def _in_plain_columns(frame: Any) -> Any:
 
     # Numbered: Spark would take a dot in a name for a field.
     plain = frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
-    kinds = {field.name: type(field.dataType).__name__ for field in plain.schema}
-    vectors = [name for name, kind in kinds.items() if kind == "VectorUDT"]
+    vectors = [f.name for f in plain.schema if type(f.dataType).__name__ == "VectorUDT"]
     return plain.withColumns({name: vector_to_array(plain[name]) for name in vectors})
 
 
 def _to_pandas(names: list[str], empty: Any, batches: Iterable[Any]) -> Any:
-    import pyarrow as pa
-
     found = list(batches)
-    table = pa.Table.from_batches(found) if found else empty
+    table = empty.from_batches(found) if found else empty
     return table.rename_columns(names).to_pandas()
 
 
 def _unpickle(batches: Iterable[Any]) -> Any:
-    (batch,) = batches
+    (batch,) = batches  # to the end: else Spark starts a new process for the next task
     return pickle.loads(batch.column(0)[0].as_buffer())
 
 

@@ -22,6 +22,7 @@ from skrank_abstain.scorers._models import (
     feature_names,
     freeze,
     is_fitted,
+    names_in_model,
     resolve_model,
 )
 from skrank_abstain.scorers._score import score_items

@@ -83,15 +83,7 @@ def booster_of(model: Any) -> Booster | None:
 
 
 def of_cluster(model: Any) -> bool:
-    """Return whether a model trains and predicts on frames of Dask or Spark alone.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain.scorers import of_cluster
-    >>> of_cluster(Ridge())
-    False
-    """
+    """Return whether a model trains and predicts on frames of Dask or Spark alone."""
     booster = booster_of(model)
     return booster is not None and booster.of_cluster(unwrap(model))
 

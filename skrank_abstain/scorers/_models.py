@@ -105,13 +105,22 @@ def is_fitted(model: Any) -> bool:
 
 def feature_names(model: Any) -> list[str] | None:
     """Return the column names that a fitted model was given, None if it was not."""
+    names, made_up = names_in_model(model)
+    return None if made_up else names
+
+
+def names_in_model(model: Any) -> tuple[list[str] | None, bool]:
+    """Return the column names in a fitted model, and whether they may be made up.
+
+    A library may have given them to columns without names; a user may call columns so.
+    """
     model = unwrap(model)
     booster = booster_of(model)
     if booster is None:
         names = getattr(model, "feature_names_in_", None)
-        return None if names is None else list(names)
+        return None if names is None else list(names), False
     features = booster.features(model)
-    return None if booster.made_up(features) else features.names
+    return features.names, booster.made_up(features)
 
 
 def freeze(model: Any) -> Any:

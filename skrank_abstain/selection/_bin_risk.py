@@ -161,10 +161,11 @@ class BinRisk(PairRisk):
             gap where a tie is.
         """
         edges = np.nan_to_num(self._model.edges_) / 8  # no sum or gap overflows
-        # The outermost bins, which have one edge, count as wide as their neighbours.
-        if edges.size:
+        centre = np.arange(edges.size + 1.0)
+        if edges.size > 1:
+            # The outermost bins, which have one edge, are as wide as their neighbours.
             edges = np.pad(edges, 1, mode="reflect", reflect_type="odd")
-        centre = (edges[:-1] + edges[1:]) / 2 if edges.size else np.zeros(1)
+            centre = (edges[:-1] + edges[1:]) / 2
         gap = np.abs(centre[:, None] - centre[None, :])
         return np.where(self._label == 0, gap, -gap)
 

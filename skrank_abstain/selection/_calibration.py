@@ -121,6 +121,11 @@ class Calibration(Value):
         """Return the region that a rule selects."""
         return rule.select(self)
 
+    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
+        """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
+        totals = self.risk.totals(region, self.items, None)
+        return totals.accepted, totals.pairs
+
     def profile(self) -> RiskProfile | None:
         """Return the risks of the calibration pairs; None if they are gone."""
         return self.risk.profile(self.items)

@@ -246,8 +246,9 @@ def _collect(
     curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int
 ) -> Cuts | None:
     """Search the pairs between two sets, unless the rank is not among these."""
-    n_inner, ties = gaps.collect(low.inner, high.inner)
-    n_outer, orders = gaps.collect(high.outer, low.outer)
+    (n_inner, ties), (n_outer, orders) = gaps.collect(
+        (low.inner, high.inner), (high.outer, low.outer)
+    )
     n_low = n_inner + gaps.n_pairs - n_outer - orders.size
     if not n_low < rank <= n_low + ties.size + orders.size:
         return None
@@ -286,9 +287,8 @@ def _surest_first(
 
 def _merge(curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int) -> Cuts:
     """Collect the pairs between two sets and find the one of the wanted rank."""
-    _, inner = gaps.collect(low.inner, high.inner)
-    _, outer = gaps.collect(high.outer, low.outer)
-    inside = np.concatenate([inner, outer])
+    found = gaps.collect((low.inner, high.inner), (high.outer, low.outer))
+    inside = np.concatenate([gap for _, gap in found])
     both, risk, tie, order = _surest_first(curve, inside)
     n_accepted = rank - low.count
     last = order[n_accepted - 1]

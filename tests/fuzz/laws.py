@@ -34,7 +34,7 @@ from fuzz.problems import labels, pair_rows
 from fuzz.subjects import DIFFERENCES
 from sklearn.base import clone
 
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._validation import check_loss
 from skrank_abstain.distance import ConstrainedLinearRanker, ConstrainedMLPRanker
 from skrank_abstain.tie_models import TieModel

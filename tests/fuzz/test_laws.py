@@ -10,7 +10,7 @@ from fuzz.cases import Case
 from fuzz.laws import GROUPS
 from fuzz.subjects import SUBJECTS
 
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import threads as _threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

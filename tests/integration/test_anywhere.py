@@ -12,7 +12,7 @@ from doubles import FirstColumn
 
 import skrank_abstain
 from skrank_abstain import BALToR
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import threads as _threads
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 

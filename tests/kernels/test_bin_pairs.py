@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kernels.grouped import EXAMPLES, random_queries
 
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.bin_pairs import weigh_groups
 
 

@@ -7,7 +7,7 @@ import pytest
 from kernels.grouped import COMPILED, random_queries
 from numba import config
 
-from skrank_abstain._kernels import _threads
+from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
@@ -15,6 +15,7 @@ from skrank_abstain._kernels.lags import lag_weights
 from skrank_abstain._kernels.outcomes import count_outcomes, count_outcomes_by_query
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
+from skrank_abstain._kernels.threads import one_thread
 
 DATA = random_queries(30 if config.DISABLE_JIT else 300, 60, None)
 CUTS = np.linspace(0, 3, 7)
@@ -94,3 +95,13 @@ def test_number_of_threads(monkeypatch):
     assert _threads.n_threads() >= 1
     with pytest.raises(ValueError, match="n_threads must be at least 1, got 0"):
         _threads.n_threads(0)
+
+
+def test_a_task_among_others_keeps_to_its_thread(monkeypatch):
+    monkeypatch.setattr(_threads, "ThreadPoolExecutor", None)  # nobody asks for it
+    monkeypatch.setattr(_threads, "MIN_COST", 1e-3)
+    with one_thread():
+        assert _threads.n_threads() == 1
+        assert _threads.n_threads(3) == 3
+        ends = _threads.map_ranges(lambda start, stop: stop, np.ones(9), None)
+    assert len(ends) > 1

@@ -41,7 +41,7 @@ def test_gaps_between_two(case, low, width):
     gap = sorted(abs(a - b) for k, a in enumerate(s) for b in s[k + 1 :])
     inside = [g for g in gap if low < g <= low + width]
     for pairs in (array, items):
-        below, found = pairs.collect(low, low + width)
+        ((below, found),) = pairs.collect((low, low + width))
         assert below == sum(g <= low for g in gap)
         assert sorted(found.tolist()) == inside
         if inside:

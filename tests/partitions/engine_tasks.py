@@ -55,6 +55,17 @@ def fail_at(partition, query, error):
     return partition
 
 
+class OddError(ValueError):
+    """An error that comes out of a pickle as another one."""
+
+    def __init__(self, column, rule):
+        super().__init__(f"{column} must be {rule}")
+
+
+def fail_oddly(partition):
+    raise OddError("x", "even")
+
+
 def noted(partition, folder):
     """Leave a file for each time that a partition is worked on."""
     note(folder)
@@ -73,6 +84,10 @@ def end_once(partition, folder, query):
         os._exit(1)
     time.sleep(0.05)
     return total(partition, "x")
+
+
+def process(partition):
+    return os.getpid()
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,15 @@ def assert_same(one, other):
             np.testing.assert_array_equal(value, other[name], err_msg=name)
 
 
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 64])
+@pytest.mark.parametrize(
+    "n_parts",
+    [
+        1,
+        pytest.param(2, marks=pytest.mark.slow),
+        7,
+        pytest.param(64, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.filterwarnings("ignore:Every pair is accepted")
 def test_partitions_change_nothing(name, n_parts):
@@ -285,3 +293,82 @@ def test_queries_that_are_there_twice_are_found_over_partitions():
     parts = [(X, y, qid), (X, y, np.char.add(qid, "again"))]
     with pytest.warns(UserWarning, match="repeat another one under another qid"):
         calibrate(BALToR(MODEL), parts)
+
+
+@pytest.mark.parametrize("what", ["evaluate", "predict_pairs", "deferred", "ranking"])
+def test_what_is_decided_keeps_queries_whole(what):
+    parts = split(labelled(20, seed=0), 2, seed=0)
+    ranker = calibrate(BALToR(MODEL), parts)
+    parts[1][2][:2] = parts[0][2][0]
+    with pytest.raises(ValueError, match=rf"query '{parts[0][2][0]}' in partitions 0"):
+        getattr(partitions, what)(ranker, parts)
+    with pytest.raises(NotFittedError):
+        getattr(partitions, what)(BALToR(MODEL), parts)
+
+
+def test_names_that_a_library_might_have_made_up_are_names_where_a_frame_has_them():
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, qid = labelled(60, seed=0)
+    model = lightgbm.LGBMRanker(n_estimators=2, verbose=-1)
+    model.fit(X, y, group=np.unique(qid, return_counts=True)[1])
+    frame = pd.DataFrame({"note": 1.0, "Column_1": X[:, 1], "Column_0": X[:, 0]})
+    frame = frame.assign(y=y, q=qid)
+    expected = calibrate(BALToR(model), [(X, y, qid)])
+    assert calibrate(BALToR(model), [frame], label="y", qid="q").threshold_ == (
+        expected.threshold_
+    )
+    others = frame.drop(columns="note").rename(columns={"Column_1": "one"})
+    others = others[["Column_0", "one", "y", "q"]]
+    assert calibrate(BALToR(model), [others], label="y", qid="q").threshold_ == (
+        expected.threshold_
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "match"),
+    [
+        ({"label": "y"}, ValueError, "qid must name a column of frame, got None"),
+        ({"qid": "q"}, ValueError, "label must name a column of frame, got None"),
+        ({"label": "q", "qid": "q"}, ValueError, "must name different columns"),
+        ({"label": ["y"], "qid": "q"}, TypeError, "label must be the name .* list"),
+        ({"label": pd.Series([1]), "qid": "q"}, TypeError, "name .* got a Series"),
+    ],
+)
+def test_names_of_columns_are_checked(names, error, match):
+    frames = framed(split(labelled(20, seed=0), 2, seed=0))
+    for what in (calibrate, evaluate):
+        ranker = BALToR(MODEL)
+        if what is evaluate:
+            ranker = calibrate(ranker, split(labelled(20, seed=0), 2, seed=0))
+        with pytest.raises(error, match=match):
+            what(ranker, frames, **names)
+
+
+def test_other_parameters_are_checked():
+    parts = split(labelled(20, seed=0), 2, seed=0)
+    with pytest.raises(TypeError, match="coverages must be None or some coverages"):
+        calibrate(BALToR(MODEL), parts, coverages=0.5)
+    with pytest.raises(ValueError, match="qid_col must be None over partitions"):
+        calibrate(BALToR(MODEL, qid_col=1), parts)
+
+
+def test_levels_that_were_asked_before_are_remembered():
+    parts = split(labelled(200, seed=5), 3, seed=5)
+    ranker = RiskControlledRanker(
+        MODEL, max_risk=0.6, tie_model="bradley_terry", random_state=0
+    )
+    found = calibrate(ranker, parts)
+    expected = found.at_risk(0.55)
+    saved = pickle.loads(pickle.dumps(found))
+    assert saved.at_risk(0.55).threshold_ == expected.threshold_
+    with pytest.raises(RuntimeError, match="at_coverage, at_cost or at_risk"):
+        saved.at_risk(0.5)
+
+
+def test_a_saved_ranker_takes_few_bytes_of_each_query():
+    ranker = RiskControlledRanker(MODEL, max_risk=0.6, random_state=0)
+    few, many = (
+        len(pickle.dumps(calibrate(ranker, [labelled(n, seed=5, largest=6)])))
+        for n in (1500, 2500)
+    )
+    assert many - few < 1000 * 100

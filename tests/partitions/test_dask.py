@@ -152,13 +152,15 @@ def test_what_is_kept_is_let_go(frame, client):
 
 
 @pytest.mark.slow
-def test_a_large_argument_is_sent_once_to_each_worker(tmp_path):
+def test_between_processes(tmp_path):
     rows = tasks.items(40, n_items=1)
-    frame = dd.from_pandas(rows, npartitions=40, sort=False)
+    partitions = DaskPartitions(dd.from_pandas(rows, npartitions=40, sort=False))
     with local_cluster(processes=True) as one, distributed.Client(one):
-        sizes = DaskPartitions(frame).map(tasks.ignore, tasks.Counted(str(tmp_path)))
+        sizes = partitions.map(tasks.ignore, tasks.Counted(str(tmp_path)))
+        with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
+            partitions.map(tasks.fail_oddly)
     assert sizes == [1] * 40
-    # Two workers, and the scheduler on its way.
+    # The large argument: to two workers, and the scheduler on its way.
     assert len(list(tmp_path.iterdir())) <= 3
 
 

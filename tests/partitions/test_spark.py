@@ -49,6 +49,14 @@ def test_what_is_kept_is_computed_once_and_let_go(spark, frame, tmp_path):
     assert len(stored()) == before
 
 
+def test_processes_are_used_again(frame):
+    partitions = SparkPartitions(frame)
+    kept = partitions.keep(tasks.total, "x")
+    used = [each.map(tasks.process) for each in (partitions, kept, kept, kept)]
+    # Two tasks run at a time; a process imports the package, which takes seconds.
+    assert len({number for numbers in used for number in numbers}) <= 4
+
+
 def test_what_was_lost_is_computed_again(frame, tmp_path):
     kept = SparkPartitions(frame).keep(tasks.noted, tmp_path)
     assert kept.map(tasks.total, "x") == expected(tasks.total, "x")
@@ -112,6 +120,8 @@ def test_a_frame_may_have_any_names_and_times(spark):
 def test_an_error_names_its_partition(frame, error, kind, text):
     with pytest.raises(kind, match=text):
         SparkPartitions(frame).map(tasks.fail_at, STARTS[3], error)
+    with pytest.raises(ValueError, match=r"^partition 0: x must be even$"):
+        SparkPartitions(frame).map(tasks.fail_oddly)
 
 
 def test_an_error_goes_through_what_is_kept_and_lazy_frames(frame):

@@ -72,7 +72,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     s = rng.normal(size=qid.size)
     s = s if rounded is None else np.round(s, rounded)
     items = ScoredItems.build(s, group_queries(qid, s.size), np.zeros(s.size))
-    every = items.collect(-1.0, np.inf)[1]
+    ((_, every),) = items.collect((-1.0, np.inf))
     curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest)
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)

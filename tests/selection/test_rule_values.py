@@ -124,16 +124,16 @@ def test_any_pairs_of_a_model_of_the_gap(data, model, loss, coverage):
 def test_a_guaranteed_coverage_is_the_hierarchical_quantile(calibration):
     risk, scored = calibration.risk, calibration.items
 
-    def shares(threshold):
-        accepted, _ = risk.at_thresholds(scored, np.array([threshold]))
-        return accepted[:, 0] / scored.pair_counts
+    def shares(thresholds):
+        accepted, _ = risk.at_thresholds(scored, thresholds)
+        return accepted / scored.pair_counts[:, None]
 
     expected = hierarchical_quantile_search(shares, 0.7, highest=risk.highest)
     region = GuaranteedCoverage(0.7).select(calibration)
     assert region.risk == expected
     # Each query counts alike, and one that is worse than all counts too.
     n = scored.n_queries
-    assert shares(region.risk).sum() / (n + 1) >= 0.7 - 1e-12
+    assert shares(np.array([region.risk])).sum() / (n + 1) >= 0.7 - 1e-12
     assert GuaranteedCoverage(1.0).select(calibration).risk == risk.highest
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,13 +19,30 @@ MAX_RANGES = 64
 #: Nanoseconds of work below which a range costs more than it saves.
 MIN_COST = 3_000_000.0
 
+_ALONE = ContextVar("_ALONE", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let kernels that are called within start no threads.
+
+    For tasks of an engine that works on as many of them at once as there are CPUs.
+    """
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
 
 def n_threads(requested: int | None = None) -> int:
-    """Return ``requested``, or by default the number of CPUs this process may use."""
+    """Return ``requested``, or by default the number of CPUs that may be used."""
     if requested is not None:
         if requested < 1:
             raise ValueError(f"n_threads must be at least 1, got {requested}.")
         return int(requested)
+    if _ALONE.get():
+        return 1
     # Under a batch system or taskset a process may use fewer CPUs than there are.
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
