@@ -22,13 +22,14 @@ from skrank_abstain.distance.surrogates._pairs import (
     distances,
 )
 from skrank_abstain.estimators import (
+    ItemValues,
     ModelWrapper,
     PairDecider,
     refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )
-from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models import LabelledScores
 
 #: Beyond it the sum over a few features, or the difference of two, may overflow.
@@ -329,11 +330,11 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[NearDecision, FloatArray, Queries]:
+    ) -> tuple[NearDecision, ItemValues]:
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         columns = self._columns(items.X)
         decision = NearDecision(columns, float(self.norm), self.radius_)
-        return decision, scores, items.queries
+        return decision, ItemValues(scores, scores, items.queries)
 
     def _columns(self, X: Any) -> FloatArray:
         """Return the features that distances are taken of, by feature and item."""

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray
 from skrank_abstain.estimators._item_rows import Items, check_columns, take_items
 from skrank_abstain.estimators._query_checks import warn_of_batch
+from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.scorers import score_items
+
+
+class ItemValues(NamedTuple):
+    """Items with what their model and their tie model make of them.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+        Of the wrapped model.
+    values : ndarray of shape (n_items,), float64
+        What the tie model compares. One number per item, whatever it looks at: pairs
+        can then be counted from sorted numbers, in O(n log n), without being formed.
+    queries : Queries
+    novel : ndarray of shape (n_items,), bool, or None
+        Items whose pairs are abstained on.
+    """
+
+    scores: FloatArray
+    values: FloatArray
+    queries: Queries
+    novel: BoolArray | None = None
+
+    def sorted(self, y: FloatArray | None = None) -> ScoredItems:
+        """Return the items in the order of their values, with their relevance."""
+        return ScoredItems.build(self.values, self.queries, y, self.novel)
 
 
 class ItemScorer:

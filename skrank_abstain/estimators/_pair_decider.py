@@ -21,11 +21,9 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_scorer import ItemScorer
+from skrank_abstain.estimators._item_scorer import ItemScorer, ItemValues
 from skrank_abstain.pairs import (
     PairDecisions,
-    Queries,
-    ScoredItems,
     check_item_id,
     check_output_size,
     check_pairs,
@@ -44,16 +42,19 @@ class _ItemNames:
     """What decisions say about their items besides the rows."""
 
     place: IntArray
+    novel: BoolArray | None
     item_id: NDArray[Any] | None
 
     @classmethod
-    def of(cls, values: FloatArray, queries: Queries, item_id: Any) -> Self:
-        rows, place = rows_by_place(values, queries)
+    def of(cls, items: ItemValues, item_id: Any) -> Self:
+        rows, place = rows_by_place(items.values, items.queries)
         by_row = np.empty_like(place)
         by_row[rows] = place
-        return cls(by_row, check_item_id(item_id, queries))
+        return cls(by_row, items.novel, check_item_id(item_id, items.queries))
 
     def added_to(self, decisions: PairDecisions) -> PairDecisions:
+        if self.novel is not None:
+            decisions = decisions.leaving_out(self.novel)
         if self.item_id is None:
             return replace(decisions, place=self.place)
         check_output_size(len(decisions), 2 * self.item_id.itemsize)
@@ -76,8 +77,8 @@ class PairDecider(ItemScorer):
     @abstractmethod
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[PairDecision, FloatArray, Queries]:
-        """Return what decides pairs, one value per item, and the queries."""
+    ) -> tuple[PairDecision, ItemValues]:
+        """Return what decides pairs, and the items with their values."""
 
     def predict_pairs(
         self,
@@ -118,8 +119,9 @@ class PairDecider(ItemScorer):
         O(n_pairs) beyond the wrapped model's own prediction.
         """
         check_row_order(X, item_id=item_id)
-        decision, values, queries = self._decision(X, qid)
-        names = _ItemNames.of(values, queries, item_id)
+        decision, items = self._decision(X, qid)
+        values, queries = items.values, items.queries
+        names = _ItemNames.of(items, item_id)
         if pairs is None:
             made = decide_queries(decision, self._region, values, queries)
         else:
@@ -162,8 +164,9 @@ class PairDecider(ItemScorer):
         """
         check_row_order(X, item_id=item_id)
         # Items are scored now, so that bad input raises here, not at the first query.
-        decision, values, queries = self._decision(X, qid)
-        names, region = _ItemNames.of(values, queries, item_id), self._region
+        decision, items = self._decision(X, qid)
+        values, queries = items.values, items.queries
+        names, region = _ItemNames.of(items, item_id), self._region
         # Of the many queries that have one item in some logs each is as the other.
         none = names.added_to(decide_queries(decision, region, values, queries, 0, 0))
         return (
@@ -262,8 +265,7 @@ class PairDecider(ItemScorer):
         O(n log n), no pair is formed where acceptance depends on the scores.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
-        decision, values, queries = self._decision(X, qid, needs_qid=True)
-        relevance = check_relevance(y, queries.n_items)
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        items = ScoredItems.build(values, queries, relevance)
-        return decision.totals(self._region, items, weight)
+        decision, items = self._decision(X, qid, needs_qid=True)
+        relevance = check_relevance(y, items.values.size)
+        weight = check_sample_weight(sample_weight, items.values.size)
+        return decision.totals(self._region, items.sorted(relevance), weight)

@@ -35,6 +35,7 @@ class DecidedPair(NamedTuple):
     p_tie: float | None
     p_left: float | None
     distance: float | None
+    novel: bool | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +64,9 @@ class PairDecisions:
         knows none.
     distance : ndarray of shape (n_pairs,), float64, or None
         Distance of the two items in feature space, for a rule that goes by it.
+    novel : ndarray of shape (n_pairs,), bool, or None
+        Whether an item of the pair is unlike the calibration items; such a pair is
+        abstained on, whatever its risk. None where nobody looked (``novelty=``).
     left_id, right_id : ndarray of shape (n_pairs,), or None
         What the caller calls the two items, where ``item_id=`` was given.
     place : ndarray of shape (n_items,), int64, or None
@@ -99,6 +103,7 @@ class PairDecisions:
     left_id: NDArray[Any] | None = None
     right_id: NDArray[Any] | None = None
     place: IntArray | None = None
+    novel: BoolArray | None = None
     #: Fields that have one value per row of X, not per pair.
     _OF_ROWS: ClassVar[tuple[str, ...]] = ("place",)
 
@@ -150,6 +155,17 @@ class PairDecisions:
                 if column is not None and name not in self._OF_ROWS
             },
         )
+
+    def leaving_out(self, novel: BoolArray) -> Self:
+        """Return the decisions with the pairs of novel items abstained on.
+
+        Parameters
+        ----------
+        novel : ndarray of shape (n_items,), bool
+            Whether each row of X is unlike the calibration items.
+        """
+        either: BoolArray = novel[self.left] | novel[self.right]
+        return replace(self, accepted=self.accepted & ~either, novel=either)
 
     def deferred(
         self,
@@ -264,7 +280,7 @@ class PairDecisions:
         frame : DataFrame
             Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, and of
             ``left_id``, ``right_id`` (after ``right``), ``risk``, ``p_right``,
-            ``p_tie``, ``p_left``, ``distance`` those that there are.
+            ``p_tie``, ``p_left``, ``distance``, ``novel`` those that there are.
 
         Raises
         ------
@@ -300,6 +316,7 @@ class PairDecisions:
             "p_tie": p_tie,
             "p_left": p_left,
             "distance": self.distance,
+            "novel": self.novel,
         }
         return {name: made for name, made in columns.items() if made is not None}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import (
     Items,
     ItemScorer,
+    ItemValues,
     ModelWrapper,
     train_and_score,
 )
@@ -36,22 +36,8 @@ from skrank_abstain.tie_models import (
 _PIECE = 20_000
 
 
-@dataclass(frozen=True, eq=False)
-class ValuedItems:
-    """Items with what their model and their tie model make of them.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_items,), float64
-        Of the wrapped model.
-    values : ndarray of shape (n_items,), float64
-        Of the tie model.
-    queries : Queries
-    """
-
-    scores: FloatArray
-    values: FloatArray
-    queries: Queries
+class ValuedItems(ItemValues):
+    """Items with what their model and their tie model make of them, list by list."""
 
     def lists(
         self, model: GradedRelevance, by: FloatArray

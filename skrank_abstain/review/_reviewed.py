@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import Queries
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.pairs import PairDecisions, Queries
 from skrank_abstain.review._answers import Answers
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.tie_models import GradedRelevance
@@ -31,6 +31,8 @@ class Reviewed:
     scores, values : ndarray of shape (n_items,), float64
         What the ranker says, and what the model compares.
     queries : Queries
+    novel : ndarray of shape (n_items,), bool, or None
+        Items whose pairs are decided by people alone.
     item_id : ndarray of shape (n_items,), or None
     index : pandas.Index or None
         Of the rows of X.
@@ -42,6 +44,7 @@ class Reviewed:
     scores: FloatArray
     values: FloatArray
     queries: Queries
+    novel: BoolArray | None
     item_id: NDArray[Any] | None
     index: Any
 
@@ -49,6 +52,24 @@ class Reviewed:
         """Return what is believed about one query without answers."""
         grade = self._grade[:, self.queries.rows(query)]
         return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
+
+    def with_novel(self, decisions: PairDecisions, answers: Answers) -> PairDecisions:
+        """Return decisions with the pairs of novel items abstained on.
+
+        Those that people have answered stay as they are: no score speaks for them.
+        """
+        if self.novel is None:
+            return decisions
+        made = decisions.leaving_out(self.novel)
+        first, n_items = self.queries.offsets[answers.query], self.queries.n_items
+        left, right = (
+            self.queries.order[first + item] for item in (answers.left, answers.right)
+        )
+        answered = np.isin(
+            decisions.left * n_items + decisions.right, left * n_items + right
+        )
+        accepted = decisions.accepted & (made.accepted | answered)
+        return replace(made, accepted=accepted)
 
     @cached_property
     def _grade(self) -> FloatArray:

@@ -56,10 +56,12 @@ class GuaranteedCoverage(Rule):
     def select(self, calibration: Calibration) -> Any:
         risk, items = calibration.risk, calibration.items
         if self.coverage == 1:
+            risk.check_reach(items, 1.0, self.coverage)
             return risk.select_risk(risk.highest)
         # A new query might be worse than all: its weight is at most 1 - coverage.
         least = self.coverage / (1 - self.coverage)
         if items.n_queries < least:
+            risk.check_reach(items, 1.0, self.coverage)
             warn_user(
                 f"Every pair is accepted: a coverage of {self.coverage:g} can only "
                 f"be guaranteed with at least {least:.0f} queries, got "
@@ -77,7 +79,9 @@ class GuaranteedCoverage(Rule):
         highest = risk.highest
         found = hierarchical_quantile_search(shares, self.coverage, highest=highest)
         # The search returns infinity where no threshold suffices: every pair is
-        # accepted.
+        # accepted, if that is possible.
+        if found > highest:
+            risk.check_reach(items, 1.0, self.coverage)
         return risk.select_risk(min(found, highest))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:

@@ -66,8 +66,12 @@ class PairRisk(PairDecision):
         Raises
         ------
         ValueError
-            If the coverage is outside (0, 1], or an option is unknown.
+            If the coverage is outside (0, 1] or cannot be reached, or an option is
+            unknown.
         """
+
+    def check_reach(self, items: Any, coverage: float, asked: float) -> None:
+        """Raise where no region accepts this share of the pairs; ``asked`` is named."""
 
     @abstractmethod
     def accepted_mass(self, region: Any, items: Any) -> float:

@@ -141,9 +141,16 @@ def write_report(
 
 
 def _count_items(items: ScoredItems) -> str:
-    return (
+    count = (
         f"{items.rows.size} items, {items.n_queries} queries, {items.n_pairs} pairs of "
         "items of one query"
+    )
+    if items.novel is None:
+        return count
+    n_left = items.n_pairs - items.isolated.n_pairs
+    return (
+        f"{count}; novel items, unlike those that the ranker was calibrated on: "
+        f"{items.novel.sum()}, whose {n_left} pairs are left to a person"
     )
 
 
@@ -194,7 +201,7 @@ def _labelled_results(
 ) -> list[Section]:
     rows = [*rows_of_pairs(totals), *rows_of_queries(ranker, data.items, totals)]
     found = [Section("On these data", [Table(HEAD, rows)]), *_by_group(data, totals)]
-    if not data.items.n_pairs:
+    if not getattr(data.items, "isolated", data.items).n_pairs:
         rows = [line(name, np.nan, np.nan, np.nan) for name in _areas(ranker)]
         return [*found, _about_curve(rows)]
     curve = LossCurve.of(ranker._calibration.risk, data.items)
