@@ -1,14 +1,15 @@
-"""What is promised about whole queries: whether it is kept, and what it is worth.
+"""What is promised about new items and whole queries: whether it holds, its worth.
 
-    python benchmarks/queries.py --data MQ2008 OHSUMED    # folders of FoldN; an hour
-    python benchmarks/queries.py                          # simulated queries alone
-    python benchmarks/queries.py --smoke                  # a minute
+    python benchmarks/queries.py --data DIR   # where folders of FoldN lie; an hour
+    python benchmarks/queries.py              # simulated queries alone
+    python benchmarks/queries.py --smoke      # a minute
 
 Simulated: the sets of freshly calibrated rankers hold a best item in a share 1 - alpha
 of a large population, on average over draws; a certified bound on the loss is broken
 there in at most delta of the draws. Then, on real folds, sets beside a fixed number of
-items, and NDCG@10 of the queries kept: a ranker is trained on the training queries,
-calibrated on the validation queries, and read off the test queries.
+items, NDCG@10 of the queries kept, and test rows that are scrambled column by column
+among sound ones: ranker and detector are trained on the training queries, calibrated on
+the validation queries, and read off the test queries.
 """
 
 import json
@@ -18,12 +19,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.covariance import EllipticEnvelope
+from sklearn.ensemble import IsolationForest
 from sklearn.linear_model import Ridge
+from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
+from skrank_abstain import BALToR
+from skrank_abstain.concentration import novelty_pvalues
 from skrank_abstain.datasets import load_letor
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import QueryRiskRanker, TopSetDisplay, TopSetRanker
@@ -32,6 +38,15 @@ from skrank_abstain.scorers import fit_ranker
 ALPHA, MAX_RISK, DELTA = 0.1, 0.1, 0.1
 #: Of the real folds.
 ALPHAS, SHARES = (0.1, 0.2), (1.0, 0.7, 0.5)
+#: Of rows that are scrambled, and of false alarms.
+STRANGE, LEVEL = 0.1, 0.05
+DETECTORS = {
+    "EllipticEnvelope": EllipticEnvelope(support_fraction=1.0),
+    "LocalOutlierFactor": make_pipeline(
+        StandardScaler(), LocalOutlierFactor(novelty=True)
+    ),
+    "IsolationForest": IsolationForest(random_state=0),
+}
 TIE_MODELS = ("graded_relevance", "feature_aware_relevance")
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -143,6 +158,116 @@ def simulate(n_draws: int, sizes: list[int], quiet: bool) -> list[dict[str, Any]
     return rows
 
 
+def simulate_pvalues(
+    n_draws: int, sizes: list[int], quiet: bool
+) -> list[dict[str, float]]:
+    """Print how often usual items of new queries are called novel.
+
+    Items of one query are alike: 20 normal numbers around a normal middle that is three
+    times as wide. Beside the p-values stand those that take each item for a query.
+    """
+    n_items, n_new = 20, 20
+    rows = []
+    print(f"\nusual items with a p-value of at most {ALPHA:g}")
+    print(f"{'queries':>8}{'by query':>10}{'error':>8}{'by item':>9}{'error':>8}")
+    for n_queries in sizes:
+        found = []
+        for seed in tqdm(range(n_draws), desc="p-values", disable=quiet):
+            rng = np.random.default_rng(seed)
+            middle = 3 * rng.normal(size=(n_queries + n_new, 1))
+            values = middle + rng.normal(size=(n_queries + n_new, n_items))
+            known, new = values[:n_queries].ravel(), values[n_queries:].ravel()
+            queries = np.repeat(np.arange(n_queries), n_items)
+            alone = np.arange(known.size)
+            found.append(
+                [
+                    (novelty_pvalues(new, known, code) <= ALPHA + 1e-12).mean()
+                    for code in (queries, alone)
+                ]
+            )
+        mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(n_draws)
+        print(
+            f"{n_queries:>8}{mean[0]:>10.4f}{error[0]:>8.4f}{mean[1]:>9.4f}"
+            f"{error[1]:>8.4f}",
+            flush=True,
+        )
+        rows.append(
+            {
+                "n_queries": n_queries,
+                **dict(zip(("by_query", "by_item"), mean.tolist(), strict=True)),
+                **dict(zip(("error", "error_by_item"), error.tolist(), strict=True)),
+            }
+        )
+    return rows
+
+
+def scrambled(X: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return X with a tenth of the rows drawn column by column, and which they are."""
+    rng = np.random.default_rng(seed)
+    X, strange = X.copy(), rng.random(X.shape[0]) < STRANGE
+    rows = rng.integers(0, X.shape[0], (int(strange.sum()), X.shape[1]))
+    X[strange] = X[rows, np.arange(X.shape[1])]
+    return X, strange
+
+
+def accuracy_of(decisions: Any, y: np.ndarray, among: Any = True) -> float:
+    """Return the share of right labels among decided pairs."""
+    some = decisions.accepted & among
+    right = decisions.label == np.sign(y[decisions.left] - y[decisions.right])
+    return float(right[some].mean()) if some.any() else float("nan")
+
+
+def measure_novelty(
+    fold: Any, model: Any, detector: Any, seed: int
+) -> dict[str, float]:
+    """Return what a detector finds of scrambled rows, and what is decided then."""
+    vali, test = fold.validation, fold.test
+    detector = clone(detector).fit(fold.train.data)
+    ranker = BALToR(
+        model, coverage=0.6, novelty=detector, novelty_level=LEVEL, random_state=0
+    ).fit(vali.data, vali.target, qid=vali.qid)
+    y = np.asarray(test.target, dtype=float)
+    X, strange = scrambled(np.asarray(test.data), seed)
+    novel = ranker.novelty_pvalues(X) <= LEVEL + 1e-12
+    decided = ranker.predict_pairs(X, qid=test.qid)
+    without = ranker.set_params(novelty=None).fit(vali.data, vali.target, qid=vali.qid)
+    plain = without.predict_pairs(X, qid=test.qid)
+    sound = ~(strange[plain.left] | strange[plain.right])
+    return {
+        "power": float(novel[strange].mean()),
+        "false alarms": float(novel[~strange].mean()),
+        "accuracy": accuracy_of(decided, y),
+        "of sound pairs": accuracy_of(decided, y, sound),
+        "without novelty": accuracy_of(plain, y),
+        "coverage": decided.coverage,
+    }
+
+
+def measure_detectors(folds: list[Any], models: dict[str, Any]) -> list[dict[str, Any]]:
+    """Print means over the folds."""
+    print(f"\na tenth of the test rows scrambled column by column, level {LEVEL:g}")
+    rows = []
+    for ranker, trained_models in models.items():
+        for name, detector in DETECTORS.items():
+            each = [
+                measure_novelty(fold, model, detector, seed)
+                for seed, (fold, model) in enumerate(
+                    zip(folds, trained_models, strict=True)
+                )
+            ]
+            mean = {key: float(np.mean([r[key] for r in each])) for key in each[0]}
+            if not rows:
+                print(
+                    f"{'ranker':10}{'detector':20}" + "".join(f"{k:>17}" for k in mean)
+                )
+            print(
+                f"{ranker:10}{name:20}" + "".join(f"{v:>17.3f}" for v in mean.values()),
+                flush=True,
+            )
+            rows.append({"ranker": ranker, "detector": name, **mean})
+    return rows
+
+
 def make_ranker(name: str) -> Any:
     """Return an untrained ranker."""
     if name == "ridge":
@@ -205,7 +330,18 @@ def measure_fold(fold: Any, model: Any, tie_model: str) -> dict[str, float]:
     return row
 
 
-def measure(folder: Path, rankers: list[str], n_folds: int) -> list[dict[str, Any]]:
+def collections_of(paths: list[Path]) -> list[Path]:
+    """Return the folders that hold folds: those named, or those in them."""
+    found = []
+    for path in paths:
+        own = [path] if any(path.glob("Fold*")) else sorted(path.iterdir())
+        found += [folder for folder in own if any(folder.glob("Fold*"))]
+    return found
+
+
+def measure(
+    folder: Path, rankers: list[str], n_folds: int
+) -> dict[str, list[dict[str, Any]]]:
     """Print means over the folds of a collection."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -222,8 +358,8 @@ def measure(folder: Path, rankers: list[str], n_folds: int) -> list[dict[str, An
     )
     print("".join(f"{f'NDCG, kept {share:.0%}':>17}" for share in SHARES))
     rows = []
-    for ranker in rankers:
-        models = [trained(fold.train, ranker) for fold in folds]
+    every = {name: [trained(fold.train, name) for fold in folds] for name in rankers}
+    for ranker, models in every.items():
         for tie_model in TIE_MODELS:
             each = [
                 measure_fold(fold, model, tie_model)
@@ -242,7 +378,7 @@ def measure(folder: Path, rankers: list[str], n_folds: int) -> list[dict[str, An
             )
             print(f"{ranker:10}{tie_model:24}{text}", flush=True)
             rows.append({"ranker": ranker, "tie_model": tie_model, **mean})
-    return rows
+    return {"lists": rows, "novelty": measure_detectors(folds, every)}
 
 
 def main(argv: list[str] | None = None) -> dict[str, Any]:
@@ -261,8 +397,9 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         args.draws, args.queries, args.rankers = 5, [20, 100], ["ridge"]
     results: dict[str, Any] = {
         folder.name: measure(folder, args.rankers, 1 if args.smoke else 5)
-        for folder in args.data
+        for folder in collections_of(args.data)
     }
+    results["pvalues"] = simulate_pvalues(args.draws, args.queries, args.quiet)
     results["simulated"] = simulate(args.draws, args.queries, args.quiet)
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "queries.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -362,6 +362,16 @@ def test_sets_hold_a_best_item_as_often_as_asked(tmp_path, capsys):
     assert "a fixed number of items covers" in capsys.readouterr().out
 
 
+def test_scrambled_items_are_found_and_left_to_a_person(tmp_path, capsys):
+    main = load("plot_novelty").main
+    found = main(["--smoke", "--out", str(tmp_path)])
+    assert found["EllipticEnvelope"]["power"] > 0.9
+    assert found["IsolationForest"]["power"] < 0.2
+    assert found["EllipticEnvelope"]["accuracy"] > found["no detector"]["accuracy"]
+    assert (tmp_path / "novelty.png").stat().st_size > 10_000
+    assert "false alarms" in capsys.readouterr().out
+
+
 def test_lists_that_are_kept_are_better(tmp_path, capsys):
     main = load("plot_query_abstention").main
     found = main(["--smoke", "--out", str(tmp_path)])["simulated"]
