@@ -23,7 +23,13 @@ CASES = 200
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("group", range(len(GROUPS)))
+@pytest.mark.parametrize(
+    "group",
+    [
+        pytest.param(group, marks=[pytest.mark.slow] * (group > 1))
+        for group in range(len(GROUPS))
+    ],
+)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_laws_hold(name, group):
     subject, checked = SUBJECTS[name], []

@@ -108,7 +108,7 @@ def assert_same(one, other):
 @pytest.mark.parametrize(
     "n_parts",
     [
-        1,
+        pytest.param(1, marks=pytest.mark.slow),
         pytest.param(2, marks=pytest.mark.slow),
         7,
         pytest.param(64, marks=pytest.mark.slow),

@@ -184,6 +184,7 @@ def test_queries_of_one_item():
         calibrate(BALToR(MODEL), [ones])
 
 
+@pytest.mark.slow
 def test_a_thousand_partitions():
     rng = np.random.default_rng(0)
     X, y, _ = labelled(400, seed=4)
