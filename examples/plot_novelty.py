@@ -103,7 +103,7 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, float]]:
         }
     left.axvline(LEVEL, color="0.6", linewidth=1)
     left.set(xlabel="p-value", ylabel="share of items with at most this", xscale="log")
-    left.legend(fontsize="small", loc="center left")
+    left.legend(fontsize="small", loc="center right")
     for name, ranker in rankers.items():
         accuracy = [
             ranker.score(with_strange_rows(new.data, share)[0], new.target, new.qid)

@@ -42,7 +42,8 @@ class BALToR(SelectiveRanker):
         with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,
         ``LocalOutlierFactor(novelty=True)`` or a Pipeline that scales and ends in one,
         or a function of X that returns more for stranger items, such as the
-        ``decision_function`` of a detector of PyOD. A fitted one is used as it is; an
+        ``decision_function`` of a detector of PyOD. A fitted one is used as it is,
+        and must not have seen the rows given here; an
         unfitted one learns from what trains the ranker, or, where that comes fitted,
         from half of the calibration queries.
     novelty_level : float, default=0.05
@@ -92,6 +93,9 @@ class BALToR(SelectiveRanker):
     coverage_interval_ : ndarray of shape (2,), float64
         Where the coverage of as many new queries is expected, in 95 of 100 cases;
         computed when it is asked for.
+    highest_coverage_ : float
+        Largest share of the calibration pairs that can be accepted: 1 unless some have
+        a novel item.
     prefit_ : bool
         Whether the ranker was used as it was.
     n_queries_, n_pairs_ : int

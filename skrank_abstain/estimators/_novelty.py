@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,7 +25,8 @@ from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_kno
 from skrank_abstain.estimators._item_rows import Items, check_columns, take_column
 from skrank_abstain.estimators._splitting import hold_out
 from skrank_abstain.estimators._training import CalibrationData
-from skrank_abstain.scorers import describe, is_fitted
+from skrank_abstain.scorers import describe, is_fitted, last_step
+from skrank_abstain.selection import Calibration
 from skrank_abstain.tie_models import LabelledScores
 
 #: Rounding of a p-value that must not keep an item from being novel.
@@ -83,11 +86,18 @@ def check_novelty(novelty: Any, level: float) -> None:
     check_fraction(level, "novelty_level")
     if isinstance(novelty, type):
         raise TypeError(f"novelty must be an instance, got {shown(novelty)}.")
+    owner = getattr(novelty, "__self__", None)
+    if hasattr(owner, "score_samples"):
+        # scikit-learn's functions are higher for what is usual: all would be inverted.
+        raise TypeError(
+            f"novelty must be the detector, got its method {novelty.__name__}, which "
+            f"is lower for stranger items. Pass the {type(owner).__name__} itself."
+        )
     if hasattr(novelty, "score_samples") or callable(novelty):
         return
     hint = "Pass a function of X that returns more for stranger items"
-    if hasattr(novelty, "novelty"):
-        hint = f"Pass {type(novelty).__name__}(novelty=True)"
+    if hasattr(last := last_step(novelty), "novelty"):
+        hint = f"Pass {type(last).__name__}(novelty=True)"
     elif hasattr(novelty, "decision_function"):
         hint += ", such as detector.decision_function if that is its sign"
     raise TypeError(
@@ -98,13 +108,33 @@ def check_novelty(novelty: Any, level: float) -> None:
 
 def strangeness(detector: Any, X: Any) -> FloatArray:
     """Return how strange a detector finds items; higher is stranger, (n_items,)."""
-    if hasattr(detector, "score_samples"):
-        # The sign of scikit-learn: high for inliers.
-        found = -np.asarray(detector.score_samples(X), dtype=np.float64)
-        name = "what novelty.score_samples returns"
-    else:
-        found, name = detector(X), "what novelty returns"
+    with _named("score", detector):
+        if hasattr(detector, "score_samples"):
+            # The sign of scikit-learn: high for inliers.
+            found = -np.asarray(detector.score_samples(X), dtype=np.float64)
+            name = "what novelty.score_samples returns"
+        else:
+            found, name = detector(X), "what novelty returns"
     return check_numbers(found, name, X.shape[0])
+
+
+@contextmanager
+def _named(what: str, detector: Any) -> Iterator[None]:
+    """Say of errors of a detector that it is the one who speaks."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"novelty={describe(detector)} cannot {what} X, without a column of "
+            f"queries: {error} A Pipeline in front of the detector can select, scale "
+            "or fill in features."
+        ) from error
+
+
+def _fitted(detector: Any, X: Any) -> Any:
+    """Return a fitted clone."""
+    with _named("learn from", detector):
+        return clone(detector).fit(X)
 
 
 def find_novel(
@@ -146,7 +176,7 @@ def find_novel(
     if learns and training is None:
         test, novel = _cross_fitted(novelty, level, known, data.seed)
     else:
-        detector = clone(novelty).fit(training) if learns else novelty
+        detector = _fitted(novelty, training) if learns else novelty
         test = _test(detector, level, known)
         novel = test.is_known_novel()
     known = replace(known, novel=novel)
@@ -167,7 +197,7 @@ def _cross_fitted(
     for reference in (~second, second):
         part = known.take(np.flatnonzero(~reference))
         rows = np.flatnonzero(reference)
-        test = _test(clone(novelty).fit(part.X), level, known.take(rows))
+        test = _test(_fitted(novelty, part.X), level, known.take(rows))
         novel[rows] = test.is_known_novel()
     return test, novel
 
@@ -184,8 +214,9 @@ def _too_few(level: float, n_queries: int) -> ValueError:
         f"novelty_level={level:g} must be at least 1 / (n_queries + 1), which takes "
         f"{math.ceil(1 / level - 1 - _SLACK)} calibration queries that the detector has"
         f" not learned from and that certify nothing, got {n_queries}. Pass more "
-        "queries, a fitted detector (an unfitted one takes half of them where the "
-        "ranker comes fitted), or a higher novelty_level."
+        "queries or a higher novelty_level. An unfitted ranker leaves calibration_size "
+        "of the queries; of these a certified bound and a guaranteed coverage leave "
+        "30 % (tuning_size), and an unfitted detector beside a fitted ranker half."
     )
 
 
@@ -196,6 +227,16 @@ class NovelItems:
 
     qid_col: str | int | None
     _novelty: NoveltyTest | None
+    _calibration: Calibration
+
+    @property
+    def highest_coverage_(self) -> float:
+        """Largest share of the calibration pairs that can be accepted.
+
+        1 unless some have a novel item, which are abstained on.
+        """
+        check_is_fitted(self, "threshold_")
+        return self._calibration.risk.reach(self._calibration.items)
 
     def novelty_pvalues(self, X: Any) -> FloatArray:
         """Return how likely an item of a new query is to be as strange as each item.

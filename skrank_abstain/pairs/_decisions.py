@@ -193,8 +193,9 @@ class PairDecisions:
         Returns
         -------
         decisions : PairDecisions
-            Sorted by decreasing risk, or by increasing distance where there is no
-            risk. Equal ones keep their order, and all do where there is neither.
+            Pairs with a novel item first. Sorted by decreasing risk, or by increasing
+            distance where there is no risk. Equal ones keep their order, and all do
+            where there is neither.
 
         Raises
         ------
@@ -229,6 +230,9 @@ class PairDecisions:
             index = index[np.argsort(-self.risk[index], kind="stable")]
         elif self.distance is not None:
             index = index[np.argsort(self.distance[index], kind="stable")]
+        if self.novel is not None:
+            # Their risk is that of items like the known ones: it says nothing.
+            index = index[np.argsort(~self.novel[index], kind="stable")]
         if limit is not None:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)

@@ -32,6 +32,7 @@ from skrank_abstain.tie_models import (
     tie_model_candidates,
 )
 
+_NAMES = ("graded_relevance", "feature_aware_relevance")
 #: Items whose probabilities are computed at a time.
 _PIECE = 20_000
 
@@ -77,8 +78,11 @@ class GradedLists(ItemScorer, ModelWrapper, BaseEstimator):
 
     def _unfitted_tie_model(self) -> GradedRelevance:
         """Return the tie model that was named, refused before anything is trained."""
-        model, *others = tie_model_candidates(self.tie_model)
-        if others or not isinstance(model, GradedRelevance):
+        model, found = None, self.tie_model
+        # Other names are refused here: the message would list what is none of grades.
+        if not isinstance(found, str) or found in _NAMES:
+            model = tie_model_candidates(found)[0]
+        if not isinstance(model, GradedRelevance):
             raise TypeError(
                 "tie_model must be a model of grades, 'graded_relevance', "
                 "'feature_aware_relevance' or an instance of either, since a whole "

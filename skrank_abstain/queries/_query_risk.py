@@ -30,6 +30,8 @@ from skrank_abstain.tie_models import GradedRelevance
 
 #: Share of the calibration queries that fit the tie model where a risk is certified.
 _TUNING_SIZE = 0.3
+#: How far beyond the target the share of accepted queries may be without a warning.
+_MOST_EXCESS = 0.1
 #: Thresholds that are tested, at most.
 _N_THRESHOLDS = 100
 
@@ -212,7 +214,8 @@ class QueryRiskRanker(GradedLists):
         Warns
         -----
         UserWarning
-            If nothing could be certified.
+            If nothing could be certified, or many queries of one risk are accepted
+            together.
         """
         if unknown:
             refuse_fit_arguments(self, unknown)
@@ -237,6 +240,12 @@ class QueryRiskRanker(GradedLists):
             # No risk is above 1: all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
         self.coverage_ = float((risks[-1] <= self.threshold_).mean())
+        if not certifies and self.coverage_ > float(self.coverage or 0) + _MOST_EXCESS:
+            warn_user(
+                f"{self.coverage_:.0%} of the calibration queries are accepted where "
+                f"coverage={self.coverage:g} was asked for: so many have the same "
+                "risk, as lists of one item do. Leave these out of X."
+            )
         return self
 
     def accept_queries(self, X: Any, qid: Any = None) -> BoolArray:

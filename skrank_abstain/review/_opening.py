@@ -43,7 +43,7 @@ def open_review(
         What the ranker says, and what the tie model compares.
     queries : Queries
     novel : ndarray of shape (n_items,), bool, or None
-        Items whose pairs are decided by people alone.
+        Items of which only answers tell.
     index : pandas.Index or None
         Of the rows of X.
     answers, item_id, reviewer_error, gold

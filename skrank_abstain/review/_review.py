@@ -184,7 +184,7 @@ class Review:
         """All pairs, as ``predict_pairs`` returns them, after the answers.
 
         A pair is accepted if its risk is at most the threshold of the ranker's own
-        rule, whatever was asked; one with a novel item only if it was answered, too.
+        rule, whatever was asked; and if there are answers about its novel items.
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)

@@ -32,7 +32,7 @@ class Reviewed:
         What the ranker says, and what the model compares.
     queries : Queries
     novel : ndarray of shape (n_items,), bool, or None
-        Items whose pairs are decided by people alone.
+        Items of which only answers tell.
     item_id : ndarray of shape (n_items,), or None
     index : pandas.Index or None
         Of the rows of X.
@@ -54,26 +54,23 @@ class Reviewed:
         return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
 
     def with_novel(self, decisions: PairDecisions, answers: Answers) -> PairDecisions:
-        """Return decisions with the pairs of novel items abstained on.
-
-        Those that people have answered stay as they are: no score speaks for them.
-        """
+        """Return decisions with pairs abstained on whose novel item nobody spoke of."""
         if self.novel is None:
             return decisions
         made = decisions.leaving_out(self.novel)
-        first, n_items = self.queries.offsets[answers.query], self.queries.n_items
-        left, right = (
-            self.queries.order[first + item] for item in (answers.left, answers.right)
-        )
-        answered = np.isin(
-            decisions.left * n_items + decisions.right, left * n_items + right
-        )
-        accepted = decisions.accepted & (made.accepted | answered)
+        unknown, first = self.novel.copy(), self.queries.offsets[answers.query]
+        for item in (answers.left, answers.right):
+            unknown[self.queries.order[first + item]] = False
+        accepted = decisions.leaving_out(unknown).accepted
         return replace(made, accepted=accepted)
 
     @cached_property
     def _grade(self) -> FloatArray:
-        return self.model.grade_proba(self.values)
+        grade = self.model.grade_proba(self.values)
+        if self.novel is not None:
+            # The score of a novel item says nothing of its grade; answers do.
+            grade[:, self.novel] = 1 / grade.shape[2]
+        return grade
 
 
 def posteriors_of_queries(

@@ -153,7 +153,8 @@ class Calibration(Value):
         at = np.searchsorted(profile.coverage, wanted)
         # The last one accepts every pair: where the bound holds without abstention,
         # that can be certified.
-        thresholds = np.unique(np.append(profile.risk[at], self.risk.highest))
+        highest = self.risk.highest
+        thresholds = np.unique(np.append(profile.risk[at].clip(max=highest), highest))
         return LossTables(
             thresholds,
             self._shares(tuning, thresholds),

@@ -70,8 +70,9 @@ class PairRisk(PairDecision):
             unknown.
         """
 
-    def check_reach(self, items: Any, coverage: float, asked: float) -> None:
-        """Raise where no region accepts this share of the pairs; ``asked`` is named."""
+    def reach(self, items: Any) -> float:
+        """Return the largest share of the calibration pairs that can be accepted."""
+        return 1.0
 
     @abstractmethod
     def accepted_mass(self, region: Any, items: Any) -> float:

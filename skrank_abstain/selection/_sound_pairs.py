@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, replace
 from typing import Any
 
@@ -47,8 +48,17 @@ class SoundPairs(PairRisk):
         seed: int = 0,
     ) -> Any:
         check_fraction(coverage, "coverage", include_one=True)
-        sound = items.isolated
-        self.check_reach(items, coverage, coverage)
+        sound, reach = items.isolated, self.reach(items)
+        # Rounding of what is divided next must not refuse it.
+        if reach == 0 or coverage > reach * (1 + 1e-12):
+            # Rounded down: what the message says can be asked for.
+            most = math.floor(reach * 1e4) / 1e4
+            raise ValueError(
+                f"coverage must be lower, got {coverage:g}: it is a share of all "
+                f"pairs, and {items.n_pairs - sound.n_pairs} of {items.n_pairs} "
+                "calibration pairs have a novel item and are abstained on. Ask for at "
+                f"most {most:g}, or pass a lower novelty_level."
+            )
         return self._risk.select_coverage(
             sound,
             min(coverage * items.n_pairs / sound.n_pairs, 1.0),
@@ -57,16 +67,8 @@ class SoundPairs(PairRisk):
             seed=seed,
         )
 
-    def check_reach(self, items: Any, coverage: float, asked: float) -> None:
-        n_pairs, n_sound = items.n_pairs, items.isolated.n_pairs
-        # Rounding of what is divided next must not refuse it.
-        if n_sound == 0 or coverage * n_pairs > n_sound * (1 + 1e-12):
-            raise ValueError(
-                f"coverage must be lower, got {asked:g}: it is a share of all pairs, "
-                f"and {n_pairs - n_sound} of {n_pairs} calibration pairs have a novel "
-                f"item and are abstained on, so that {n_sound / n_pairs:.4g} is the "
-                "most. Ask for less, or pass a lower novelty_level."
-            )
+    def reach(self, items: Any) -> float:
+        return float(items.isolated.n_pairs / items.n_pairs)
 
     def accepted_mass(self, region: Any, items: ScoredItems) -> float:
         return self._risk.accepted_mass(region, items.isolated)
@@ -98,11 +100,28 @@ class SoundPairs(PairRisk):
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        accepted, cost = self._risk.at_thresholds(items.isolated, thresholds)
-        return accepted[: items.n_queries], cost[: items.n_queries]
+        found = self._risk.at_thresholds(items.isolated, thresholds)
+        accepted, cost = (each[: items.n_queries] for each in found)
+        last = thresholds > self.highest
+        if last.any():
+            every = self._risk.at_thresholds(items, thresholds[last])
+            accepted[:, last], cost[:, last] = every
+        return accepted, cost
 
     def profile(self, items: ScoredItems) -> RiskProfile:
-        return self._risk.profile(items.isolated)
+        sound, every = (self._risk.profile(each) for each in (items.isolated, items))
+        n_novel, n_correct = (
+            getattr(every, name).sum() - getattr(sound, name).sum()
+            for name in ("n_pairs", "n_correct")
+        )
+        if n_novel == 0:
+            return sound
+        # Riskier than all others: on a curve they are the last that would be decided.
+        return RiskProfile(
+            np.append(sound.risk, np.nextafter(self.highest, np.inf)),
+            np.append(sound.n_pairs, n_novel),
+            np.append(sound.n_correct, n_correct),
+        )
 
     def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
         bounds = self._risk.rank_bounds(region, items.isolated)

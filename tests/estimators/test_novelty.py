@@ -20,6 +20,11 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    RiskCoverageDisplay,
+)
 from skrank_abstain.partitions import calibrate, evaluate, predict_pairs
 from skrank_abstain.selection import Price
 
@@ -81,8 +86,10 @@ def test_everything_else_is_decided_by_the_threshold(ranker, new):
     some = ranker.predict_pairs(data.data, data.qid, pairs=[[1, 0], [0, 1]])
     first = made.novel[(made.left == 0) & (made.right == 1)]
     assert_array_equal(some.novel, np.repeat(first, 2))
-    only = [c for c in made.deferred().novel if c]
-    assert len(only) == made.novel.sum()
+    first = made.deferred(int(made.novel.sum()) + 1)
+    assert first.novel[:-1].all()
+    assert not first.novel[-1]
+    assert (np.diff(first.risk[:-1]) <= 0).all()
 
 
 def test_ranks_of_novel_items(ranker, new):
@@ -222,9 +229,11 @@ def test_too_few_queries_for_the_level(model, past):
         (LocalOutlierFactor(), r"LocalOutlierFactor\(novelty=True\)"),
         (Ridge(), "score_samples or a function of X, got"),
         (EllipticEnvelope, "must be an instance"),
+        (make_pipeline(LocalOutlierFactor()), r"LocalOutlierFactor\(novelty=True\)"),
+        (IsolationForest().score_samples, "Pass the IsolationForest itself"),
         (3, "got int|got 3"),
     ],
-    ids=["LOF", "Ridge", "class", "number"],
+    ids=["LOF", "Ridge", "class", "pipeline", "method", "number"],
 )
 def test_what_is_no_detector(novelty, message, model, past):
     ranker = BALToR(model, novelty=novelty)
@@ -237,6 +246,14 @@ def test_what_a_callable_returns_is_checked(model, past):
         ranker = BALToR(model, coverage=0.5, novelty=wrong)
         with pytest.raises(ValueError, match="what novelty returns"):
             ranker.fit(past.data, past.target, qid=past.qid)
+
+
+def test_a_detector_says_who_it_is(model, past):
+    X = past.data.copy()
+    X[0, 0] = np.nan
+    ranker = BALToR(FirstColumn(), coverage=0.5, novelty=envelope(), prefit=False)
+    with pytest.raises(ValueError, match=r"novelty=EllipticEnvelope cannot .* NaN"):
+        ranker.fit(X, past.target, qid=past.qid)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, np.nan, "5 %"])
@@ -296,10 +313,17 @@ def test_frames_reports_and_curves(ranker, new):
     assert json.dumps(made.to_dicts()[:2])
     assert next(iter(made)).novel in (True, False)
     report = str(ranker.report(data.data, data.target, data.qid))
+    assert "at most 0.05 have one (EllipticEnvelope, against 100 queries)" in report
     assert "novel items, unlike those" in report
     assert "left to a person" in str(ranker.report(data.data, qid=data.qid))
     profile = ranker.risk_profile(data.data, data.target, data.qid)
-    assert profile.n_pairs.sum() == (~made.novel).sum()
+    assert profile.n_pairs[-1] == made.novel.sum()
+    assert profile.n_pairs.sum() == len(made)
+    for display in (CoverageDisplay, ClassFractionDisplay, RiskCoverageDisplay):
+        display.from_estimator(ranker, *_labelled(data))
+    reached = CoverageDisplay.from_estimator(ranker, *_labelled(data)).target
+    assert reached[-1] == ranker.highest_coverage_ < 1
+    assert ranker.at_coverage(ranker.highest_coverage_).coverage_ == reached[-1]
     points = ranker.operating_points(
         data.data, data.target, data.qid, coverages=[0.3, 0.6]
     )
@@ -327,22 +351,51 @@ def test_people_decide_about_novel_items(ranker, new):
     review = ranker.review(data.data, data.qid)
     assert not review.decisions.accepted[review.decisions.novel].any()
     assert_array_equal(review.decisions.novel, before.novel)
+    # Whatever their scores say, nothing is known of them.
+    assert review.ask(50).novel.mean() > before.novel.mean()
     pair = np.flatnonzero(before.novel)[0]
-    answers = [
-        {
-            "qid": int(before.qid[pair]),
-            "left": int(before.left[pair]),
-            "right": int(before.right[pair]),
-            "label": "left",
-            "reviewer": name,
-        }
-        for name in ("Ann", "Bo", "Cy")
-    ]
-    after = ranker.review(
-        data.data, data.qid, answers=answers, reviewer_error=0.01
-    ).decisions
-    accepted = np.flatnonzero(after.accepted & after.novel)
-    assert accepted.tolist() == [pair]
+    row = {
+        "qid": int(before.qid[pair]),
+        "left": int(before.left[pair]),
+        "right": int(before.right[pair]),
+    }
+    answers = [{**row, "label": "left", "reviewer": name} for name in ("Ann", "Bo")]
+    review = ranker.review(data.data, data.qid, answers=answers, reviewer_error=0.001)
+    after = review.decisions
+    assert after.accepted[pair]
+    assert after.label[pair] == 1
+    named = {row["left"], row["right"]}
+    novel = ranker.novelty_pvalues(data.data) <= 0.05
+    for number in np.flatnonzero(after.accepted & after.novel):
+        strange = {k for k in (after.left[number], after.right[number]) if novel[k]}
+        assert strange <= named
+
+
+def test_all_pairs_of_novel_items_can_be_settled(ranker, new):
+    data, _ = new
+    rows = data.qid < 4
+    X, y, qid = data.data[rows], data.target[rows], data.qid[rows]
+    answers = []
+    for _ in range(40):
+        review = ranker.review(X, qid, answers=answers or None, reviewer_error=0.001)
+        asked = review.ask(10)
+        if not len(asked):
+            break
+        for pair in asked:
+            label = ["right", "same", "left"][
+                int(np.sign(y[pair.left] - y[pair.right])) + 1
+            ]
+            answers.append(
+                {
+                    "qid": pair.qid,
+                    "left": pair.left,
+                    "right": pair.right,
+                    "label": label,
+                }
+            )
+    made = review.decisions
+    assert made.novel.sum() > 10
+    assert made.accepted[made.novel].mean() > 0.9
 
 
 def test_partitions_ask_but_do_not_fit(ranker, model, past, new):

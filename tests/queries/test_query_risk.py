@@ -214,3 +214,12 @@ def test_tuning_queries_need_a_relevant_item(model):
         pytest.raises(ValueError, match="y must give at least one of the queries"),
     ):
         QueryRiskRanker(model, max_risk=0.5).fit(X, y, qid)
+
+
+def test_lists_of_one_item_are_accepted_together(model):
+    X, y, qid = draw_queries(60, 3)
+    qid = np.where(qid < 40, 1000 + np.arange(qid.size), qid)
+    y[qid >= 1000] = 1.0
+    with pytest.warns(UserWarning, match="so many have the same risk"):
+        ranker = QueryRiskRanker(model, coverage=0.5, random_state=0).fit(X, y, qid=qid)
+    assert ranker.coverage_ > 0.9

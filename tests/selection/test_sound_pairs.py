@@ -86,14 +86,26 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
     assert known.risk.accepted_mass(region, items) == (made.accepted & sound).sum()
     ties = made.decided_tie & sound
     assert known.risk.accepted_tie_mass(region, items) == ties.sum()
-    accepted, cost = known.risk.at_thresholds(items, np.array([region.risk, 1.0]))
+    accepted, cost = known.risk.at_thresholds(
+        items, np.array([region.risk, known.risk.highest])
+    )
     assert_allclose(accepted.sum(axis=0), [(made.accepted & sound).sum(), sound.sum()])
     wrong = made.label != np.sign(y[made.left] - y[made.right])
     assert cost[:, 1].sum() == (wrong & sound).sum()
     assert accepted.shape == (queries.n_queries, 2)
+    last = np.nextafter(known.risk.highest, np.inf)
+    accepted, cost = known.risk.at_thresholds(
+        items, np.array([known.risk.highest, last])
+    )
+    assert_array_equal(accepted[:, 1], queries.pair_counts)
+    assert cost[:, 1].sum() == wrong.sum()
     profile = known.risk.profile(items)
-    assert profile.n_pairs.sum() == sound.sum()
-    assert profile.n_correct.sum() == (~wrong & sound).sum()
+    assert (np.diff(profile.risk) > 0).all()
+    assert profile.risk[-1] == last
+    assert profile.n_pairs[-1] == (~sound).sum()
+    assert profile.n_pairs.sum() == sound.size
+    assert profile.n_correct[-1] == (~wrong & ~sound).sum()
+    assert profile.n_correct.sum() == (~wrong).sum()
 
 
 def test_coverage_counts_all_pairs(known):

@@ -121,6 +121,7 @@ def write_report(
         f"share of calibration pairs decided: {ranker.coverage_:.4f}; of as many new "
         f"queries {lowest:.2f} to {highest:.2f} is expected (95 %, up to how the tie "
         "model fits these queries better than new ones)",
+        *_novelty_in_words(ranker),
         f"loss: {_loss_in_words(ranker)}",
     ]
     results = _labelled_results if data.labelled else _unlabelled_results
@@ -201,7 +202,7 @@ def _labelled_results(
 ) -> list[Section]:
     rows = [*rows_of_pairs(totals), *rows_of_queries(ranker, data.items, totals)]
     found = [Section("On these data", [Table(HEAD, rows)]), *_by_group(data, totals)]
-    if not getattr(data.items, "isolated", data.items).n_pairs:
+    if not data.items.n_pairs:
         rows = [line(name, np.nan, np.nan, np.nan) for name in _areas(ranker)]
         return [*found, _about_curve(rows)]
     curve = LossCurve.of(ranker._calibration.risk, data.items)
@@ -427,6 +428,18 @@ def _loss_in_words(ranker: Any) -> str:
         f"{ranker._loss.tolist()}, a row per answer and a column per truth: second "
         "better, tie, first better"
     )
+
+
+def _novelty_in_words(ranker: Any) -> list[str]:
+    test = getattr(ranker, "_novelty", None)
+    if test is None:
+        return []
+    n_queries = int(test.queries.max()) + 1
+    return [
+        f"novel items: pairs with an item whose p-value is at most {test.level:g} are "
+        f"left to a person, whatever their risk; of usual items at most {test.level:g} "
+        f"have one ({describe(test.detector)}, against {n_queries} queries)"
+    ]
 
 
 def _too_few(n_queries: int) -> str:
