@@ -134,6 +134,21 @@ def test_an_expert_follows_the_best_hypothesis():
     assert run.best_hypothesis_loss == 0
 
 
+@pytest.mark.parametrize("n_updates", [1, 2, 3])
+def test_the_expert_that_never_learns_is_one_more_than_is_printed(n_updates):
+    # (K!)**|b| leaves it out; K**(K |b|), which the bounds use, has room for it.
+    run = online_expert_run(
+        [[[1, 2, 3]]],
+        [0] * 3,
+        [[1, 0, 0]] * 3,
+        loss=multilabel_sum_loss,
+        family="sum",
+        random_state=Rounds(np.arange(3) < n_updates),
+    )
+    assert run.n_experts == 6**n_updates + 1
+    assert 6**n_updates < run.n_experts <= 3 ** (3 * n_updates)
+
+
 def test_no_learning_round_leaves_one_expert():
     ranks = [[[2, 1]], [[2, 1]]]
     for seed in range(20):
