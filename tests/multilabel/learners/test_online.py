@@ -218,20 +218,27 @@ def test_regret_against_the_class_by_the_formula(max_grade):
     assert run.class_regret_bound == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("family", "p"), [("sum", 1), ("precision", 1)])
+@pytest.mark.parametrize(
+    ("family", "p", "ranks"),
+    [
+        ("sum", 1, [[[1, 2], [2, 1]], [[2, 1], [2, 1]]]),
+        ("precision", 1, [[[1, 2], [2, 1]], [[2, 1], [2, 1]]]),
+        ("precision", 2, [[[1, 2, 3], [3, 2, 1]], [[2, 3, 1], [2, 1, 3]]]),
+    ],
+)
 @pytest.mark.parametrize("seed", [0, 1])
-def test_regret_against_the_class_in_exact_expectation(family, p, seed):
-    # All 2**6 choices of learning rounds, each with its chance.
+def test_regret_against_the_class_in_exact_expectation(family, p, ranks, seed):
+    # All 2**5 choices of learning rounds, each with its chance.
     rng = np.random.default_rng(seed)
-    ranks = np.array([[[1, 2], [2, 1]], [[2, 1], [2, 1]]])
-    points, y = rng.integers(0, 2, 6), rng.integers(0, 2, (6, 2))
+    n_labels = p + 1
+    points, y = rng.integers(0, 2, 5), rng.integers(0, 2, (5, n_labels))
     expected = best_expert = total = 0.0
-    for updated in product([False, True], repeat=6):
+    for updated in product([False, True], repeat=5):
         run = online_expert_run(
             ranks,
             points,
             y,
-            loss=partial(multilabel_precision_loss, p=1),
+            loss=partial(multilabel_precision_loss, p=p),
             family=family,
             p=p,
             beta=0.9,
@@ -244,10 +251,14 @@ def test_regret_against_the_class_in_exact_expectation(family, p, seed):
         best_expert += chance(updated, 0.9) * run.best_expert_loss
     assert total == pytest.approx(1)
     assert expected <= run.best_hypothesis_loss + run.class_regret_bound
-    # The first part of the proof, which has something to say for six rounds too: two
-    # learners with log2(2) mistakes, largest and least loss 1.
-    assert 6**0.1 * 2 < 6
-    assert best_expert <= run.best_hypothesis_loss + 6**0.1 * 2
+    # The first part of the proof, which has something to say for five rounds too: a
+    # learner for each label with log2(2) mistakes, largest and least loss 1, and no
+    # factor p.
+    mistakes = 5**0.1 * n_labels
+    assert mistakes < 5
+    assert best_expert <= run.best_hypothesis_loss + mistakes
+    draws = np.sqrt(2 * 5**1.9 * n_labels * np.log(n_labels))
+    assert run.class_regret_bound == pytest.approx(mistakes + draws)
 
 
 def test_regret_against_the_class_says_something_for_a_long_run():
