@@ -88,6 +88,16 @@ def test_the_simplified_calibration_function_of_theorem_2_1(u):
     np.testing.assert_allclose(printed, t, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("u", [0.1, 0.7, 2.0])
+def test_the_hinge_excess_is_min_u_1_of_the_misranking_excess(u):
+    # Appendix C has a line that ends in the misranking excess itself, without min(u, 1).
+    for eta in (0.0, 0.2, 0.4):
+        misranking = 1 - 2 * eta
+        least = minimal_conditional_risk(eta, 1 - eta, u, "hinge")
+        assert 1 - least == pytest.approx(min(u, 1) * misranking)
+        assert (1 - least < misranking - 1e-9) == (u < 1)
+
+
 def test_networks_need_biases_as_large_as_their_weights():
     # Items on both sides of 0, no bias: a unit sees but one of them.
     x, gamma = 0.1, 0.2 * (1 - 1e-9)
@@ -167,6 +177,9 @@ def test_the_negative_example_by_the_losses_of_its_pairs(surrogate, epsilon):
     items = negative_example(epsilon, UNIT, surrogate, setting="bipartite")
     assert bipartite_misranking_loss([1, 0], scores[0]) == items.misranking_excess
     assert bipartite_misranking_loss([1, 0], scores[1]) == 0
+    # Four draws of two items with repetition: two pairs are an item and itself.
+    twice = 2 * bipartite_misranking_loss([1, 0], scores[0]) / 4
+    assert twice == items.misranking_excess / 2
 
 
 def test_sets_that_are_not_equicontinuous_have_a_bound_without_abstention():
