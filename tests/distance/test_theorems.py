@@ -90,7 +90,7 @@ def test_the_simplified_calibration_function_of_theorem_2_1(u):
 
 @pytest.mark.parametrize("u", [0.1, 0.7, 2.0])
 def test_the_hinge_excess_is_min_u_1_of_the_misranking_excess(u):
-    # Appendix C has a line that ends in the misranking excess itself, without min(u, 1).
+    # A line of Appendix C ends in the misranking excess itself, without min(u, 1).
     for eta in (0.0, 0.2, 0.4):
         misranking = 1 - 2 * eta
         least = minimal_conditional_risk(eta, 1 - eta, u, "hinge")
@@ -177,9 +177,9 @@ def test_the_negative_example_by_the_losses_of_its_pairs(surrogate, epsilon):
     items = negative_example(epsilon, UNIT, surrogate, setting="bipartite")
     assert bipartite_misranking_loss([1, 0], scores[0]) == items.misranking_excess
     assert bipartite_misranking_loss([1, 0], scores[1]) == 0
-    # Four draws of two items with repetition: two pairs are an item and itself.
-    twice = 2 * bipartite_misranking_loss([1, 0], scores[0]) / 4
-    assert twice == items.misranking_excess / 2
+    # With repetition two of the four pairs are an item and itself.
+    drawn = [0.5 * (y != other) for y in (1, 0) for other in (1, 0)]
+    assert np.mean(drawn) == items.misranking_excess / 2
 
 
 def test_sets_that_are_not_equicontinuous_have_a_bound_without_abstention():

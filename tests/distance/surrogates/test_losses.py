@@ -196,12 +196,20 @@ def test_blocks_change_nothing(monkeypatch):
     s, y, X = rng.normal(size=40), rng.integers(0, 3, 40), rng.normal(size=(40, 3))
     qid = rng.integers(0, 4, 40)
     options = {"X": X, "gamma": 0.7, "norm": 3, "cost": 0.1}
-    whole = pairwise_surrogate_loss(y, s, qid, **options)
+    pairs = [p for p in permutations(range(40), 2) if qid[p[0]] == qid[p[1]]]
+    labels = rng.choice([-1, 1], len(pairs))
+
+    def losses():
+        yield pairwise_surrogate_loss(y, s, qid, **options)
+        labelled = {"pairs": pairs, "pair_labels": labels}
+        yield pairwise_surrogate_loss(None, s, qid, **options, **labelled)
+
+    whole = list(losses())
     monkeypatch.setattr(_pairs, "_PAIRS", 7)
     monkeypatch.setattr(_pairs, "_CACHED", 5)
-    parts = pairwise_surrogate_loss(y, s, qid, **options)
-    assert parts[0] == pytest.approx(whole[0], rel=1e-12)
-    np.testing.assert_allclose(parts[1], whole[1], atol=1e-14)
+    for (loss, gradient), expected in zip(losses(), whole, strict=True):
+        assert loss == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(gradient, expected[1], atol=1e-14)
 
 
 def test_distances():
