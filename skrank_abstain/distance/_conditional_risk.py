@@ -217,14 +217,14 @@ def minimizability_gap(
     minimal_risks: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return how far the best scorer of a class is from the best for each pair alone.
+    """Return how far the best scorer of a set is from the best for each pair alone.
 
     Lower is better, at least 0.
 
     Parameters
     ----------
     best_risk : float
-        The smallest risk that a scorer of the class has.
+        The smallest risk that a scorer of the hypothesis set has.
     minimal_risks : array-like of shape (n_pairs,)
         What :func:`minimal_conditional_risk` gives for each pair, and the price of
         abstention for pairs that are abstained from.

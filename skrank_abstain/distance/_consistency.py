@@ -55,7 +55,7 @@ def consistency_bound(
     Parameters
     ----------
     excess : array-like
-        Excess of the surrogate risk over the best of the class, plus its
+        Excess of the surrogate risk over the best of the hypothesis set, plus its
         minimizability gap; at least 0.
     surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss
         What was minimised: one of these four losses.

@@ -74,7 +74,7 @@ default="hinge"
     See Also
     --------
     ConstrainedMLPRanker : A network in place of w . x.
-    skrank_abstain.distance.LinearScorers : This class of scorers in the bounds.
+    skrank_abstain.distance.LinearScorers : This hypothesis set in the bounds.
     skrank_abstain.distance.bipartite_surrogate_loss : The loss, of given scores.
 
     Notes

@@ -75,7 +75,7 @@ default="hinge"
     See Also
     --------
     ConstrainedLinearRanker : Linear, with a known distance to the optimum.
-    skrank_abstain.distance.OneHiddenLayerScorers : This class of scorers in the bounds.
+    skrank_abstain.distance.OneHiddenLayerScorers : This hypothesis set in the bounds.
 
     Notes
     -----
