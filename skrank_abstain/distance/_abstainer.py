@@ -41,8 +41,9 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     A pair is abstained on when the distance of its two items is at most ``gamma``, at
     a price of ``cost`` [1]_; else the order of the scores is the answer. No tie model,
-    no probabilities: what near items share is that no smooth ranking function can tell
-    them apart for certain, however it was trained.
+    no probabilities: what near items share is that scorers of bounded slope (more
+    generally, an equicontinuous hypothesis set) give them nearly equal scores, so that
+    a small surrogate loss does not promise their order (Theorems 4.1 and 4.3).
 
     Parameters
     ----------
@@ -103,7 +104,8 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     --------
     CostAbstainer : Abstains where the scores are unsure, not where items are near.
     skrank_abstain.distance.bipartite_abstention_loss : The loss, of two labels.
-    skrank_abstain.distance.consistency_bound : What abstaining on near items promises.
+    skrank_abstain.distance.consistency_bound : What abstaining on near items promises
+        to scorers of such a set.
 
     Notes
     -----
