@@ -83,7 +83,8 @@ class GradedLists(ItemScorer, ModelWrapper, BaseEstimator):
         if not isinstance(found, str) or found in _NAMES:
             model = tie_model_candidates(found)[0]
         if not isinstance(model, GradedRelevance):
-            raise TypeError(
+            kind = ValueError if isinstance(found, str) else TypeError
+            raise kind(
                 "tie_model must be a model of grades, 'graded_relevance', "
                 "'feature_aware_relevance' or an instance of either, since a whole "
                 f"query is asked about, got {shown(self.tie_model)}."

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.queries._best_sets import first_best_proba, items_differ
-from skrank_abstain.tie_models import GradedRelevance
+from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
 
 
 @pytest.fixture(scope="module")
@@ -192,8 +192,10 @@ def test_bad_values_are_named(model, past, params, message):
 
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "auto"])
 def test_a_model_of_differences_knows_nothing_of_a_list(model, past, tie_model):
-    with pytest.raises(TypeError, match="tie_model must be a model of grades"):
+    with pytest.raises(ValueError, match="tie_model must be a model of grades"):
         TopSetRanker(model, tie_model=tie_model).fit(*past)
+    with pytest.raises(TypeError, match="tie_model must be a model of grades"):
+        TopSetRanker(model, tie_model=BradleyTerry()).fit(*past)
 
 
 def test_too_few_queries_are_an_error_that_counts_them(model):
