@@ -340,7 +340,7 @@ def plot_densities(proba: dict[str, np.ndarray], title: str, args: Namespace) ->
         }
         for panel, (rule, values) in zip(panels, measured.items(), strict=True):
             # A pair the surest tie of all has gap 0.
-            panel.hist(values, 60, (0, 1), density=True, color=STYLES[rule][0])
+            panel.hist(values, 60, range=(0, 1), density=True, color=STYLES[rule][0])
             at_zero = values[np.argmax(given[:, 1])]
             panel.axvline(at_zero, color="black", lw=1, ls="--")
         panels[-1].set_xlabel("share of the largest value")
