@@ -42,7 +42,7 @@ def test_entropy_does_not_depend_on_the_side(model, s):
 
 
 def test_entropy_of_equal_scores_as_a_share_of_the_largest():
-    # Entropies by hand, from the distribution functions: 5 of 7 pairs tied, theta = 6.
+    # Entropies by hand, from the distribution functions. With theta = 6, 5 of 7 tie.
     gap = np.linspace(0, 12, 24_001)
 
     def share(distribution, margin):
@@ -53,12 +53,14 @@ def test_entropy_of_equal_scores_as_a_share_of_the_largest():
         np.testing.assert_allclose(entropy(p.T), values, atol=1e-12)
         return values[0] / values.max()
 
-    shares = [
-        share(stats.logistic, np.log(6)),
-        share(stats.norm, np.log(6)),
-        share(stats.norm, stats.norm.ppf(6 / 7)),
-    ]
-    np.testing.assert_allclose(shares, [0.969, 0.450, 0.995], atol=5e-4)
+    expected = {3: (1, 0.987, 1), 4: (1, 0.791, 1), 6: (0.969, 0.450, 0.995)}
+    for theta, values in expected.items():
+        shares = [
+            share(stats.logistic, np.log(theta)),
+            share(stats.norm, np.log(theta)),
+            share(stats.norm, stats.norm.ppf(theta / (theta + 1))),
+        ]
+        np.testing.assert_allclose(shares, values, atol=5e-4)
 
 
 @pytest.mark.parametrize("kind", sorted(TIE_ZONE))
