@@ -12,8 +12,8 @@ question, and the densities of risk and entropy on the first fold's calibration 
 
 The paper has MQ2007, OHSUMED and MSLR-WEB30K; unpack them and name the folder that
 holds Fold1 to Fold5. Pairs are worked through in blocks of whole queries, so that
-WEB30K needs memory for its features (5 GB) and for the probabilities of the calibration
-pairs (1.2 GB), and a few hours for all tie models.
+WEB30K needs memory for its features (5 GB) and the probabilities of the calibration
+pairs (1.5 GB), and hours for all tie models.
 
 The text leaves open the quantile (here numpy's linear one), the part that theta is
 counted on (vali.txt), the scale of the scores (1) and what the counts make of
@@ -31,11 +31,7 @@ import numpy as np
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.baselines import (
-    entropy,
-    entropy_abstention,
-    random_abstention,
-)
+from skrank_abstain.baselines import entropy, random_abstention
 from skrank_abstain.datasets import load_letor
 from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.scorers import fit_ranker
@@ -143,8 +139,8 @@ def calibrate_fold(folder: Path, args: Namespace) -> tuple[Any, dict[str, BALToR
     }
 
 
-def evaluate(ranker: BALToR, fold: Any, target: float, proba: np.ndarray) -> list[Row]:
-    """Return one row per rule, from the probabilities of the calibration pairs."""
+def evaluate(ranker: BALToR, fold: Any, target: float, limit: float) -> list[Row]:
+    """Return one row per rule; entropy accepts up to its limit."""
     at_target = ranker.at_coverage(target)
     random = np.random.RandomState(0)
     counts = {rule: np.zeros(4) for rule in RULES}  # right answers, labels -1, 0, +1
@@ -154,9 +150,8 @@ def evaluate(ranker: BALToR, fold: Any, target: float, proba: np.ndarray) -> lis
         queries.append(accepted_by_query(decisions.accepted, decisions.qid))
         rules = {
             "risk": decisions.accepted,
-            "entropy": entropy_abstention(
-                proba, decisions.proba, coverage=target, quantile="linear"
-            ),
+            # As entropy_abstention does, which would sort the calibration pairs anew.
+            "entropy": entropy(decisions.proba) <= limit * (1 + 1e-12),
             "random": random_abstention(
                 len(decisions), coverage=target, random_state=random
             ),
@@ -329,22 +324,32 @@ def plot_classes(table: list[Row], args: Namespace) -> Any:
     return figure
 
 
-def plot_densities(proba: dict[str, np.ndarray], title: str, args: Namespace) -> Any:
-    """Plot how risk and entropy are spread over calibration pairs, as shares."""
-    figure, axes = _panels(list(proba), 2, title, args)
-    for panels, given in zip(axes.T, proba.values(), strict=True):
-        measured = {
-            # Each as a share of the largest value that it can have.
-            "risk": (1 - given.max(axis=1)) / (2 / 3),
-            "entropy": entropy(given) / np.log(3),
-        }
-        for panel, (rule, values) in zip(panels, measured.items(), strict=True):
-            # A pair the surest tie of all has gap 0.
-            panel.hist(values, 60, range=(0, 1), density=True, color=STYLES[rule][0])
-            at_zero = values[np.argmax(given[:, 1])]
-            panel.axvline(at_zero, color="black", lw=1, ls="--")
+def densities(proba: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+    """Return for risk and entropy their density and the value at the smallest gap.
+
+    Each as a share of the largest value that it can have.
+    """
+    measured = {
+        "risk": (1 - proba.max(axis=1)) / (2 / 3),
+        "entropy": entropy(proba) / np.log(3),
+    }
+    nearest = np.argmax(proba[:, 1])  # the surest tie
+    return {
+        rule: (np.histogram(values, 60, (0, 1), density=True)[0], values[nearest])
+        for rule, values in measured.items()
+    }
+
+
+def plot_densities(measured: dict[str, Any], title: str, args: Namespace) -> Any:
+    """Plot how risk and entropy are spread over calibration pairs."""
+    figure, axes = _panels(list(measured), 2, title, args)
+    for panels, both in zip(axes.T, measured.values(), strict=True):
+        for panel, (rule, (heights, nearest)) in zip(panels, both.items(), strict=True):
+            edges = np.linspace(0, 1, heights.size + 1)
+            panel.stairs(heights, edges, fill=True, color=STYLES[rule][0])
+            panel.axvline(nearest, color="black", lw=1, ls="--")
         panels[-1].set_xlabel("share of the largest value")
-    for rule, panel in zip(measured, axes[:, 0], strict=True):
+    for rule, panel in zip(both, axes[:, 0], strict=True):
         panel.set_ylabel(f"density of the {rule}")
     return figure
 
@@ -377,15 +382,19 @@ def main(argv: list[str] | None = None) -> list[Row]:
         for name, ranker in rankers.items():
             proba = calibration_proba(ranker, fold)
             if not figures and name in DENSITIES:
-                drawn[name] = proba
+                drawn[name] = densities(proba)
+            limits = np.quantile(entropy(proba), args.coverages)
+            del proba
             common = {
                 "collection": args.data.name,
                 "ranker": args.ranker,
                 "fold": folder.name,
                 "tie_model": name,
             }
-            for target in args.coverages:
-                rows += [common | row for row in evaluate(ranker, fold, target, proba)]
+            for target, limit in zip(args.coverages, limits, strict=True):
+                # The largest calibration entropy would refuse the odd new pair.
+                limit = np.inf if target == 1 else limit
+                rows += [common | row for row in evaluate(ranker, fold, target, limit)]
         if drawn:
             title = f"Calibration pairs of {folder.name}"
             figures["densities"] = plot_densities(drawn, title, args)

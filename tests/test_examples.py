@@ -111,7 +111,8 @@ def test_reproduce_paper_by_blocks_is_the_whole(tmp_path, monkeypatch):
     calibrated = ranker.predict_pairs(vali.data, qid=vali.qid)
     proba = example.calibration_proba(ranker, fold)
     np.testing.assert_array_equal(proba, calibrated.proba)
-    rows = example.evaluate(ranker, fold, 0.7, proba)
+    limit = np.quantile(example.entropy(proba), 0.7)
+    rows = example.evaluate(ranker, fold, 0.7, limit)
 
     # From the public metrics, all pairs at once.
     whole = ranker.at_coverage(0.7).predict_pairs(test.data, qid=test.qid)
