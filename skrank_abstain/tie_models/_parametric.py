@@ -209,8 +209,11 @@ class ThurstoneMosteller(_ParametricModel):
         self.calibration = calibration
         self.margin = margin
 
-    def _link(self) -> Link:
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
+        super().fit_outcomes(outcomes)
+
+    def _link(self) -> Link:
         return Thurstone()
 
     def _counted(self, link: Link, n_pairs: float, n_untied: float) -> float:
