@@ -53,8 +53,8 @@ class BALToR(SelectiveRanker):
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-        The quantile is an order statistic, or numpy's linear interpolation, which
-        reproduces published figures.
+        The quantile is an order statistic, or numpy's linear interpolation: our reading
+        of the experiments of [1]_, which do not name theirs.
     coverage_guarantee : {None, "hierarchical"}, default=None
         None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
         hierarchical conformal quantile [2]_ on calibration queries that did not fit
