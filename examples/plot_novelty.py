@@ -103,7 +103,8 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, float]]:
         }
     left.axvline(LEVEL, color="0.6", linewidth=1)
     left.set(xlabel="p-value", ylabel="share of items with at most this", xscale="log")
-    left.legend(fontsize="small", loc="center right")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "frameon": False}
+    left.legend(ncols=2, fontsize="small", **below)
     for name, ranker in rankers.items():
         accuracy = [
             ranker.score(with_strange_rows(new.data, share)[0], new.target, new.qid)
@@ -115,7 +116,7 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, float]]:
     right.set(
         xlabel="share of strange items", ylabel="share of decided pairs that are right"
     )
-    right.legend(fontsize="small")
+    right.legend(ncols=3, fontsize="small", **below)
     args.out.mkdir(parents=True, exist_ok=True)
     figure.savefig(args.out / "novelty.png", dpi=120)
     plt.close(figure)
