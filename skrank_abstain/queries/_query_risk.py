@@ -240,7 +240,8 @@ class QueryRiskRanker(GradedLists):
             # No risk is above 1: all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
         self.coverage_ = float((risks[-1] <= self.threshold_).mean())
-        if not certifies and self.coverage_ > float(self.coverage or 0) + _MOST_EXCESS:
+        asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
+        if not certifies and self.coverage_ > asked:
             warn_user(
                 f"{self.coverage_:.0%} of the calibration queries are accepted where "
                 f"coverage={self.coverage:g} was asked for: so many have the same "
