@@ -9,7 +9,11 @@ trains again, from another start, and draws other pairs.
     python examples/abstention_loss_table.py              # scikit-learn's digits
     python examples/abstention_loss_table.py --data DIR   # CIFAR-10 or Fashion-MNIST
     python examples/abstention_loss_table.py --smoke      # seconds
-    python examples/abstention_loss_table.py --data DIR --scorer resnet  # PyTorch
+    python examples/abstention_loss_table.py --data DIR --scorer resnet --augment
+
+The last one needs PyTorch. With --augment it trains with all options that the paper
+names for CIFAR-10: images are padded by 4 pixels, cropped at random to their size and
+mirrored at random. What the paper leaves open is in resnet_scorer.py.
 
 DIR holds the files as they are published: data_batch_1.bin to 5 and test_batch.bin, or
 the same without .bin (the Python version), or train-images-idx3-ubyte and its three
@@ -159,6 +163,8 @@ def make_scorer(args: Namespace, images: Images, seed: int) -> Any:
             epochs=args.epochs,
             batch_size=args.batch_size,
             learning_rate=args.learning_rate,
+            augment=args.augment,
+            max_gradient=args.max_gradient,
             random_state=seed,
             quiet=args.quiet,
         )
@@ -316,6 +322,12 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def length(text: str) -> float:
+    if not float(text) > 0:
+        raise ValueError(text)
+    return float(text)
+
+
 def share(text: str) -> float:
     if not 0 <= float(text) <= 1:
         raise ValueError(text)
@@ -337,6 +349,10 @@ def parse(argv: list[str] | None) -> tuple[Namespace, Images]:
     ):
         parser.add_argument(f"--{name}", type=positive, default=default, help=text)
     parser.add_argument("--learning-rate", type=float, default=0.1, help="its first")
+    parser.add_argument(
+        "--max-gradient", type=length, help="cut longer gradients of the ResNet to it"
+    )
+    parser.add_argument("--augment", action="store_true", help="shift, mirror images")
     parser.add_argument("--smoke", action="store_true", help="two short runs")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", type=Path, default=Path("out"))

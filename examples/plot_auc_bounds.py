@@ -18,13 +18,14 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import ndtr, ndtri
-from scipy.stats import rankdata
 from tqdm import tqdm
 
 from skrank_abstain.metrics import auc_confidence_interval, auc_test_set_bound
 from skrank_abstain.theory import (
+    auc_sample_size,
     auc_uniform_bound,
     auc_uniform_bound_freund,
+    empirical_auc,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
 )
@@ -49,20 +50,20 @@ BOUNDS = {
         "#0072B2",
         "-",
     ),
+    "best of 20 on a test set": (
+        partial(auc_test_set_bound, n_rankers=20),
+        "#CC79A7",
+        (0, (5, 1)),
+    ),
     "one ranker on a test set": (auc_test_set_bound, "#009E73", "-."),
 }
 
 
 # %%
-# The first sample size with a bound below one half. Guessing has an expected AUC of one
+# The first sample size with a bound of one half. Guessing has an expected AUC of one
 # half: a larger bound cannot even tell a perfect result from luck.
-def first_below_half(bound: Callable[..., float], share: float) -> int:
-    size = 10
-    while True:
-        m = round(share * size)
-        if 0 < m < size and bound(m, size - m, delta=DELTA) < 0.5:
-            return size
-        size += 10
+def first_at_half(bound: Callable[..., float], share: float) -> int:
+    return sum(auc_sample_size(0.5, bound, delta=DELTA, positive_share=share))
 
 
 # %%
@@ -73,8 +74,8 @@ def measured_deviation(m: int, n: int, n_samples: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
     deviations = np.empty(n_samples)
     for sample in range(n_samples):
-        rank = rankdata(rng.random(m + n))[:m]
-        deviations[sample] = abs((rank.sum() - m * (m + 1) / 2) / (m * n) - 0.5)
+        scores = rng.random(m + n)
+        deviations[sample] = abs(empirical_auc(scores[:m], scores[m:]) - 0.5)
     return float(np.quantile(deviations, 1 - DELTA))
 
 
@@ -194,7 +195,7 @@ def draw(measured: dict[float, dict[int, float]], path: Path) -> None:
     axes[0].set_ylabel("difference of sample and expected AUC")
     axes[0].text(1.1e5, 0.51, "guessing", color="#555555", ha="right", fontsize=8)
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, frameon=False, ncols=4, loc="outside lower center")
+    figure.legend(handles, labels, frameon=False, ncols=5, loc="outside lower center")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
     plt.close(figure)
@@ -209,12 +210,10 @@ def main(argv: Sequence[str] | None = None) -> dict[str, list[dict]]:
     options = parser.parse_args(argv)
 
     thresholds = []
-    print("Examples until the bound is below one half, linear functions of one feature")
+    print("Examples until the bound is one half, linear functions of one feature")
     print(f"{'positives':>10} " + " ".join(f"{name:>28}" for name in BOUNDS))
     for share in SHARES:
-        row = {
-            name: first_below_half(bound[0], share) for name, bound in BOUNDS.items()
-        }
+        row = {name: first_at_half(bound[0], share) for name, bound in BOUNDS.items()}
         thresholds.append({"share": share, **row})
         print(f"{share:>10.0%} " + " ".join(f"{size:>28,}" for size in row.values()))
 

@@ -1,12 +1,23 @@
 """The protocol of the BALToR paper (arXiv:2505.23437) on any folder of folds.
 
-For every FoldN folder a ranker with default parameters is trained on train.txt, the
-threshold is set on vali.txt, and test.txt is evaluated: accuracy on accepted pairs
-(Q1), coverage (Q2) and the share of each true label among accepted pairs (Q3), for
-conditional risk, entropy and random abstention. Mean and standard deviation over folds
-go to the terminal, every number to CSV, the three figures to PNG.
+For every FoldN folder LambdaMART with the library's default parameters is trained on
+train.txt, the threshold is set on vali.txt, and test.txt is evaluated: accuracy on
+accepted pairs (Q1), coverage (Q2) and the share of each true label among accepted pairs
+(Q3), for conditional risk, entropy and random abstention. Mean and standard deviation
+over folds go to the terminal, every number to CSV, the figures to PNG: one for each
+question, and the densities of risk and entropy on the first fold's calibration pairs
+(the paper's Figure 5).
 
     python examples/reproduce_paper.py --data MQ2008 --ranker xgboost
+
+The paper has MQ2007, OHSUMED and MSLR-WEB30K; unpack them and name the folder that
+holds Fold1 to Fold5. Pairs are worked through in blocks of whole queries, so that
+WEB30K needs memory for its features (5 GB) and the probabilities of the calibration
+pairs (1.5 GB), and hours for all tie models.
+
+The text leaves open the quantile (here numpy's linear one), the part that theta is
+counted on (vali.txt), the scale of the scores (1) and what the counts make of
+Thurstone's margin (both readings: tm-counts and tm-rate).
 """
 
 import csv
@@ -20,9 +31,8 @@ import numpy as np
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.baselines import entropy_abstention, random_abstention
+from skrank_abstain.baselines import entropy, random_abstention
 from skrank_abstain.datasets import load_letor
-from skrank_abstain.metrics import class_acceptance, selective_accuracy_score
 from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.scorers import fit_ranker
 from skrank_abstain.tie_models import (
@@ -36,6 +46,7 @@ from skrank_abstain.tie_models import (
 TIE_MODELS = {
     "bt-counts": BradleyTerry(calibration="counts"),
     "tm-counts": ThurstoneMosteller(calibration="counts"),
+    "tm-rate": ThurstoneMosteller(calibration="counts", margin="tie_rate"),
     "bt-ml": BradleyTerry(),
     "tm-ml": ThurstoneMosteller(),
     "davidson-ml": BradleyTerry(ties="davidson"),
@@ -43,6 +54,8 @@ TIE_MODELS = {
     "graded": GradedRelevance(),
     "features": FeatureAwareRelevance(),
 }
+# The paper's models, whose densities are drawn.
+DENSITIES = ("bt-counts", "tm-counts", "tm-rate")
 RULES = ("risk", "entropy", "random")
 COVERAGES = (1.0, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
 STYLES = {
@@ -52,6 +65,7 @@ STYLES = {
 }
 LABELS = {"share_right": -1, "share_tie": 0, "share_left": 1}
 MEASURES = ("accuracy", "coverage", *LABELS)
+BLOCK = 5_000_000
 
 Row = dict[str, Any]
 
@@ -68,71 +82,107 @@ def make_ranker(name: str) -> Any:
         return LGBMRanker(verbose=-1)
     from catboost import CatBoostRanker
 
-    return CatBoostRanker(verbose=False, allow_writing_files=False)
+    # YetiRank is the default of CatBoost; the paper names LambdaMART.
+    return CatBoostRanker(
+        loss_function="LambdaMart", verbose=False, allow_writing_files=False
+    )
 
 
-def cluster_error(accepted: np.ndarray, qid: np.ndarray) -> float:
-    """Return the standard error of a share of pairs when queries are the sample."""
+def blocks(part: Any) -> Iterator[slice]:
+    """Yield rows of whole queries, about BLOCK pairs at a time."""
+    # LETOR's files keep the rows of a query together.
+    ends = np.append(np.flatnonzero(np.diff(part.qid)) + 1, part.qid.size)
+    sizes = np.diff(ends, prepend=0)
+    block = np.cumsum(sizes * (sizes - 1) // 2) // BLOCK
+    start = 0
+    for end in ends[np.append(np.flatnonzero(np.diff(block)), -1)]:
+        yield slice(start, int(end))
+        start = int(end)
+
+
+def decide(ranker: Any, part: Any) -> Iterator[tuple[Any, np.ndarray]]:
+    """Yield the decisions about all pairs and their true labels, block by block."""
+    for rows in blocks(part):
+        decisions = ranker.predict_pairs(part.data[rows], qid=part.qid[rows])
+        y = part.target[rows]
+        yield decisions, pair_labels(y, decisions.left, decisions.right)
+
+
+def accepted_by_query(accepted: np.ndarray, qid: np.ndarray) -> np.ndarray:
+    """Return pairs and accepted pairs of each query, shape (n_queries, 2)."""
     codes = np.unique(qid, return_inverse=True)[1]
-    deviations = np.bincount(codes, weights=accepted - accepted.mean())
-    return float(np.sqrt((deviations**2).sum()) / accepted.size)
+    return np.stack([np.bincount(codes), np.bincount(codes, weights=accepted)], axis=1)
 
 
-def evaluate_fold(folder: Path, args: Namespace) -> Iterator[Row]:
-    """Yield one row per tie model, rule and target coverage."""
+def cluster_error(totals: list[np.ndarray]) -> float:
+    """Return the standard error of a coverage when queries are the sample."""
+    pairs, accepted = np.concatenate(totals).T
+    deviations = accepted - pairs * accepted.sum() / pairs.sum()
+    return float(np.sqrt((deviations**2).sum()) / pairs.sum())
+
+
+def calibrate_fold(folder: Path, args: Namespace) -> tuple[Any, dict[str, BALToR]]:
+    """Return the data of a fold and one calibrated ranker per tie model."""
     fold = load_letor(folder)
-    train, vali, test = fold.train, fold.validation, fold.test
+    train, vali = fold.train, fold.validation
     model = fit_ranker(
         make_ranker(args.ranker),
         train.data,
         train.target.astype(float),
         group_queries(train.qid, train.qid.size),
     )
-    for name in args.tie_models:
-        # numpy's linear quantile, as published; theta is counted on vali.txt.
-        ranker = BALToR(model, tie_model=TIE_MODELS[name], quantile="linear")
-        ranker.fit(vali.data, vali.target, qid=vali.qid)
-        calibration = ranker.predict_pairs(vali.data, qid=vali.qid)
-        for target in args.coverages:
-            at_target = ranker.at_coverage(target)
-            decisions = at_target.predict_pairs(test.data, qid=test.qid)
-            truth = pair_labels(test.target, decisions.left, decisions.right)
-            rules = {
-                "risk": decisions.accepted,
-                "entropy": entropy_abstention(
-                    calibration.proba,
-                    decisions.proba,
-                    coverage=target,
-                    quantile="linear",
-                ),
-                "random": random_abstention(
-                    len(decisions), coverage=target, random_state=0
-                ),
-            }
-            # The threshold varies with the calibration queries too.
-            error = np.hypot(
-                cluster_error(decisions.accepted, decisions.qid),
-                cluster_error(
-                    at_target.predict_pairs(vali.data, qid=vali.qid).accepted,
-                    calibration.qid,
-                ),
-            )
-            for rule, accepted in rules.items():
-                shares = class_acceptance(truth, accepted)
-                yield {
-                    "collection": args.data.name,
-                    "ranker": args.ranker,
-                    "fold": folder.name,
-                    "tie_model": name,
-                    "rule": rule,
-                    "target": target,
-                    "accuracy": selective_accuracy_score(
-                        truth, decisions.label, accepted
-                    ),
-                    "coverage": accepted.mean(),
-                    **dict(zip(LABELS, shares, strict=True)),
-                    "coverage_error": error if rule == "risk" else np.nan,
-                }
+    return fold, {
+        name: BALToR(model, tie_model=TIE_MODELS[name], quantile="linear").fit(
+            vali.data, vali.target, qid=vali.qid
+        )
+        for name in args.tie_models
+    }
+
+
+def evaluate(ranker: BALToR, fold: Any, target: float, limit: float) -> list[Row]:
+    """Return one row per rule; entropy accepts up to its limit."""
+    at_target = ranker.at_coverage(target)
+    random = np.random.RandomState(0)
+    counts = {rule: np.zeros(4) for rule in RULES}  # right answers, labels -1, 0, +1
+    n_pairs, queries = 0, []
+    for decisions, truth in decide(at_target, fold.test):
+        n_pairs += truth.size
+        queries.append(accepted_by_query(decisions.accepted, decisions.qid))
+        rules = {
+            "risk": decisions.accepted,
+            # As entropy_abstention does, which would sort the calibration pairs anew.
+            "entropy": entropy(decisions.proba) <= limit * (1 + 1e-12),
+            "random": random_abstention(
+                len(decisions), coverage=target, random_state=random
+            ),
+        }
+        for rule, accepted in rules.items():
+            counts[rule][0] += (accepted & (decisions.label == truth)).sum()
+            counts[rule][1:] += np.bincount(truth[accepted] + 1, minlength=3)
+    # The threshold varies with the calibration queries too.
+    calibration = [
+        accepted_by_query(decisions.accepted, decisions.qid)
+        for decisions, _ in decide(at_target, fold.validation)
+    ]
+    error = np.hypot(cluster_error(queries), cluster_error(calibration))
+    return [
+        {
+            "rule": rule,
+            "target": target,
+            "accuracy": right / labels.sum(),
+            "coverage": labels.sum() / n_pairs,
+            **dict(zip(LABELS, labels / labels.sum(), strict=True)),
+            "coverage_error": error if rule == "risk" else np.nan,
+        }
+        for rule, (right, *rest) in counts.items()
+        for labels in [np.array(rest)]
+    ]
+
+
+def calibration_proba(ranker: BALToR, fold: Any) -> np.ndarray:
+    """Return the probabilities of the calibration pairs."""
+    blocked = [decisions.proba for decisions, _ in decide(ranker, fold.validation)]
+    return np.concatenate(blocked)
 
 
 def summarise(rows: list[Row]) -> list[Row]:
@@ -198,27 +248,29 @@ def write_csv(path: Path, rows: list[Row]) -> None:
             )
 
 
-def _panels(table: list[Row], title: str, band: str = "") -> tuple[Any, dict[str, Any]]:
-    names = list(dict.fromkeys(row["tie_model"] for row in table))
+def _panels(
+    names: list[str], n_rows: int, title: str, args: Namespace
+) -> tuple[Any, np.ndarray]:
     figure, axes = plt.subplots(
-        1,
+        n_rows,
         len(names),
-        figsize=(3.2 * len(names), 3.4),
-        sharey=True,
+        figsize=(2.9 * len(names), 0.8 + 2.4 * n_rows),
+        sharex=True,
+        sharey="row",
         squeeze=False,
         layout="constrained",
     )
-    first = table[0]
-    figure.suptitle(f"{title}: {first['collection']}, {first['ranker']}{band}")
+    figure.suptitle(f"{title}: {args.data.name}, {args.ranker}")
     for name, panel in zip(names, axes[0], strict=True):
-        panel.set(title=name, xlabel="target coverage")
-    return figure, dict(zip(names, axes[0], strict=True))
+        panel.set_title(name)
+    return figure, axes
 
 
-def plot_lines(table: list[Row], measure: str, title: str) -> Any:
+def plot_lines(table: list[Row], measure: str, title: str, args: Namespace) -> Any:
     """Plot a measure against the target coverage, one panel per tie model."""
-    figure, panels = _panels(table, title, " (mean over folds ± standard deviation)")
-    for name, panel in panels.items():
+    title = f"{title} (mean over folds ± standard deviation)"
+    figure, axes = _panels(args.tie_models, 1, title, args)
+    for name, panel in zip(args.tie_models, axes[0], strict=True):
         for rule in RULES:
             rows = [r for r in table if (r["tie_model"], r["rule"]) == (name, rule)]
             target, mean, sd = (
@@ -232,37 +284,73 @@ def plot_lines(table: list[Row], measure: str, title: str) -> Any:
             panel.fill_between(
                 target, mean - sd, mean + sd, color=colour, alpha=0.15, lw=0
             )
+        panel.set_xlabel("target coverage")
         if measure == "coverage":
             panel.axhline(0, color="black", lw=0.8, ls=":")
     figure.legend(*panel.get_legend_handles_labels(), loc="outside right center")
     labels = {"coverage": "coverage minus target", "accuracy": "share right"}
-    next(iter(panels.values())).set_ylabel(labels[measure])
+    axes[0, 0].set_ylabel(labels[measure])
     return figure
 
 
-def plot_classes(table: list[Row]) -> Any:
-    """Plot the share of each true label among accepted pairs (risk rule)."""
-    figure, panels = _panels(table, "True labels of accepted pairs")
+def plot_classes(table: list[Row], args: Namespace) -> Any:
+    """Plot the share of each true label among accepted pairs, a row per rule."""
+    rules = RULES[:2]  # chance takes its share of each label
+    figure, axes = _panels(args.tie_models, 2, "True labels of accepted pairs", args)
     names = {"share_right": "right", "share_tie": "tie", "share_left": "left"}
     styles = {
         "right": {"color": "#E69F00", "hatch": "//"},
         "tie": {"color": "#CCCCCC"},
         "left": {"color": "#56B4E9", "hatch": "\\\\"},
     }
-    for name, panel in panels.items():
-        rows = [r for r in table if (r["tie_model"], r["rule"]) == (name, "risk")]
-        rows.sort(key=lambda row: row["target"])
-        position, bottom = np.arange(len(rows)), np.zeros(len(rows))
-        for key, label in names.items():
-            height = np.array([row[key] for row in rows])
-            style = {"edgecolor": "white", "lw": 0, "label": label} | styles[label]
-            panel.bar(position, height, bottom=bottom, **style)
-            bottom += height
-        panel.set_xticks(position, [f"{row['target']:g}" for row in rows], rotation=90)
+    for rule, line in zip(rules, axes, strict=True):
+        for name, panel in zip(args.tie_models, line, strict=True):
+            rows = [r for r in table if (r["tie_model"], r["rule"]) == (name, rule)]
+            rows.sort(key=lambda row: row["target"])
+            position, bottom = np.arange(len(rows)), np.zeros(len(rows))
+            for key, label in names.items():
+                height = np.array([row[key] for row in rows])
+                style = {"edgecolor": "white", "lw": 0, "label": label} | styles[label]
+                panel.bar(position, height, bottom=bottom, **style)
+                bottom += height
+            ticks = [f"{row['target']:g}" for row in rows]
+            panel.set_xticks(position, ticks, rotation=90)
+        line[0].set_ylabel(f"share of pairs\naccepted by {rule}")
+    for panel in axes[-1]:
+        panel.set_xlabel("target coverage")
     handles, labels = panel.get_legend_handles_labels()
     # As they are stacked, the uppermost first.
     figure.legend(handles[::-1], labels[::-1], loc="outside right center")
-    next(iter(panels.values())).set_ylabel("share of accepted pairs")
+    return figure
+
+
+def densities(proba: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+    """Return for risk and entropy their density and the value at the smallest gap.
+
+    Each as a share of the largest value that it can have.
+    """
+    measured = {
+        "risk": (1 - proba.max(axis=1)) / (2 / 3),
+        "entropy": entropy(proba) / np.log(3),
+    }
+    nearest = np.argmax(proba[:, 1])  # the surest tie
+    return {
+        rule: (np.histogram(values, 60, (0, 1), density=True)[0], values[nearest])
+        for rule, values in measured.items()
+    }
+
+
+def plot_densities(measured: dict[str, Any], title: str, args: Namespace) -> Any:
+    """Plot how risk and entropy are spread over calibration pairs."""
+    figure, axes = _panels(list(measured), 2, title, args)
+    for panels, both in zip(axes.T, measured.values(), strict=True):
+        for panel, (rule, (heights, nearest)) in zip(panels, both.items(), strict=True):
+            edges = np.linspace(0, 1, heights.size + 1)
+            panel.stairs(heights, edges, fill=True, color=STYLES[rule][0])
+            panel.axvline(nearest, color="black", lw=1, ls="--")
+        panels[-1].set_xlabel("share of the largest value")
+    for rule, panel in zip(both, axes[:, 0], strict=True):
+        panel.set_ylabel(f"density of the {rule}")
     return figure
 
 
@@ -287,8 +375,29 @@ def main(argv: list[str] | None = None) -> list[Row]:
     if not folders:
         parser.error(f"--data must hold the folders Fold1, Fold2, …, got {args.data}")
     rows: list[Row] = []
+    figures: dict[str, Any] = {}
     for folder in tqdm(folders, desc=f"{args.data.name}, {args.ranker}", unit="fold"):
-        rows.extend(evaluate_fold(folder, args))
+        fold, rankers = calibrate_fold(folder, args)
+        drawn = {}
+        for name, ranker in rankers.items():
+            proba = calibration_proba(ranker, fold)
+            if not figures and name in DENSITIES:
+                drawn[name] = densities(proba)
+            limits = np.quantile(entropy(proba), args.coverages)
+            del proba
+            common = {
+                "collection": args.data.name,
+                "ranker": args.ranker,
+                "fold": folder.name,
+                "tie_model": name,
+            }
+            for target, limit in zip(args.coverages, limits, strict=True):
+                # The largest calibration entropy would refuse the odd new pair.
+                limit = np.inf if target == 1 else limit
+                rows += [common | row for row in evaluate(ranker, fold, target, limit)]
+        if drawn:
+            title = f"Calibration pairs of {folder.name}"
+            figures["densities"] = plot_densities(drawn, title, args)
     table = summarise(rows)
     print_table(table)
 
@@ -296,10 +405,10 @@ def main(argv: list[str] | None = None) -> list[Row]:
     stem = f"{args.data.name}_{args.ranker}"
     write_csv(args.out / f"{stem}_folds.csv", rows)
     write_csv(args.out / f"{stem}.csv", table)
-    figures = {
-        "accuracy": plot_lines(table, "accuracy", "Accuracy on accepted pairs"),
-        "coverage": plot_lines(table, "coverage", "Coverage on test queries"),
-        "classes": plot_classes(table),
+    figures |= {
+        "accuracy": plot_lines(table, "accuracy", "Accuracy on accepted pairs", args),
+        "coverage": plot_lines(table, "coverage", "Coverage on test queries", args),
+        "classes": plot_classes(table, args),
     }
     for name, figure in figures.items():
         figure.savefig(args.out / f"{stem}_{name}.png", dpi=120)

@@ -99,8 +99,11 @@ def entropy_abstention(
     ``coverage`` quantile of the calibration pairs. Under a Rao-Kupper model with theta
     between 2 and 4.59, a tie is the most probable label at equal scores and yet the
     entropy is largest there, so that the surest ties are the first to be given up: a
-    defect of the rule, not of the probabilities. Entropies above the threshold by at
-    most 1e-12 times its value count as equal to it. O(n_pairs + n_calibration_pairs).
+    defect of the rule, not of the probabilities. Beyond 4.59 it is hardly better: at
+    theta = 6 the entropy at equal scores is 0.97 of its largest value, where that of
+    Thurstone-Mosteller with the same epsilon is 0.45. Entropies above the threshold by
+    at most 1e-12 times its value count as equal to it.
+    O(n_pairs + n_calibration_pairs).
 
     References
     ----------

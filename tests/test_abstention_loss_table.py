@@ -6,10 +6,12 @@ import importlib.util
 import pickle
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from doubles import Trap
+from scipy.stats import chisquare
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RNG = np.random.default_rng(0)
@@ -148,6 +150,7 @@ def test_files_that_are_something_else(example, write, message, tmp_path, capsys
         (["--costs", "0.1", "1.5"], "invalid share value: '1.5'"),
         (["--gammas", "-1"], "--gammas"),
         (["--runs", "0"], "invalid positive value: '0'"),
+        (["--max-gradient", "0"], "invalid length value: '0'"),
     ],
 )
 def test_wrong_options_are_refused_before_training(example, options, message, capsys):
@@ -240,6 +243,40 @@ def test_without_pytorch_the_resnet_says_what_it_needs(example, monkeypatch, cap
     assert "needs PyTorch" in capsys.readouterr().err
 
 
+def test_options_of_training_reach_the_resnet(example, monkeypatch):
+    scorer = SimpleNamespace(ResNetRanker=lambda shape, **options: options)
+    monkeypatch.setitem(sys.modules, "resnet_scorer", scorer)
+
+    def options(*flags):
+        args, images = example.parse(["--scorer", "resnet", *flags])
+        return example.make_scorer(args, images, 3)
+
+    plain = options()
+    published = {"epochs": 200, "batch_size": 1024, "learning_rate": 0.1}
+    ours = {"augment": False, "max_gradient": None}  # both are asked for
+    assert plain == {**published, **ours, "random_state": 3, "quiet": False}
+    other = options("--augment", "--max-gradient", "1.5")
+    assert (other["augment"], other["max_gradient"]) == (True, 1.5)
+
+
+def test_images_are_shifted_and_mirrored():
+    torch = pytest.importorskip("torch")
+    resnet = load("resnet_scorer")
+    images = RNG.random((2000, 3, 5, 6))
+    seen = resnet.shift_and_mirror(
+        torch.as_tensor(images), torch.Generator().manual_seed(0)
+    ).numpy()
+    padded = np.pad(images, ((0, 0), (0, 0), (4, 4), (4, 4)))
+    times = np.zeros((9, 9, 2))
+    for shifts in np.ndindex(times.shape[:2]):
+        crops = padded[:, :, shifts[0] : shifts[0] + 5, shifts[1] : shifts[1] + 6]
+        for mirrored, crop in enumerate((crops, crops[..., ::-1])):
+            times[*shifts, mirrored] = (crop == seen).all(axis=(1, 2, 3)).sum()
+    # Every image is one crop of its own, at places that are all as likely.
+    assert times.sum() == 2000
+    assert chisquare(times.ravel()).pvalue > 0.001
+
+
 @pytest.mark.slow
 def test_resnet_is_the_usual_one_and_learns(example):
     torch = pytest.importorskip("torch")
@@ -254,8 +291,13 @@ def test_resnet_is_the_usual_one_and_learns(example):
     assert float(resnet.pair_loss(scores, y)) == pytest.approx(expected, rel=1e-6)
     images = example.read_digits()
     rows = images.X[:300] / images.white
-    ranker = resnet.ResNetRanker(
-        images.shape, epochs=3, batch_size=100, random_state=0, quiet=True
-    ).fit(rows, images.y[:300])
-    assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
-    assert ranker.predict(rows).shape == (300,)
+    options = {"epochs": 3, "batch_size": 100, "random_state": 0, "quiet": True}
+    for augment in (False, True):
+        ranker = resnet.ResNetRanker(
+            images.shape, **options, augment=augment, max_gradient=1.0
+        ).fit(rows, images.y[:300])
+        assert ranker.loss_curve_[-1] < ranker.loss_curve_[0]
+        assert ranker.predict(rows).shape == (300,)
+    diverging = resnet.ResNetRanker(images.shape, **options, learning_rate=1e3)
+    with pytest.raises(ValueError, match=r"below 1000\.0, or cut gradients by"):
+        diverging.fit(rows, images.y[:300])

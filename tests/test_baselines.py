@@ -5,6 +5,7 @@ import pytest
 import reference
 from hypothesis import given
 from reference import paired
+from scipy import stats
 from strategies import COVERAGES, TIE_ZONE, FixedModel, models, scores
 
 from skrank_abstain.baselines import entropy, entropy_abstention, random_abstention
@@ -38,6 +39,28 @@ def test_entropy_does_not_depend_on_the_side(model, s):
     np.testing.assert_allclose(
         one, [reference.entropy(p) for p in model.proba(left, right)], rtol=1e-12
     )
+
+
+def test_entropy_of_equal_scores_as_a_share_of_the_largest():
+    # Entropies by hand, from the distribution functions. With theta = 6, 5 of 7 tie.
+    gap = np.linspace(0, 12, 24_001)
+
+    def share(distribution, margin):
+        higher, lower = (distribution.cdf(sign * gap - margin) for sign in (1, -1))
+        tie = distribution.cdf(gap + margin) - higher
+        p = np.stack([lower, tie, higher])
+        values = -(p * np.log(p, where=p > 0, out=np.zeros_like(p))).sum(axis=0)
+        np.testing.assert_allclose(entropy(p.T), values, atol=1e-12)
+        return values[0] / values.max()
+
+    expected = {3: (1, 0.987, 1), 4: (1, 0.791, 1), 6: (0.969, 0.450, 0.995)}
+    for theta, values in expected.items():
+        shares = [
+            share(stats.logistic, np.log(theta)),
+            share(stats.norm, np.log(theta)),
+            share(stats.norm, stats.norm.ppf(theta / (theta + 1))),
+        ]
+        np.testing.assert_allclose(shares, values, atol=5e-4)
 
 
 @pytest.mark.parametrize("kind", sorted(TIE_ZONE))

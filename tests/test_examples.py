@@ -4,6 +4,7 @@ import importlib.util
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import numpy as np
@@ -82,10 +83,62 @@ def test_reproduce_paper_runs_on_any_folds(ranker, tmp_path, capsys):
         ]
     )
     assert len(rows) == 2 * 2 * 2 * 3
-    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".csv", ".png"}
+    made = {path.name for path in (tmp_path / "out").iterdir()}
+    figures = ("accuracy", "coverage", "classes", "densities")
+    assert made == {
+        *(f"toy_{ranker}_{name}.png" for name in figures),
+        *(f"toy_{ranker}{end}.csv" for end in ("", "_folds")),
+    }
     full = [row for row in rows if row["target"] == 1]
     assert all(row["coverage"] == 1 for row in full)
     assert "bt-ml entropy" in capsys.readouterr().out
+
+
+def test_reproduce_paper_by_blocks_is_the_whole(tmp_path, monkeypatch):
+    from skrank_abstain.baselines import entropy_abstention, random_abstention
+    from skrank_abstain.metrics import class_acceptance, selective_accuracy_score
+    from skrank_abstain.pairs import pair_labels
+
+    pytest.importorskip("lightgbm")
+    # As in WEB30K: no comments, five grades, more queries than a block holds.
+    write_fold(tmp_path / "web" / "Fold1", 20, 3)
+    example = load("reproduce_paper")
+    monkeypatch.setattr(example, "BLOCK", 300)
+    args = SimpleNamespace(ranker="lightgbm", tie_models=["bt-counts"])
+    fold, rankers = example.calibrate_fold(tmp_path / "web" / "Fold1", args)
+    ranker, test, vali = rankers["bt-counts"], fold.test, fold.validation
+    assert len(list(example.blocks(test))) > 3
+    calibrated = ranker.predict_pairs(vali.data, qid=vali.qid)
+    proba = example.calibration_proba(ranker, fold)
+    np.testing.assert_array_equal(proba, calibrated.proba)
+    limit = np.quantile(example.entropy(proba), 0.7)
+    rows = example.evaluate(ranker, fold, 0.7, limit)
+
+    # From the public metrics, all pairs at once.
+    whole = ranker.at_coverage(0.7).predict_pairs(test.data, qid=test.qid)
+    truth = pair_labels(test.target, whole.left, whole.right)
+    kept = {
+        "risk": whole.accepted,
+        "entropy": entropy_abstention(
+            proba, whole.proba, coverage=0.7, quantile="linear"
+        ),
+        "random": random_abstention(len(whole), coverage=0.7, random_state=0),
+    }
+    for row, (rule, accepted) in zip(rows, kept.items(), strict=True):
+        right = selective_accuracy_score(truth, whole.label, accepted)
+        assert (row["rule"], row["target"]) == (rule, 0.7)
+        assert row["accuracy"] == pytest.approx(right, rel=1e-12)
+        assert row["coverage"] == pytest.approx(accepted.mean(), rel=1e-12)
+        shares = [row[name] for name in example.LABELS]
+        np.testing.assert_allclose(shares, class_acceptance(truth, accepted))
+    # Queries as the sample, from the definition.
+    variance = 0.0
+    for part in (test, vali):
+        decisions = ranker.at_coverage(0.7).predict_pairs(part.data, qid=part.qid)
+        gone = decisions.accepted - decisions.accepted.mean()
+        by_query = [gone[decisions.qid == q].sum() for q in np.unique(part.qid)]
+        variance += np.square(by_query).sum() / len(decisions) ** 2
+    assert rows[0]["coverage_error"] == pytest.approx(variance**0.5, rel=1e-9)
 
 
 @pytest.mark.slow
@@ -349,3 +402,33 @@ def test_answers_make_the_order_of_patients_better(tmp_path, capsys):
     assert ndcg["top"][-1] > ndcg["random"][-1] + 0.03
     assert (tmp_path / "review_loop.png").stat().st_size > 10_000
     assert "best question, in pairs" in capsys.readouterr().out
+
+
+def test_sets_hold_a_best_item_as_often_as_asked(tmp_path, capsys):
+    main = load("plot_top_sets").main
+    rows = main(["--smoke", "--out", str(tmp_path)])["simulated"]
+    assert [row["alpha"] for row in rows] == [0.3, 0.2, 0.1]
+    for row in rows:
+        assert row["coverage"] > 1 - row["alpha"] - 0.1
+    assert rows[-1]["size"] > rows[0]["size"] >= 1
+    assert (tmp_path / "top_sets.png").stat().st_size > 10_000
+    assert "a fixed number of items covers" in capsys.readouterr().out
+
+
+def test_scrambled_items_are_found_and_left_to_a_person(tmp_path, capsys):
+    main = load("plot_novelty").main
+    found = main(["--smoke", "--out", str(tmp_path)])
+    assert found["EllipticEnvelope"]["power"] > 0.9
+    assert found["IsolationForest"]["power"] < 0.2
+    assert found["EllipticEnvelope"]["accuracy"] > found["no detector"]["accuracy"]
+    assert (tmp_path / "novelty.png").stat().st_size > 10_000
+    assert "false alarms" in capsys.readouterr().out
+
+
+def test_lists_that_are_kept_are_better(tmp_path, capsys):
+    main = load("plot_query_abstention").main
+    found = main(["--smoke", "--out", str(tmp_path)])["simulated"]
+    for metric in ("ndcg@10", "mrr", "precision@3"):
+        assert found[metric][2] > found[metric][0]
+    assert (tmp_path / "query_abstention.png").stat().st_size > 10_000
+    assert "with probability 0.9" in capsys.readouterr().out

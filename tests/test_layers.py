@@ -25,7 +25,7 @@ SPINE = [
     {"_kernels", "_warnings", "_transaction"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
-WINGS = {"distance", "multilabel", "partitions", "theory"}
+WINGS = {"distance", "multilabel", "partitions", "queries", "theory"}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"
 )

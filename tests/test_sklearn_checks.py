@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed a few rows of noise. Of what is set aside for calibration the scores
@@ -46,6 +47,22 @@ class RiskControlledByTwos(RiskControlledRanker):
     def score(self, X, y, qid=None, sample_weight=None):
         qid = by_twos(X) if qid is None else qid
         return super().score(X, y, qid, sample_weight)
+
+
+class TopSetOfThrees(TopSetRanker):
+    """A set has several queries to calibrate on: rows that differ."""
+
+    def fit(self, X, y, qid=None):
+        return super().fit(X, y, in_threes(X) if qid is None else qid)
+
+    def score(self, X, y, qid=None, sample_weight=None):
+        qid = in_threes(X) if qid is None else qid
+        return super().score(X, y, qid, sample_weight)
+
+
+def in_threes(X):
+    n = _num_samples(X)
+    return np.arange(n) % (n // 3 | 1)
 
 
 def by_twos(X):
@@ -103,6 +120,8 @@ def expected_failures(estimator):
             RiskControlledByTwos(
                 Ridge(), calibration_size=0.5, tie_model="graded_relevance"
             ),
+            TopSetOfThrees(Ridge(), alpha=0.6, calibration_size=0.6),
+            QueryRiskRanker(Ridge(), coverage=0.5, gain=np.square),
             *(BALToR(booster, relevance_bins=4) for booster in boosters()),
         )
     ],

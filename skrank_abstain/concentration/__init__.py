@@ -4,8 +4,8 @@ The unit of sampling is the query: pairs of one query share its items. Functions
 arrays with one entry, or one row, per query; `one_query_bound` is about a single one.
 """
 
-# Bound for the other rooms beyond the public names: what certify_risk is made of, and
-# the draws and percentiles that every bootstrap of queries shares.
+# Bound for the other rooms beyond the public names: what certify_risk is made of, the
+# draws and percentiles that every bootstrap of queries shares, p-values of items.
 from skrank_abstain.concentration._bootstrap import (
     cluster_bootstrap,
     percentile_interval,
@@ -21,6 +21,10 @@ from skrank_abstain.concentration._conformal import (
     conformal_risk_control,
     hierarchical_quantile,
     hierarchical_quantile_search,
+)
+from skrank_abstain.concentration._novelty import (
+    novelty_pvalues,
+    novelty_pvalues_of_known,
 )
 from skrank_abstain.concentration._one_query import one_query_bound
 from skrank_abstain.concentration._pvalues import (

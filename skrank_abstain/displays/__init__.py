@@ -7,6 +7,17 @@ something is drawn.
 
 from skrank_abstain.displays._class_fraction import ClassFractionDisplay
 from skrank_abstain.displays._coverage_curve import CoverageDisplay
+
+# Bound for the displays of other rooms beyond the public names.
+from skrank_abstain.displays._drawing import (
+    draw_reference,
+    join_label,
+    next_style,
+    put_legend,
+    require_pyplot,
+    style_of_line,
+    take_axes,
+)
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
 from skrank_abstain.displays._reliability import PairReliabilityDisplay
 from skrank_abstain.displays._review_curve import ReviewCurveDisplay

@@ -15,7 +15,12 @@ from skrank_abstain.displays._drawing import (
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
+from skrank_abstain.displays._reading import (
+    check_coverages,
+    ranker_inside,
+    reachable,
+    totals_at,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,8 +147,10 @@ class ClassFractionDisplay:
         depends on the order of the rows alone. ``from_predictions`` tells them apart.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
-        target = check_coverages(_COVERAGES if coverages is None else coverages)
         ranker, X = ranker_inside(cls, estimator, X, "operating_points")
+        target = check_coverages(
+            reachable(ranker, _COVERAGES) if coverages is None else coverages
+        )
         totals, pairs = totals_at(ranker, X, y, qid, target)
         # Pooled over queries, as question Q3 of [1]_ counts accepted pairs.
         sums = np.array(

@@ -25,7 +25,12 @@ from skrank_abstain.displays._drawing import (
     style_of_line,
     take_axes,
 )
-from skrank_abstain.displays._reading import check_coverages, ranker_inside, totals_at
+from skrank_abstain.displays._reading import (
+    check_coverages,
+    ranker_inside,
+    reachable,
+    totals_at,
+)
 from skrank_abstain.metrics import coverage_score
 
 if TYPE_CHECKING:
@@ -152,9 +157,11 @@ class CoverageDisplay:
         One run of the wrapped model, then O(n log n) per coverage.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
-        target = check_coverages(_COVERAGES if coverages is None else coverages)
         check_fraction(confidence, "confidence")
         ranker, X = ranker_inside(cls, estimator, X, "operating_points")
+        target = check_coverages(
+            reachable(ranker, _COVERAGES) if coverages is None else coverages
+        )
         # Any labels do: acceptance does not depend on them.
         unknown = np.zeros(_num_samples(X))
         totals, pairs = totals_at(ranker, X, unknown, qid, target)

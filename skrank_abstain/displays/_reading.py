@@ -54,6 +54,12 @@ def ranker_inside(
     return find_ranker(estimator, X, needs, remedy=remedy)
 
 
+def reachable(ranker: Any, coverages: FloatArray) -> FloatArray:
+    """Return the coverages, up to the largest one that the ranker can be asked for."""
+    most = getattr(ranker, "highest_coverage_", 1.0)
+    return np.unique(np.minimum(coverages, most))
+
+
 def totals_at(
     ranker: Any, X: Any, y: ArrayLike, qid: Any, coverages: FloatArray
 ) -> tuple[list[PairTotals], FloatArray]:

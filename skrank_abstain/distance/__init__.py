@@ -3,7 +3,7 @@
 `DistanceAbstainer` abstains on a pair whose items are at most gamma apart. Around it
 are the losses that price its abstentions, the surrogates that rankers are trained with,
 rankers whose weights stay within a ball, and what a small surrogate loss says about
-misranking.
+misranking for their hypothesis set H (H-consistency bounds).
 """
 
 from skrank_abstain.distance._abstainer import DistanceAbstainer

@@ -22,13 +22,14 @@ from skrank_abstain.distance.surrogates._pairs import (
     distances,
 )
 from skrank_abstain.estimators import (
+    ItemValues,
     ModelWrapper,
     PairDecider,
     refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )
-from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models import LabelledScores
 
 #: Beyond it the sum over a few features, or the difference of two, may overflow.
@@ -40,8 +41,9 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     A pair is abstained on when the distance of its two items is at most ``gamma``, at
     a price of ``cost`` [1]_; else the order of the scores is the answer. No tie model,
-    no probabilities: what near items share is that no smooth ranking function can tell
-    them apart for certain, however it was trained.
+    no probabilities: what near items share is that scorers of bounded slope (more
+    generally, an equicontinuous hypothesis set) give them nearly equal scores, so that
+    a small surrogate loss does not promise their order (Theorems 4.1 and 4.3).
 
     Parameters
     ----------
@@ -102,7 +104,8 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     --------
     skrank_abstain.CostAbstainer : Abstains where scores are unsure, not items near.
     skrank_abstain.distance.bipartite_abstention_loss : The loss, of two labels.
-    skrank_abstain.distance.consistency_bound : What abstaining on near items promises.
+    skrank_abstain.distance.consistency_bound : What abstaining on near items promises
+        to scorers of such a set.
 
     Notes
     -----
@@ -329,11 +332,11 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[NearDecision, FloatArray, Queries]:
+    ) -> tuple[NearDecision, ItemValues]:
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         columns = self._columns(items.X)
         decision = NearDecision(columns, float(self.norm), self.radius_)
-        return decision, scores, items.queries
+        return decision, ItemValues(scores, scores, items.queries)
 
     def _columns(self, X: Any) -> FloatArray:
         """Return the features that distances are taken of, by feature and item."""

@@ -1,4 +1,4 @@
-"""The smallest risk of one pair within a class of scorers, and classes of scorers."""
+"""Hypothesis sets, and the smallest risk of one pair within them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
     FloatArray,
+    check_choice,
     check_finite,
     check_not_negative,
     check_positive,
@@ -24,7 +25,7 @@ from skrank_abstain.distance.surrogates._margins import (
 
 @dataclass(frozen=True)
 class LinearScorers:
-    """Linear scoring functions w . x + b with a bounded norm of w.
+    """Linear scoring functions w . x + b with a bounded norm of w: a hypothesis set.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ class LinearScorers:
 class OneHiddenLayerScorers:
     """Networks with one hidden layer of rectified linear units.
 
-    They are sums of u_j max(0, w_j . x + b_j).
+    They are sums of u_j max(0, w_j . x + b_j): a hypothesis set.
 
     Parameters
     ----------
@@ -130,8 +131,10 @@ def minimal_conditional_risk(
     opposite: ArrayLike,
     reach: ArrayLike,
     surrogate: str | MarginLoss | None = None,
+    *,
+    setting: str = "pairwise",
 ) -> FloatArray:
-    """Return the smallest risk of one pair that a class of scorers can reach.
+    """Return the smallest risk of one pair that a hypothesis set can reach.
 
     Lower is better. Minimised over differences of scores between -reach and reach.
 
@@ -139,12 +142,18 @@ def minimal_conditional_risk(
     ----------
     weight, opposite : array-like
         Probabilities of the two orders, each at least 0: eta and 1 - eta for pairs that
-        carry a label; eta (1 - eta') and eta' (1 - eta) for items that do.
+        carry a label; eta (1 - eta') and eta' (1 - eta) for items that do. A positive
+        difference of scores is right with ``weight``. For pairs, eta of [1]_ is that of
+        the second item, the pair label -1 of this package.
     reach : array-like
         Largest difference of scores, at least 0 and finite, as ``scorers.reach`` of the
         distance.
     surrogate : str, MarginLoss or None, default=None
         The loss; None for misranking, where any reach but 0 is enough.
+    setting : {"pairwise", "bipartite"}, default="pairwise"
+        Whether pairs, or items, carry labels: what misranking costs at a reach of 0.
+        Equal scores give a pair the order of ``weight``, so that the risk is
+        ``opposite``; of items they get half right, so that it is the mean of the two.
 
     Returns
     -------
@@ -153,7 +162,8 @@ def minimal_conditional_risk(
     Raises
     ------
     ValueError
-        If a number is negative or not finite, or ``surrogate`` is unknown.
+        If a number is negative or not finite, or ``surrogate`` or ``setting`` is
+        unknown.
 
     See Also
     --------
@@ -166,8 +176,8 @@ def minimal_conditional_risk(
     exponential, ln(a / b) for the logistic and infinity for the sigmoid loss. So with
     a + b = 1 and a - b = e >= 0: 1 - e min(u, 1) for the hinge, 1 - e tanh(k u) for the
     sigmoid, 2 sqrt(a b) for the exponential loss where its minimiser is in reach [1]_,
-    and b for misranking. A pair that is abstained from costs the price instead. O(1)
-    for each number.
+    and b for misranking (Lemma C.1), where sgn(0) = +1 decides at a reach of 0. A pair
+    that is abstained from costs the price instead. O(1) for each number.
 
     References
     ----------
@@ -178,17 +188,21 @@ def minimal_conditional_risk(
     >>> from skrank_abstain.distance import minimal_conditional_risk
     >>> minimal_conditional_risk(0.9, 0.1, [0.5, 1, 2], "hinge").round(6)
     array([0.6, 0.2, 0.2])
-    >>> minimal_conditional_risk(0.9, 0.1, 0.5).item()
-    0.1
+    >>> minimal_conditional_risk(0.1, 0.9, [0.5, 0.0])
+    array([0.1, 0.9])
+    >>> minimal_conditional_risk(0.1, 0.9, [0.5, 0.0], setting="bipartite")
+    array([0.1, 0.5])
     """
+    check_choice(setting, "setting", ("pairwise", "bipartite"))
     a = non_negative(weight, "weight")
     b = non_negative(opposite, "opposite")
     u = non_negative(reach, "reach")
     a, b, u = np.broadcast_arrays(a, b, u)
-    # Any difference of scores at all gives the likelier order.
     if surrogate is None:
-        smaller: FloatArray = np.minimum(a, b)
-        return smaller
+        # Any difference of scores at all gives the likelier order.
+        of_equal_scores = b if setting == "pairwise" else (a + b) / 2
+        least: FloatArray = np.where(u > 0, np.minimum(a, b), of_equal_scores)
+        return least
     loss = check_surrogate(surrogate)
     # Convex losses have no second minimum in the interval; the sigmoid loss falls all
     # the way to its infinite best margin.
@@ -203,14 +217,14 @@ def minimizability_gap(
     minimal_risks: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return how far the best scorer of a class is from the best for each pair alone.
+    """Return how far the best scorer of a set is from the best for each pair alone.
 
     Lower is better, at least 0.
 
     Parameters
     ----------
     best_risk : float
-        The smallest risk that a scorer of the class has.
+        The smallest risk that a scorer of the hypothesis set has.
     minimal_risks : array-like of shape (n_pairs,)
         What :func:`minimal_conditional_risk` gives for each pair, and the price of
         abstention for pairs that are abstained from.

@@ -1,14 +1,14 @@
-"""What a small surrogate loss says about misranking, for a given class of scorers.
+"""H-consistency: what a small surrogate loss says about misranking.
 
-For a class H of scoring functions, a loss L and a surrogate Phi of it, all with the
-same abstention from pairs at most gamma apart,
+For a hypothesis set H, a class of scoring functions, a loss L and a surrogate Phi of
+it, each with abstention from the pairs at most gamma apart, an H-consistency bound is
 
     R_L(h) - R_L(H) + M_L  <=  Gamma(R_Phi(h) - R_Phi(H) + M_Phi)   for every h in H,
 
-R(H) the smallest risk of the class and M = R(H) - E[smallest conditional risk] its
+R(H) the smallest risk in H and M = R(H) - E[smallest conditional risk] its
 minimizability gap. Both sides are what h loses, pair by pair, on the best difference of
-scores that the class can give that pair alone. A class is described by its reach: the
-largest difference of scores that it can give two items at a distance.
+scores that H can give that pair alone. H is described by its reach: the largest
+difference of scores that it can give two items at a distance.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from skrank_abstain._validation import FloatArray, check_choice, check_positive
 from skrank_abstain.distance._conditional_risk import (
@@ -29,6 +30,7 @@ from skrank_abstain.distance._conditional_risk import (
 from skrank_abstain.distance.surrogates._margins import (
     Exponential,
     Hinge,
+    Logistic,
     MarginLoss,
     Sigmoid,
     check_surrogate,
@@ -47,20 +49,21 @@ def consistency_bound(
 ) -> FloatArray:
     """Bound the excess misranking risk by the excess surrogate risk: Gamma.
 
-    Lower is tighter. Both excesses include their minimizability gaps.
+    Lower is tighter: the H-consistency bound of a hypothesis set H. Both excesses
+    include their minimizability gaps.
 
     Parameters
     ----------
     excess : array-like
-        Excess of the surrogate risk over the best of the class, plus its
+        Excess of the surrogate risk over the best of the hypothesis set, plus its
         minimizability gap; at least 0.
-    surrogate : {"hinge", "exponential", "sigmoid"} or MarginLoss
-        What was minimised.
+    surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss
+        What was minimised: one of these four losses.
     scorers : LinearScorers or OneHiddenLayerScorers
-        The class.
+        The hypothesis set.
     gamma : float
-        Pairs at most so far apart are abstained from, at least 0. At 0 there is no
-        finite bound for the hinge and the sigmoid loss.
+        Pairs at most so far apart are abstained from, at least 0. At 0 no loss has a
+        finite bound.
     setting : {"pairwise", "bipartite"}, default="pairwise"
         Whether pairs, or items, carry labels.
     as_printed : bool, default=False
@@ -85,7 +88,8 @@ def consistency_bound(
 
     Notes
     -----
-    With u = ``scorers.reach(gamma)`` and s the excess [1]_:
+    With u = ``scorers.reach(gamma)`` and s the excess, by Theorem 2.1 (pairwise) and
+    Theorem 3.1 (bipartite) of [1]_:
 
     - hinge: s / min(u, 1);
     - sigmoid: s / tanh(k u);
@@ -97,8 +101,22 @@ def consistency_bound(
       t sinh(u) - (1 + t^2) (cosh(u) - 1) / 2 beyond. The inverse of its convex hull is
       sqrt(s) for s <= a^2, a = 1 - exp(-u / 2), and (s + a^2) / (2 a) beyond.
       Theorem 3.1 prints max(sqrt(s), s coth(u)), which two items violate: eta = 1 and
-      0, scores all but equal in the wrong order, u = 0.5. The misranking excess is 0.5,
-      the printed bound 0.44.
+      0, scores all but equal in the wrong order. Where pairs are of different items
+      the misranking excess is 1, the surrogate excess 1 - exp(-u), and the printed
+      bound less than 1 at every u. Where an item may be drawn twice both are halved,
+      and the printed bound is less than 0.5 for u < ln 2;
+    - logistic, not in [1]_: the inverse of the calibration function psi(t) = ln 2 less
+      the entropy of (1 + t) / 2, for t <= tanh(u / 2), and its tangent beyond. psi is
+      convex and psi(0) = 0, so that (a + b) psi(t / (a + b)) >= psi(t) for a + b <= 1:
+      it holds in the bipartite setting too.
+
+    The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
+    equal scores prefer the second item, and half an error for equal scores in the
+    bipartite one. The surrogate risk may be with abstention (near pairs cost the price,
+    as in :func:`pairwise_surrogate_loss` with ``X``) or without (all pairs cost the
+    surrogate, equation (3) of [1]_): near pairs add nothing to the left side and
+    nothing negative to the right. But the risk of the scorer and the smallest one must
+    go by the same convention; else ``excess`` is of no use.
 
     References
     ----------
@@ -124,18 +142,19 @@ def consistency_bound(
     u = float(check_scorers(scorers).reach(check_gamma(gamma)))
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # Theorem 2.1 (pairwise) and 3.1 (bipartite) of [1]_, which agree here.
+        # Theorem 2.1 (pairwise) and 3.1 (bipartite), which agree here.
         if isinstance(loss, Hinge):
             bound = s / np.float64(min(u, 1.0))
         elif isinstance(loss, Sigmoid):
             bound = s / np.tanh(loss.k * u)
+        elif isinstance(loss, Logistic):
+            bound = _logistic(s, u)
         elif not isinstance(loss, Exponential):
             raise ValueError(
-                "surrogate must be the hinge, the exponential or the sigmoid loss, for "
-                f"which a bound is known, got {surrogate!r}."
+                "surrogate must be the hinge, exponential, sigmoid or logistic loss, "
+                f"for which a bound is known, got {surrogate!r}."
             )
-        # As printed: the pairwise one is valid and loose, the bipartite one fails for
-        # u below about 0.69.
+        # As printed: the pairwise one is valid and loose, the bipartite one fails.
         elif as_printed:
             twice = 2.0 if setting == "pairwise" else 1.0
             bound = np.maximum(np.sqrt(twice * s), twice * s / np.tanh(u))
@@ -165,6 +184,30 @@ def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:
     return result
 
 
+def _logistic(s: FloatArray, u: float) -> FloatArray:
+    # ln 2 less the smallest risk for weights (1 + t) / 2 and (1 - t) / 2, at the t
+    # whose minimiser is u; tanh is 1 long before the cut.
+    cut = min(u, 700.0)
+    knee = -np.log1p(np.expm1(-cut) / 2) - cut * expit(-cut)
+    edge = np.tanh(u / 2)
+    curve = _entropy_lost(np.minimum(s, knee))
+    result: FloatArray = np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
+    return result
+
+
+def _entropy_lost(s: FloatArray) -> FloatArray:
+    """Return the t with s = ln 2 less the entropy of (1 + t) / 2."""
+    # Newton's method from the right, where a convex function lets it come ever nearer
+    # and never pass: t^2 / 2 is less than the function.
+    t = np.minimum(np.sqrt(2 * s), 1 - 2.0**-53)
+    while True:
+        slope = np.arctanh(t)
+        lower = np.minimum(t, t - (t * slope + np.log1p(-t * t) / 2 - s) / slope)
+        if not (lower < t).any():
+            return t
+        t = lower
+
+
 class NegativeExample(NamedTuple):
     """Two items on which a small surrogate risk says nothing about misranking.
 
@@ -176,13 +219,13 @@ class NegativeExample(NamedTuple):
         Distance between the two items.
     surrogate_excess : float
         Surrogate risk of the scorer that is 0 everywhere, less the smallest of the
-        class.
+        hypothesis set.
     misranking_excess : float
-        Misranking risk of that scorer, less the smallest of the class.
+        Misranking risk of that scorer, less the smallest of the hypothesis set.
 
     Notes
     -----
-    Section 4 of [1]_. O(1).
+    Of Theorems 4.1 and 4.3 of [1]_. O(1).
 
     References
     ----------
@@ -215,9 +258,10 @@ def negative_example(
     Parameters
     ----------
     epsilon : float
-        The class can give the items scores that differ by less than this; positive.
+        The scores of the items differ by less than this in the whole hypothesis set;
+        positive.
     scorers : LinearScorers or OneHiddenLayerScorers
-        The class.
+        The hypothesis set.
     surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss
         What would be minimised.
     setting : {"pairwise", "bipartite"}, default="pairwise"
@@ -243,13 +287,22 @@ def negative_example(
 
     Notes
     -----
-    Section 4 of [1]_. The better item always wins, at most epsilon / 2 of scores apart.
-    The scorer that is 0 everywhere has the surrogate risk Phi(0), the best of the class
-    Phi of the reach: the excess goes to 0 with epsilon. Its misranking excess stays 1
-    (pairwise: a tie counts as +1, and the label is -1) or 1/2 (bipartite: a tie is half
-    wrong). So any Gamma of a bound is at least that at every positive excess, and no
-    class of continuous scorers has one that is worth anything. With abstention from
-    items that close both losses are the price, and both excesses 0.
+    From the proofs of Theorem 4.1 (pairwise) and Theorem 4.3 (bipartite) of [1]_. The
+    better item always wins, at most epsilon / 2 of scores apart. The scorer that is 0
+    everywhere has the surrogate risk Phi(0), the best of the hypothesis set Phi of the
+    reach: the excess goes to 0 with epsilon. Its misranking excess stays 1 (pairwise)
+    or 1/2 (bipartite: a tie is half wrong). The 1 is that of the ordered pair (better,
+    worse) alone, of which equal scores prefer the second item, by sgn(0) = +1; of the
+    pair (worse, better) the same scorer makes no error, and of both orders 1/2.
+
+    What follows is a theorem about hypothesis sets that contain 0, are equicontinuous
+    at an interior point of the space, and regular: some member orders any two different
+    items one way, and some the other. For a Phi that is non-increasing and continuous
+    at 0, every bound by a function f of the surrogate excess alone, non-decreasing and
+    continuous at 0, has f >= 1 (or 1/2) everywhere: it says nothing. Weights of bounded
+    norm make such sets. All continuous scorers together are not equicontinuous, and
+    nothing is said about them. With abstention from items that close both losses are
+    the price, and both excesses 0.
 
     References
     ----------

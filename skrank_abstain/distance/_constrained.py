@@ -1,4 +1,4 @@
-"""What the rankers of bounded weights share: items in, strict pairs, a score."""
+"""What the rankers of bounded weights share: items in, pairs, a score."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.distance.surrogates._strict import PairBatches, StrictPairs
+from skrank_abstain.distance.surrogates._pairs import check_pairs_of_labels
+from skrank_abstain.distance.surrogates._strict import (
+    LabelledPairs,
+    NumberedPairs,
+    PairBatches,
+    StrictPairs,
+)
 from skrank_abstain.pairs import ScoredItems, group_queries
 
 #: With batch_size="auto": up to so many pairs are used in each step, or so many drawn.
@@ -30,7 +36,7 @@ _BATCH = 1 << 12
 
 
 class ConstrainedRanker(Saved, BaseEstimator):
-    """A ranker trained on strict pairs of items of one query."""
+    """A ranker trained on pairs of items of one query, of which one is to win."""
 
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
@@ -39,19 +45,35 @@ class ConstrainedRanker(Saved, BaseEstimator):
     batch_size: Any
     random_state: Any
 
-    def _take(self, X: Any, y: ArrayLike, qid: Any) -> PairBatches:
+    def _take(
+        self,
+        X: Any,
+        y: ArrayLike | None,
+        qid: Any,
+        pairs: ArrayLike | None,
+        pair_labels: ArrayLike | None,
+    ) -> PairBatches:
         """Check the training data; set what is known before training."""
         check_row_order(X, y=y, qid=qid)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        queries = group_queries(qid, X.shape[0])
+        taken: NumberedPairs
+        if pair_labels is None:
+            if pairs is not None:
+                raise ValueError("pair_labels must be given with pairs: who is to win.")
+            X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+            queries = group_queries(qid, X.shape[0])
+            taken = StrictPairs.of(check_relevance(y), queries)
+        else:
+            pairs = check_pairs_of_labels(y, pairs)
+            X = validate_data(self, X, dtype=np.float64)
+            queries = group_queries(qid, X.shape[0])
+            taken = LabelledPairs.of(pairs, pair_labels, queries)
         self._fitted_with_qid = qid is not None
-        pairs = StrictPairs.of(check_relevance(y), queries)
-        self.n_pairs_ = pairs.n_pairs
+        self.n_pairs_ = taken.n_pairs
         self.max_feature_norm_ = float(np.linalg.norm(X, self.norm, axis=1).max())
         # The theory is about the unit ball; features are left as they are, and how far
         # they are from it is reported.
-        size = self._batch_size(pairs.n_pairs)
-        return PairBatches(X, pairs, size, check_random_state(self.random_state))
+        size = self._batch_size(taken.n_pairs)
+        return PairBatches(X, taken, size, check_random_state(self.random_state))
 
     def _batch_size(self, n_pairs: int) -> int:
         if isinstance(self.batch_size, str):

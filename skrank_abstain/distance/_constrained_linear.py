@@ -61,7 +61,8 @@ default="hinge"
         of ``coef_`` exceeds the smallest within the bound by at most this; estimated
         from 2**20 pairs, evenly spread, where there are more.
     n_pairs_ : int
-        Number of training pairs: items of one query and different relevance.
+        Number of training pairs: items of one query and different relevance, or the
+        given ones.
     max_feature_norm_ : float
         Largest l_p norm of a row of X at ``fit``. The theory of [1]_ is about the unit
         ball, where it is at most 1.
@@ -73,7 +74,7 @@ default="hinge"
     See Also
     --------
     ConstrainedMLPRanker : A network in place of w . x.
-    skrank_abstain.distance.LinearScorers : This class of scorers in the bounds.
+    skrank_abstain.distance.LinearScorers : This hypothesis set in the bounds.
     skrank_abstain.distance.bipartite_surrogate_loss : The loss, of given scores.
 
     Notes
@@ -138,16 +139,31 @@ default="hinge"
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        pairs: ArrayLike | None = None,
+        pair_labels: ArrayLike | None = None,
+    ) -> Self:
         """Find the weights.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-            Relevance, higher is better. Items of equal relevance are not compared.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. Items of equal relevance are not compared. None
+            with ``pair_labels``.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item, in any order; None for one query.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            Pairs (left, right) of row positions, in place of those of ``y``.
+        pair_labels : array-like of shape (n_pairs,), default=None
+            Of each of ``pairs``: +1 where the left item is preferred, -1 where the
+            right one is (the opposite of the paper's y). Pairs may repeat, be
+            wrong and form cycles.
 
         Returns
         -------
@@ -159,7 +175,8 @@ default="hinge"
             If a numeric parameter is not a number.
         ValueError
             If a parameter or an input breaks its rule, no two items of a query differ
-            in relevance, or the surrogate of the features exceeds float64.
+            in relevance, ``pairs`` or ``pair_labels`` come alone or with ``y``, or the
+            surrogate of the features exceeds float64.
         """
         # No intercept: it cancels in every margin.
         problem = LinearProblem(
@@ -169,7 +186,7 @@ default="hinge"
         )
         max_iter = check_positive_int(self.max_iter, "max_iter")
         tol = check_real(self.tol, "tol", 0)
-        batches = self._take(X, y, qid)
+        batches = self._take(X, y, qid, pairs, pair_labels)
         # Overflow is looked for where it does harm, in losses and gradients.
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
             found = minimize(problem, batches, max_iter, tol)

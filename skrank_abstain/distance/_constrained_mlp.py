@@ -62,7 +62,8 @@ default="hinge"
     loss_curve_ : ndarray of shape (`n_iter_`,), float64
         Mean surrogate of the pairs of each step.
     n_pairs_ : int
-        Number of training pairs: items of one query and different relevance.
+        Number of training pairs: items of one query and different relevance, or the
+        given ones.
     max_feature_norm_ : float
         Largest l_p norm of a row of X at ``fit``. The theory of [1]_ is about the unit
         ball, where it is at most 1.
@@ -74,7 +75,7 @@ default="hinge"
     See Also
     --------
     ConstrainedLinearRanker : Linear, with a known distance to the optimum.
-    skrank_abstain.distance.OneHiddenLayerScorers : This class of scorers in the bounds.
+    skrank_abstain.distance.OneHiddenLayerScorers : This hypothesis set in the bounds.
 
     Notes
     -----
@@ -129,16 +130,31 @@ default="hinge"
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        pairs: ArrayLike | None = None,
+        pair_labels: ArrayLike | None = None,
+    ) -> Self:
         """Train the network.
 
         Parameters
         ----------
         X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-            Relevance, higher is better. Items of equal relevance are not compared.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. Items of equal relevance are not compared. None
+            with ``pair_labels``.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item, in any order; None for one query.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            Pairs (left, right) of row positions, in place of those of ``y``.
+        pair_labels : array-like of shape (n_pairs,), default=None
+            Of each of ``pairs``: +1 where the left item is preferred, -1 where the
+            right one is (the opposite of the paper's y). Pairs may repeat, be
+            wrong and form cycles.
 
         Returns
         -------
@@ -150,7 +166,8 @@ default="hinge"
             If a numeric parameter is not a number.
         ValueError
             If a parameter or an input breaks its rule, no two items of a query differ
-            in relevance, or the surrogate of the features exceeds float64.
+            in relevance, ``pairs`` or ``pair_labels`` come alone or with ``y``, or the
+            surrogate of the features exceeds float64.
         """
         # All parameters are checked before the data, which may be large.
         surrogate = check_surrogate(self.surrogate)
@@ -164,7 +181,7 @@ default="hinge"
             check_positive(self.output_norm, "output_norm"),
             check_ball_norm(self.norm),
         )
-        batches = self._take(X, y, qid)
+        batches = self._take(X, y, qid, pairs, pair_labels)
         start = bounds.start(n_hidden, self.n_features_in_, batches.generator)
         with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
             network, losses = train_network(start, bounds, surrogate, batches, max_iter)

@@ -1,7 +1,8 @@
 """Misranking over ordered pairs of items, and the same with a price of abstention.
 
-A pair (i, j) has the label +1 where y_j >= y_i and -1 elsewhere; the prediction is the
-same of the scores. The *bipartite* losses count only pairs of different labels, and
+A pair (i, j) is to be ordered j before i where y_j >= y_i, and i before j elsewhere; so
+is the prediction, by the scores. Pairs may have labels of their own instead, +1 for i
+before j. The *bipartite* losses count only pairs of different labels, and
 equal scores as half an error. A loss with abstention gives up the pairs of items that
 are close to each other in feature space, at a price each.
 """
@@ -16,28 +17,30 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
     FloatArray,
+    IntArray,
     check_fraction,
-    check_relevance,
     check_scores,
 )
 from skrank_abstain.distance.surrogates._pairs import (
     DistanceRule,
     OrderedPairs,
     check_binary,
+    take_pairs,
 )
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import ScoredItems
 
-#: Errors of pairs, from the relevance and then the scores of their two items.
-_Errors = Callable[[FloatArray, FloatArray, FloatArray, FloatArray], FloatArray]
+#: Errors of pairs, from their labels and the scores of their two items.
+_Errors = Callable[[IntArray, FloatArray, FloatArray], FloatArray]
 
 
 def pairwise_misranking_loss(
-    y: ArrayLike,
+    y: ArrayLike | None,
     scores: ArrayLike,
     qid: Any = None,
     *,
     pairs: ArrayLike | None = None,
+    pair_labels: ArrayLike | None = None,
     n_pairs: int | None = None,
     random_state: Any = None,
 ) -> float:
@@ -47,14 +50,17 @@ def pairwise_misranking_loss(
 
     Parameters
     ----------
-    y : array-like of shape (n_items,)
-        Relevance, higher is better.
+    y : array-like of shape (n_items,), or None
+        Relevance, higher is better; None with ``pair_labels``.
     scores : array-like of shape (n_items,)
         Higher is better.
     qid : array-like of shape (n_items,), default=None
         Query of each item; None for one query.
     pairs : array-like of shape (n_pairs, 2), int, default=None
         Ordered pairs (left, right) of row positions; None for all within queries.
+    pair_labels : array-like of shape (n_pairs,), default=None
+        Of each of ``pairs``: +1 where the left item is preferred, -1 where the right
+        one is. Noise and cycles are fine. ``y`` is None then.
     n_pairs : int, default=None
         Draw so many ordered pairs, with replacement, in place of all.
     random_state : int, RandomState instance or None, default=None
@@ -87,8 +93,11 @@ def pairwise_misranking_loss(
     The mean over ordered pairs (i, j) of 1[sgn(y_j - y_i) != sgn(s_j - s_i)], with
     sgn(0) = +1 [1]_. Two items make two ordered pairs, (i, j) and (j, i): where one of
     relevance and scores is tied and the other is not, exactly one of the two is wrong.
-    All pairs: O(n log n), without the pairs. Given or
-    drawn pairs: O(n_pairs).
+    All pairs: O(n log n), without the pairs. Given or drawn pairs: O(n_pairs).
+
+    ``pair_labels`` are those of this package, +1 for the left item. The label of [1]_
+    is the opposite: y = +1 says that the second item, x', is preferred. Its sgn(0) = +1
+    lets equal scores predict the second one, here the label -1.
 
     References
     ----------
@@ -101,10 +110,13 @@ def pairwise_misranking_loss(
     0.3333333333333333
     >>> pairwise_misranking_loss([1, 1], [0.3, 0.5])
     0.5
+    >>> cycle = [(0, 1), (1, 2), (2, 0)]  # the first of each is preferred
+    >>> pairwise_misranking_loss(None, [3, 2, 1], pairs=cycle, pair_labels=[1, 1, 1])
+    0.3333333333333333
     """
-    relevance = check_relevance(y)
-    values = check_scores(scores, relevance.size)
-    chosen = OrderedPairs.of(relevance.size, qid, pairs, n_pairs, random_state)
+    relevance, values, chosen = take_pairs(
+        y, scores, qid, pairs, pair_labels, n_pairs, random_state
+    )
     return _misranking(relevance, values, chosen, _pairwise, 1.0)
 
 
@@ -182,7 +194,7 @@ def bipartite_misranking_loss(
 
 
 def pairwise_abstention_loss(
-    y: ArrayLike,
+    y: ArrayLike | None,
     scores: ArrayLike,
     X: ArrayLike,
     qid: Any = None,
@@ -191,6 +203,7 @@ def pairwise_abstention_loss(
     cost: float,
     norm: float = np.inf,
     pairs: ArrayLike | None = None,
+    pair_labels: ArrayLike | None = None,
     n_pairs: int | None = None,
     random_state: Any = None,
 ) -> float:
@@ -200,8 +213,8 @@ def pairwise_abstention_loss(
 
     Parameters
     ----------
-    y : array-like of shape (n_items,)
-        Relevance, higher is better.
+    y : array-like of shape (n_items,), or None
+        Relevance, higher is better; None with ``pair_labels``.
     scores : array-like of shape (n_items,)
         Higher is better.
     X : array-like of shape (n_items, n_features)
@@ -217,6 +230,9 @@ def pairwise_abstention_loss(
         The p of the l_p norm of the distance, in [1, inf].
     pairs : array-like of shape (n_pairs, 2), int, default=None
         Ordered pairs (left, right) of row positions; None for all within queries.
+    pair_labels : array-like of shape (n_pairs,), default=None
+        Of each of ``pairs``: +1 where the left item is preferred, -1 where the right
+        one is. Noise and cycles are fine. ``y`` is None then.
     n_pairs : int, default=None
         Draw so many ordered pairs, with replacement, in place of all.
     random_state : int, RandomState instance or None, default=None
@@ -272,11 +288,11 @@ def pairwise_abstention_loss(
     >>> pairwise_abstention_loss(y, scores, X, gamma=0.2, cost=0.1)  # 2 given up
     0.03333333333333333
     """
-    relevance = check_relevance(y)
-    values = check_scores(scores, relevance.size)
-    rule = DistanceRule.of(X, relevance.size, gamma, norm)
+    relevance, values, chosen = take_pairs(
+        y, scores, qid, pairs, pair_labels, n_pairs, random_state
+    )
+    rule = DistanceRule.of(X, values.size, gamma, norm)
     price = check_fraction(cost, "cost", include_zero=True, include_one=True)
-    chosen = OrderedPairs.of(relevance.size, qid, pairs, n_pairs, random_state)
     return _mean_loss(relevance, values, chosen, _pairwise, rule, price)
 
 
@@ -372,21 +388,15 @@ def bipartite_abstention_loss(
     return _mean_loss(labels, values, chosen, _bipartite, rule, price)
 
 
-def _pairwise(
-    y_left: FloatArray, y_right: FloatArray, s_left: FloatArray, s_right: FloatArray
-) -> FloatArray:
+def _pairwise(label: IntArray, left: FloatArray, right: FloatArray) -> FloatArray:
     # The paper's sign of 0 is +1, so that a tie counts as "right is no worse".
-    wrong = (y_right >= y_left) != (s_right >= s_left)
-    return np.where(wrong, 1.0, 0.0)
+    return np.where((label <= 0) != (right >= left), 1.0, 0.0)
 
 
-def _bipartite(
-    y_left: FloatArray, y_right: FloatArray, s_left: FloatArray, s_right: FloatArray
-) -> FloatArray:
-    wrong = (y_right > y_left) != (s_right > s_left)
+def _bipartite(label: IntArray, left: FloatArray, right: FloatArray) -> FloatArray:
     # Half an error in each order, as the AUC counts equal scores.
-    share = np.where(s_left == s_right, 0.5, wrong)
-    return np.where(y_left == y_right, 0.0, share)
+    share = np.where(left == right, 0.5, (label < 0) != (right > left))
+    return np.where(label == 0, 0.0, share)
 
 
 def _misranking(
@@ -427,7 +437,7 @@ def _mean_loss(
         return undefined("misranking loss")
     # Blocks of pairs: a quarter of a million at a time, however many there are.
     wrong, n_decided = 0.0, 0
-    for left, right in chosen.blocks(rule):
-        wrong += float(errors(y[left], y[right], scores[left], scores[right]).sum())
+    for left, right, label in chosen.blocks(y, rule):
+        wrong += float(errors(label, scores[left], scores[right]).sum())
         n_decided += left.size
     return (wrong + cost * (chosen.n_pairs - n_decided)) / chosen.n_pairs

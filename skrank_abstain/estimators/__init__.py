@@ -8,7 +8,9 @@ from skrank_abstain.estimators._item_rows import (
     groups_of_queries,
     take_column,
 )
+from skrank_abstain.estimators._item_scorer import ItemScorer, ItemValues
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.estimators._operating_points import OperatingPoint
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._query_checks import (
@@ -23,7 +25,7 @@ from skrank_abstain.estimators._repeats import (
 from skrank_abstain.estimators._report import Report, ReportData, write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
-from skrank_abstain.estimators._selective_ranker import OperatingPoint, SelectiveRanker
+from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.estimators._splitting import divide_by_size, split_for_calibration
 from skrank_abstain.estimators._training import (
     CalibrationData,

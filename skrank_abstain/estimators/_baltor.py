@@ -37,12 +37,24 @@ class BALToR(SelectiveRanker):
         for equal scores alone. A matrix has a row per prediction and a column per
         truth, both in the order -1, 0, +1; zero diagonal, non-negative,
         mirror-symmetric.
+    novelty : outlier detector or callable, default=None
+        Pairs with an item unlike the calibration items are abstained on. Any detector
+        with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,
+        ``LocalOutlierFactor(novelty=True)`` or a Pipeline that scales and ends in one,
+        or a function of X that returns more for stranger items, such as the
+        ``decision_function`` of a detector of PyOD. A fitted one is used as it is,
+        and must not have seen the rows given here; an
+        unfitted one learns from what trains the ranker, or, where that comes fitted,
+        from half of the calibration queries.
+    novelty_level : float, default=0.05
+        Items whose p-value (``novelty_pvalues``) is at most this are novel: of usual
+        items at most this share. In (0, 1), at least 1 / (n_queries + 1).
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-        The quantile is an order statistic, or numpy's linear interpolation, which
-        reproduces published figures.
+        The quantile is an order statistic, or numpy's linear interpolation: our reading
+        of the experiments of [1]_, which do not name theirs.
     coverage_guarantee : {None, "hierarchical"}, default=None
         None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
         hierarchical conformal quantile [2]_ on calibration queries that did not fit
@@ -81,6 +93,9 @@ class BALToR(SelectiveRanker):
     coverage_interval_ : ndarray of shape (2,), float64
         Where the coverage of as many new queries is expected, in 95 of 100 cases;
         computed when it is asked for.
+    highest_coverage_ : float
+        Largest share of the calibration pairs that can be accepted: 1 unless some have
+        a novel item.
     prefit_ : bool
         Whether the ranker was used as it was.
     n_queries_, n_pairs_ : int
@@ -136,6 +151,8 @@ class BALToR(SelectiveRanker):
         coverage: float = 0.8,
         tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
+        novelty: Any = None,
+        novelty_level: float = 0.05,
         boundary: str = "accept",
         quantile: str = "inverted_cdf",
         coverage_guarantee: str | None = None,
@@ -152,6 +169,8 @@ class BALToR(SelectiveRanker):
             rule=None,
             tie_model=tie_model,
             loss=loss,
+            novelty=novelty,
+            novelty_level=novelty_level,
             prefit=prefit,
             calibration_size=calibration_size,
             relevance_bins=relevance_bins,

@@ -31,6 +31,8 @@ class CostAbstainer(SelectiveRanker):
         for equal scores alone. A matrix has a row per prediction and a column per
         truth, both in the order -1, 0, +1; zero diagonal, non-negative,
         mirror-symmetric.
+    novelty, novelty_level
+        Items unlike those calibrated on are left to a person: see :class:`BALToR`.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is: see :class:`BALToR`.
     calibration_size : float, default=0.25
@@ -100,6 +102,8 @@ class CostAbstainer(SelectiveRanker):
         cost: float = 0.2,
         tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
+        novelty: Any = None,
+        novelty_level: float = 0.05,
         prefit: Any = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
@@ -113,6 +117,8 @@ class CostAbstainer(SelectiveRanker):
             rule=None,
             tie_model=tie_model,
             loss=loss,
+            novelty=novelty,
+            novelty_level=novelty_level,
             prefit=prefit,
             calibration_size=calibration_size,
             relevance_bins=relevance_bins,

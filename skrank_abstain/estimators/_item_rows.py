@@ -56,6 +56,11 @@ class Items:
         queries = group_queries(self.queries.codes[rows], rows.size)
         return Items(_safe_indexing(self.X, rows), queries, self.has_qid)
 
+    def without(self, rows: IntArray) -> Any:
+        """Return X without some rows; None where nothing is left."""
+        others = np.setdiff1d(np.arange(self.queries.n_items), rows)
+        return _safe_indexing(self.X, others) if others.size else None
+
 
 def take_items(
     estimator: Any, X: Any, qid: Any, qid_col: str | int | None, *, reset: bool

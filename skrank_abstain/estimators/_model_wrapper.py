@@ -137,9 +137,13 @@ class ModelWrapper(Saved, MetaEstimatorMixin):
         params = self.get_params(deep=False)
         model = params.pop("estimator")
         keep = self.prefit is not False and is_fitted(model)
+        others = {name: clone(value, safe=False) for name, value in params.items()}
+        # So does a fitted detector of novel items.
+        detector = params.get("novelty")
+        if hasattr(detector, "score_samples") and is_fitted(detector):
+            others["novelty"] = freeze(detector)
         cloned = type(self)(
-            freeze(model) if keep else clone(model, safe=False),
-            **{name: clone(value, safe=False) for name, value in params.items()},
+            freeze(model) if keep else clone(model, safe=False), **others
         )
         # Requests are no parameters; clone() copies them in this way, but not for
         # classes that clone themselves.

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -22,18 +21,14 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import Items, check_columns, take_items
-from skrank_abstain.estimators._query_checks import warn_of_batch
+from skrank_abstain.estimators._item_scorer import ItemScorer, ItemValues
 from skrank_abstain.pairs import (
     PairDecisions,
-    Queries,
-    ScoredItems,
     check_item_id,
     check_output_size,
     check_pairs,
     rows_by_place,
 )
-from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     PairDecision,
     PairTotals,
@@ -47,16 +42,19 @@ class _ItemNames:
     """What decisions say about their items besides the rows."""
 
     place: IntArray
+    novel: BoolArray | None
     item_id: NDArray[Any] | None
 
     @classmethod
-    def of(cls, values: FloatArray, queries: Queries, item_id: Any) -> Self:
-        rows, place = rows_by_place(values, queries)
+    def of(cls, items: ItemValues, item_id: Any) -> Self:
+        rows, place = rows_by_place(items.values, items.queries)
         by_row = np.empty_like(place)
         by_row[rows] = place
-        return cls(by_row, check_item_id(item_id, queries))
+        return cls(by_row, items.novel, check_item_id(item_id, items.queries))
 
     def added_to(self, decisions: PairDecisions) -> PairDecisions:
+        if self.novel is not None:
+            decisions = decisions.leaving_out(self.novel)
         if self.item_id is None:
             return replace(decisions, place=self.place)
         check_output_size(len(decisions), 2 * self.item_id.itemsize)
@@ -64,61 +62,23 @@ class _ItemNames:
         return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
 
 
-class PairDecider:
+class PairDecider(ItemScorer):
     """Mixin of the rankers of items that decide some pairs and abstain on the others.
 
     ``fit`` sets ``estimator_`` and ``_region``, what is accepted; for new items
     ``_decision`` names what decides their pairs. Everything else follows from these.
     """
 
-    _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
+    _fitted_state: tuple[str, ...] = ("_region",)
 
-    qid_col: str | int | None
-    estimator_: Any
     _region: Any
-    _fitted_with_qid: bool
-    _largest_query: int
     _loss: FloatArray = ZERO_ONE_LOSS
 
     @abstractmethod
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[PairDecision, FloatArray, Queries]:
-        """Return what decides pairs, one value per item, and the queries."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the wrapped ranker's score of each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better. One value per *item*: decisions about pairs come from
-            ``predict_pairs``.
-        """
-        check_is_fitted(self, "estimator_")
-        # Items are scored without their queries: GridSearchCV.predict cannot hand on a
-        # qid, even under metadata routing.
-        if self.qid_col is None:
-            return score_items(self.estimator_, check_columns(self, X, reset=False))
-        return self._score_items(X, None)[1]
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        return self.predict(X)
+    ) -> tuple[PairDecision, ItemValues]:
+        """Return what decides pairs, and the items with their values."""
 
     def predict_pairs(
         self,
@@ -159,8 +119,9 @@ class PairDecider:
         O(n_pairs) beyond the wrapped model's own prediction.
         """
         check_row_order(X, item_id=item_id)
-        decision, values, queries = self._decision(X, qid)
-        names = _ItemNames.of(values, queries, item_id)
+        decision, items = self._decision(X, qid)
+        values, queries = items.values, items.queries
+        names = _ItemNames.of(items, item_id)
         if pairs is None:
             made = decide_queries(decision, self._region, values, queries)
         else:
@@ -203,8 +164,9 @@ class PairDecider:
         """
         check_row_order(X, item_id=item_id)
         # Items are scored now, so that bad input raises here, not at the first query.
-        decision, values, queries = self._decision(X, qid)
-        names, region = _ItemNames.of(values, queries, item_id), self._region
+        decision, items = self._decision(X, qid)
+        values, queries = items.values, items.queries
+        names, region = _ItemNames.of(items, item_id), self._region
         # Of the many queries that have one item in some logs each is as the other.
         none = names.added_to(decide_queries(decision, region, values, queries, 0, 0))
         return (
@@ -303,24 +265,7 @@ class PairDecider:
         O(n log n), no pair is formed where acceptance depends on the scores.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
-        decision, values, queries = self._decision(X, qid, needs_qid=True)
-        relevance = check_relevance(y, queries.n_items)
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        items = ScoredItems.build(values, queries, relevance)
-        return decision.totals(self._region, items, weight)
-
-    def _score_items(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[Items, FloatArray]:
-        check_is_fitted(self, "estimator_")
-        items = take_items(self, X, qid, self.qid_col, reset=False)
-        # For labelled rows only: without queries, items would be compared whose labels
-        # were never meant to be. Unlabelled rows may well be one new query.
-        if needs_qid and self._fitted_with_qid and not items.has_qid:
-            raise ValueError(
-                "qid= must be given to score labelled rows, since fit got one: rows of "
-                "different queries would be compared without it. Pass qid=, request it "
-                "through metadata routing, or name a column of X with qid_col=."
-            )
-        warn_of_batch(self, items)
-        return items, score_items(self.estimator_, items.X)
+        decision, items = self._decision(X, qid, needs_qid=True)
+        relevance = check_relevance(y, items.values.size)
+        weight = check_sample_weight(sample_weight, items.values.size)
+        return decision.totals(self._region, items.sorted(relevance), weight)

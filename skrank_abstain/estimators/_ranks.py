@@ -7,14 +7,9 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray, check_row_order
-from skrank_abstain.pairs import (
-    Queries,
-    Ranking,
-    ScoredItems,
-    check_item_id,
-    rows_by_place,
-)
+from skrank_abstain._validation import IntArray, check_row_order
+from skrank_abstain.estimators._item_scorer import ItemValues
+from skrank_abstain.pairs import Ranking, check_item_id, rows_by_place
 from skrank_abstain.review import Review, open_review
 from skrank_abstain.selection import Calibration, Rule
 from skrank_abstain.tie_models import TieModel
@@ -32,10 +27,8 @@ class RanksOpen:
         """Return the rule that set the threshold."""
 
     @abstractmethod
-    def _scored(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, FloatArray, Queries]:
-        """Return scores, what the tie model compares, one value per item, queries."""
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
+        """Return the items with their scores and values."""
 
     def ranking(self, X: Any, qid: Any = None, *, item_id: Any = None) -> Ranking:
         """Return the items in order, with the ranks that accepted pairs leave open.
@@ -82,16 +75,17 @@ class RanksOpen:
         3      4      Bo     2      4   True
         """
         check_row_order(X, item_id=item_id)
-        scores, values, queries = self._scored(X, qid)
+        items = self._scored(X, qid)
+        queries = items.queries
         names = check_item_id(item_id, queries)
-        items = ScoredItems.build(values, queries)
-        best, worst = self._calibration.risk.rank_bounds(self._region, items).T
-        rows, place = rows_by_place(values, queries)
+        risk, region = self._calibration.risk, self._region
+        best, worst = risk.rank_bounds(region, items.sorted()).T
+        rows, place = rows_by_place(items.values, queries)
         return Ranking(
             qid=queries.values[queries.codes[rows]],
             item_id=rows if names is None else names[rows],
             place=place,
-            score=scores[rows],
+            score=items.scores[rows],
             best=best[rows],
             worst=worst[rows],
         )
@@ -132,8 +126,7 @@ class RanksOpen:
         .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
            Econometrica 24.
         """
-        _, values, queries = self._scored(X, qid)
-        items = ScoredItems.build(values, queries)
+        items = self._scored(X, qid).sorted()
         return self._calibration.risk.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
@@ -161,8 +154,7 @@ class RanksOpen:
         O(n log n) plus the number of entries, where the orders are a semiorder (see
         ``rank_intervals``).
         """
-        _, values, queries = self._scored(X, qid)
-        items = ScoredItems.build(values, queries)
+        items = self._scored(X, qid).sorted()
         return self._calibration.risk.preference_graph(self._region, items)
 
     def review(
@@ -213,15 +205,13 @@ class RanksOpen:
             names of reviewers differ by case alone.
         """
         check_row_order(X, item_id=item_id)
-        scores, values, queries = self._scored(X, qid)
+        items = self._scored(X, qid)
         return open_review(
             self.tie_model_,
             self._rule(),
             self._calibration,
             self._region,
-            scores,
-            values,
-            queries,
+            *items,
             X.index if hasattr(X, "iloc") else None,
             answers=answers,
             item_id=item_id,

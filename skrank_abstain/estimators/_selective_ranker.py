@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
-from dataclasses import fields, replace
-from typing import Any, NamedTuple, NoReturn, Self, cast
+from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +20,10 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._item_scorer import ItemValues
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.estimators._novelty import NovelItems, check_novelty, find_novel
+from skrank_abstain.estimators._operating_points import OperatingPoints
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
@@ -32,13 +33,11 @@ from skrank_abstain.estimators._training import (
     take_labelled_items,
     train_and_score,
 )
-from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import (
     Calibration,
     Coverage,
     PairRisk,
-    PairTotals,
-    RiskProfile,
     Rule,
     calibrate,
     check_rule,
@@ -50,38 +49,6 @@ from skrank_abstain.tie_models import TieModel, tie_model_candidates
 _MOST_EXCESS = 0.1
 #: Share of ties among the accepted pairs from which on `fit` says so.
 _MOST_TIES = 0.95
-
-
-class OperatingPoint(NamedTuple):
-    """What happens to labelled pairs at one threshold.
-
-    Attributes
-    ----------
-    coverage : float
-        The calibration coverage that was asked for.
-    threshold : float
-        On the conditional risk.
-    totals : PairTotals
-        By query.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), random_state=0)
-    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-    >>> half, whole = ranker.operating_points(
-    ...     data.data, data.target, data.qid, coverages=[0.5, 1.0]
-    ... )
-    >>> half.threshold < whole.threshold, whole.totals.coverage
-    (True, 1.0)
-    """
-
-    coverage: float
-    threshold: float
-    totals: PairTotals
 
 
 class RuleThreshold(Saved):
@@ -185,8 +152,10 @@ class RuleThreshold(Saved):
 class SelectiveRanker(
     RanksOpen,
     ItemReport,
+    NovelItems,
     PairDecider,
     RuleThreshold,
+    OperatingPoints,
     ModelWrapper,
     BaseEstimator,
 ):
@@ -204,7 +173,8 @@ class SelectiveRanker(
     rule : Rule
         `Coverage`, `GuaranteedCoverage`, `Price` or `CertifiedRisk` of
         `skrank_abstain.selection`, or a rule of your own.
-    tie_model, loss, prefit, calibration_size, relevance_bins, qid_col, random_state
+    tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins,
+    qid_col, random_state
         As in :class:`BALToR`.
     verbose : int, default=0
         1 prints a line per fit.
@@ -250,6 +220,8 @@ class SelectiveRanker(
         rule: Any,
         tie_model: Any = "graded_relevance",
         loss: Any = "zero_one",
+        novelty: Any = None,
+        novelty_level: float = 0.05,
         prefit: Any = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
@@ -261,6 +233,8 @@ class SelectiveRanker(
         self.rule = rule
         self.tie_model = tie_model
         self.loss = loss
+        self.novelty = novelty
+        self.novelty_level = novelty_level
         self.prefit = prefit
         self.calibration_size = calibration_size
         self.relevance_bins = relevance_bins
@@ -317,10 +291,15 @@ class SelectiveRanker(
         # What can be refused is refused before anything is trained.
         rule = self._checked_rule()
         candidates = tie_model_candidates(self.tie_model)
+        check_novelty(self.novelty, self.novelty_level)
         items, relevance = take_labelled_items(self, X, y, qid)
         data = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
+        self._novelty = None
+        if self.novelty is not None:
+            level = float(self.novelty_level)
+            self._novelty, data = find_novel(self.novelty, level, data, items)
         return self._calibrate(rule, candidates, data)
 
     def _checked_rule(self) -> Rule:
@@ -396,102 +375,20 @@ class SelectiveRanker(
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
 
-    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
-        """Return pairs and correct predictions at each risk, whatever the threshold.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in ``score``.
-
-        Returns
-        -------
-        profile : RiskProfile
-            ``profile.risk``, ``profile.n_pairs`` and ``profile.n_correct``;
-            ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
-            curve.
-
-        Raises
-        ------
-        ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one.
-
-        Notes
-        -----
-        Beyond four million pairs differences that agree to 0.2 % count as one. Pairs
-        are looked at (2 ns) up to 10,000 items a query; O(n log n) for few grades.
-        """
-        items = self._labelled_items(X, y, qid)
-        return self._calibration.risk.profile(items)
-
-    def operating_points(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        *,
-        coverages: Iterable[float],
-    ) -> list[OperatingPoint]:
-        """Add up what would happen to labelled pairs at many calibration coverages.
-
-        Parameters
-        ----------
-        X, y, qid
-            As in ``score``.
-        coverages : iterable of float
-            Shares of the calibration pairs to accept, each in (0, 1]. Where the
-            ranker's own rule has a coverage, this rule is asked for each instead.
-
-        Returns
-        -------
-        points : list of OperatingPoint
-            One for each coverage: the threshold, and the pairs by query.
-
-        Raises
-        ------
-        ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one, or a
-            coverage is outside (0, 1].
-
-        Notes
-        -----
-        The wrapped model runs once, whatever the number of coverages. For a ranker with
-        ``at_coverage`` the totals are those of ``at_coverage(c).evaluate(X, y, qid)``.
-        For one with a price or a bound this is the curve on which its rule picks a
-        point; the rule itself has no part in it.
-        """
-        items = self._labelled_items(X, y, qid)
-        risk = self._calibration.risk
-        # The model has run by now, and only once: coverages differ in the region alone.
-        own: Any = self._rule()
-        # A randomised boundary, or a guarantee, is part of what was asked for.
-        moves = "coverage" in [field.name for field in fields(own)]
-        points = []
-        for value in coverages:
-            coverage = check_fraction(value, "coverages", include_one=True)
-            rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
-            region = self._select(rule)
-            totals = risk.totals(region, items, None)
-            points.append(OperatingPoint(coverage, region.risk, totals))
-        return points
-
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[PairRisk, FloatArray, Queries]:
-        _, values, queries = self._scored(X, qid, needs_qid=needs_qid)
-        return self._calibration.risk, values, queries
+    ) -> tuple[PairRisk, ItemValues]:
+        items = self._scored(X, qid, needs_qid=needs_qid)
+        return self._calibration.risk, items
 
-    def _scored(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, FloatArray, Queries]:
-        """Return the items' scores, what the tie model compares, and the queries."""
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
+        """Return the items' scores, what the tie model compares, and novel items."""
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
-        # One number per item, whatever the tie model looks at: pairs can then be
-        # counted from sorted numbers, in O(n log n), without being formed.
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
-        return scores, values, items.queries
+        novel = None if self._novelty is None else self._novelty.is_novel(items.X)
+        return ItemValues(scores, values, items.queries, novel)
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
         check_row_order(X, y=y)
-        _, values, queries = self._scored(X, qid, needs_qid=True)
-        return ScoredItems.build(values, queries, check_relevance(y, queries.n_items))
+        items = self._scored(X, qid, needs_qid=True)
+        return items.sorted(check_relevance(y, items.values.size))

@@ -40,12 +40,15 @@ class CalibrationData:
         Of the queries in ``rest``.
     seed : int
         For what is random about the rule.
+    rows : ndarray of int64
+        Those of X that did not train the ranker.
     """
 
     rest: LabelledScores
     tuning: LabelledScores | None
     groups: Groups
     seed: int
+    rows: IntArray
 
 
 def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, Any]:
@@ -166,4 +169,4 @@ def train_and_score(
         for part, some in zip(parts, taken, strict=True)
     ]
     tuning = data[0] if tuning_size else None
-    return CalibrationData(data[-1], tuning, Groups(group, names), seed)
+    return CalibrationData(data[-1], tuning, Groups(group, names), seed, rows)

@@ -320,9 +320,14 @@ def _pairs_of_queries(
 
 
 def auc_test_set_bound(
-    m: int, n: int, *, delta: float, method: str = "hoeffding"
+    m: int,
+    n: int,
+    *,
+    delta: float,
+    method: str = "hoeffding",
+    n_rankers: int = 1,
 ) -> float:
-    """Bound the deviation of the AUC of one ranker on items it has not seen.
+    """Bound the deviation of the AUC of given rankers on items they have not seen.
 
     Lower is tighter; 1 or more says nothing.
 
@@ -331,33 +336,38 @@ def auc_test_set_bound(
     m, n : int
         Numbers of positives and negatives, at least 1.
     delta : float
-        Probability that the bound fails, in (0, 1).
+        Probability that the bound fails, in (0, 1].
     method : {"hoeffding", "mcdiarmid"}, default="hoeffding"
         The inequality. Hoeffding's is never wider; at m = n it is narrower by the
         square root of 2.
+    n_rankers : int, default=1
+        Number of rankers that the same items are to judge, so that the bound holds for
+        the best of them too. All must be fixed before the items are looked at.
 
     Returns
     -------
     epsilon : float
-        With probability at least 1 - delta, the empirical and the expected AUC differ
-        by less than epsilon.
+        With probability at least 1 - delta, the empirical and the expected AUC of every
+        one of the rankers differ by less than epsilon.
 
     Raises
     ------
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or ``method`` is
-        unknown.
+        If ``m``, ``n`` or ``n_rankers`` is less than 1, ``delta`` is outside (0, 1], or
+        ``method`` is unknown.
 
     See Also
     --------
     auc_confidence_interval : Intervals that use the data, and are shorter.
+    skrank_abstain.theory.auc_sample_size : The items that a half-width takes.
 
     Notes
     -----
-    Hoeffding, for two-sample U-statistics [1]_: sqrt(ln(2 / delta) / (2 min(m, n))).
-    McDiarmid, as in [2]_: sqrt((m + n) ln(2 / delta) / (2 m n)). O(1).
+    With K rankers, each of which may fail with probability delta / K: Hoeffding, for
+    two-sample U-statistics [1]_: sqrt(ln(2 K / delta) / (2 min(m, n))). McDiarmid, as
+    in [2]_: sqrt((m + n) ln(2 K / delta) / (2 m n)). O(1).
 
     References
     ----------
@@ -374,9 +384,15 @@ def auc_test_set_bound(
     0.0728
     >>> round(auc_test_set_bound(500, 500, delta=0.01, method="mcdiarmid"), 4)
     0.1029
+
+    The best of 20 rankers, chosen on these items:
+
+    >>> round(auc_test_set_bound(500, 500, delta=0.05, n_rankers=20), 3)
+    0.082
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(2 / check_fraction(delta, "delta"))
+    log_term = math.log(2 / check_fraction(delta, "delta", include_one=True))
+    log_term += math.log(check_positive_int(n_rankers, "n_rankers"))
     check_choice(method, "method", ("hoeffding", "mcdiarmid"))
     # Hoeffding averages over min(m, n) disjoint pairs; McDiarmid adds up the squares of
     # what one item can change, 1/m for m positives and 1/n for n negatives.

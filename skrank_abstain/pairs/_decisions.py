@@ -35,6 +35,7 @@ class DecidedPair(NamedTuple):
     p_tie: float | None
     p_left: float | None
     distance: float | None
+    novel: bool | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,6 +64,9 @@ class PairDecisions:
         knows none.
     distance : ndarray of shape (n_pairs,), float64, or None
         Distance of the two items in feature space, for a rule that goes by it.
+    novel : ndarray of shape (n_pairs,), bool, or None
+        Whether an item of the pair is unlike the calibration items; such a pair is
+        abstained on, whatever its risk. None where nobody looked (``novelty=``).
     left_id, right_id : ndarray of shape (n_pairs,), or None
         What the caller calls the two items, where ``item_id=`` was given.
     place : ndarray of shape (n_items,), int64, or None
@@ -99,6 +103,7 @@ class PairDecisions:
     left_id: NDArray[Any] | None = None
     right_id: NDArray[Any] | None = None
     place: IntArray | None = None
+    novel: BoolArray | None = None
     #: Fields that have one value per row of X, not per pair.
     _OF_ROWS: ClassVar[tuple[str, ...]] = ("place",)
 
@@ -151,6 +156,17 @@ class PairDecisions:
             },
         )
 
+    def leaving_out(self, novel: BoolArray) -> Self:
+        """Return the decisions with the pairs of novel items abstained on.
+
+        Parameters
+        ----------
+        novel : ndarray of shape (n_items,), bool
+            Whether each row of X is unlike the calibration items.
+        """
+        either: BoolArray = novel[self.left] | novel[self.right]
+        return replace(self, accepted=self.accepted & ~either, novel=either)
+
     def deferred(
         self,
         limit: int | None = None,
@@ -177,8 +193,9 @@ class PairDecisions:
         Returns
         -------
         decisions : PairDecisions
-            Sorted by decreasing risk, or by increasing distance where there is no
-            risk. Equal ones keep their order, and all do where there is neither.
+            Pairs with a novel item first. Sorted by decreasing risk, or by increasing
+            distance where there is no risk. Equal ones keep their order, and all do
+            where there is neither.
 
         Raises
         ------
@@ -213,6 +230,9 @@ class PairDecisions:
             index = index[np.argsort(-self.risk[index], kind="stable")]
         elif self.distance is not None:
             index = index[np.argsort(self.distance[index], kind="stable")]
+        if self.novel is not None:
+            # Their risk is that of items like the known ones: it says nothing.
+            index = index[np.argsort(~self.novel[index], kind="stable")]
         if limit is not None:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)
@@ -264,7 +284,7 @@ class PairDecisions:
         frame : DataFrame
             Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, and of
             ``left_id``, ``right_id`` (after ``right``), ``risk``, ``p_right``,
-            ``p_tie``, ``p_left``, ``distance`` those that there are.
+            ``p_tie``, ``p_left``, ``distance``, ``novel`` those that there are.
 
         Raises
         ------
@@ -300,6 +320,7 @@ class PairDecisions:
             "p_tie": p_tie,
             "p_left": p_left,
             "distance": self.distance,
+            "novel": self.novel,
         }
         return {name: made for name, made in columns.items() if made is not None}
 

@@ -8,7 +8,7 @@ answer that in O(n log n); a plain array of gaps answers it too.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
-from skrank_abstain.pairs._memory import check_graph_size
+from skrank_abstain.pairs._graphs import semiorder_graph
 from skrank_abstain.pairs._queries import Queries
-from skrank_abstain.pairs._spread import thin
+from skrank_abstain.pairs._spread import isolate, thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 FEW_PAIRS = 1 << 22
@@ -45,6 +45,9 @@ class ScoredItems(Value):
         Where the queries begin.
     grades : ndarray of shape (n_items,), int64, or None
         Dense ranks of relevance, aligned with ``scores``.
+    novel : ndarray of shape (n_items,), bool, or None
+        Items whose pairs are abstained on whatever their risk, aligned with ``scores``;
+        None where nobody looks for any.
 
     Examples
     --------
@@ -60,25 +63,30 @@ class ScoredItems(Value):
     rows: IntArray
     offsets: IntArray
     grades: IntArray | None = None
+    novel: BoolArray | None = None
 
     @classmethod
     def build(
-        cls, scores: FloatArray, queries: Queries, y: FloatArray | None = None
+        cls,
+        scores: FloatArray,
+        queries: Queries,
+        y: FloatArray | None = None,
+        novel: BoolArray | None = None,
     ) -> Self:
         """Sort items within their queries, O(n log n)."""
         from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
 
         ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
+        novel = None if novel is None else novel[rows]
         if y is None:
-            return cls(ascending, rows, queries.offsets)
+            return cls(ascending, rows, queries.offsets, None, novel)
         # Relevance is nearly always a few small integers: a table ranks these in O(n),
         # where np.unique sorts all items.
         grades = rank_integers(y, rows)
         if grades is None:
             grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
-        return cls(
-            ascending, rows, queries.offsets, grades.astype(np.int64, copy=False)
-        )
+        grades = grades.astype(np.int64, copy=False)
+        return cls(ascending, rows, queries.offsets, grades, novel)
 
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()
@@ -91,10 +99,26 @@ class ScoredItems(Value):
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
-        items = slice(self.offsets[start], self.offsets[stop])
         offsets = self.offsets[start : stop + 1] - self.offsets[start]
-        grades = None if self.grades is None else self.grades[items]
-        return type(self)(self.scores[items], self.rows[items], offsets, grades)
+        return self._some(slice(self.offsets[start], self.offsets[stop]), offsets)
+
+    def _some(self, items: Any, offsets: IntArray) -> Self:
+        others = (
+            None if each is None else each[items] for each in (self.grades, self.novel)
+        )
+        return type(self)(self.scores[items], self.rows[items], offsets, *others)
+
+    @cached_property
+    def isolated(self) -> Self:
+        """The same items, each novel one in a query of its own after all others.
+
+        Pairs with a novel item are gone, and nothing else. A query of novel items alone
+        keeps one of them: no query is empty.
+        """
+        if self.novel is None:
+            return self
+        items, offsets = isolate(self.novel, self.offsets)
+        return replace(self._some(items, offsets), novel=None)
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
@@ -440,37 +464,11 @@ class ScoredItems(Value):
         return bounds
 
     def preference_graph(self, bounds: IntArray) -> csr_array:
-        """Return the transitive reduction of the orders within the queries.
+        """Return the transitive reduction of orders that leave these ranks open.
 
-        Parameters
-        ----------
-        bounds : ndarray of shape (n_items, 2), int64
-            Best and worst rank of each item, in the order of the rows of X, that a
-            semiorder along the scores leaves open.
-
-        Returns
-        -------
-        graph : csr_array of shape (n_items, n_items), bool
-
-        Notes
-        -----
-        Within a query, in the order of ascending scores, an item is over the first
-        ``below`` items. The highest of these is over more of them than any other: over
-        its own first ``below`` items. Orders to those follow from the order to this
-        highest item; orders to the others follow from nothing else, and are the
-        entries.
+        ``bounds`` are those of all rows of X; so are rows and columns of the graph.
         """
-        sizes = np.diff(self.offsets)
-        start = np.repeat(self.offsets[:-1], sizes)
-        below = np.repeat(sizes, sizes) - bounds[self.rows, 1]
-        through = np.where(below > 0, below[start + below - 1], 0)
-        counts = below - through
-        check_graph_size(int(counts.sum()))
-        first = np.cumsum(counts) - counts
-        lower = np.arange(counts.sum()) - np.repeat(first - through - start, counts)
-        entries = (np.repeat(self.rows, counts), self.rows[lower])
-        shape = (self.scores.size, self.scores.size)
-        return csr_array((np.ones(lower.size, dtype=bool), entries), shape=shape)
+        return semiorder_graph(self.rows, self.offsets, bounds)
 
     @property
     def known_grades(self) -> IntArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skrank_abstain._validation import IntArray
+from skrank_abstain._validation import BoolArray, IntArray
 
 _FEWEST_PER_QUERY, _MOST_PER_QUERY = 40, 400
 
@@ -46,3 +46,29 @@ def spread_rows(offsets: IntArray, used: IntArray, n_items: IntArray) -> IntArra
 def thin(offsets: IntArray, most: int) -> IntArray:
     """Return about ``most`` rows, evenly spaced within evenly spaced queries."""
     return spread_rows(offsets, *spread_queries(np.diff(offsets), most))
+
+
+def isolate(novel: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Put each novel item into a query of its own, after all others.
+
+    Parameters
+    ----------
+    novel : ndarray of shape (n_items,), bool
+    offsets : ndarray of shape (n_queries + 1,), int64
+        Where the queries begin; none is empty.
+
+    Returns
+    -------
+    items : ndarray of shape (n_items,), int64
+        Their new order.
+    offsets : ndarray of int64
+        A query of novel items alone keeps one of them, so that none is empty.
+    """
+    sizes = np.diff(offsets)
+    all_novel = np.logical_and.reduceat(novel, offsets[:-1])
+    alone = novel.copy()
+    alone[offsets[:-1][all_novel]] = False
+    query = np.repeat(np.arange(sizes.size), sizes)
+    kept = np.bincount(query[~alone], minlength=sizes.size)
+    ends = np.cumsum(np.append(kept, np.ones(alone.sum(), dtype=np.int64)))
+    return np.argsort(alone, kind="stable"), np.append(0, ends)

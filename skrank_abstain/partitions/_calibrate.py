@@ -86,7 +86,8 @@ def calibrate(
     ------
     ValueError
         If a query lies in two partitions (`check_partitions` says the same), no query
-        has two items, or an input breaks a rule of ``fit``.
+        has two items, the ranker looks for novel items, or an input breaks a rule of
+        ``fit``.
     TypeError
         If the tie model learns from all features at once
         (``"feature_aware_relevance"``), or the frame is of no known kind.
@@ -127,6 +128,12 @@ def calibrate(
         raise ValueError(
             f"qid_col must be None over partitions, got {ranker.qid_col!r}: give the "
             "column as qid= instead."
+        )
+    if ranker.novelty is not None:
+        raise ValueError(
+            "novelty must be None over partitions, where no detector is fitted, got "
+            f"{describe(ranker.novelty)}. Calibrate on one machine; what it says of new"
+            " queries can be asked over partitions."
         )
     fitted = _unfitted(ranker)
     # What can be refused is refused before anything is scored.
@@ -169,7 +176,9 @@ def calibrate(
         tuning, rest = (data.take(queries) for queries in chosen)
         n_rest = chosen[1].size
     groups = Groups(np.zeros(n_rest, dtype=np.int64), [None])
-    labelled = CalibrationData(cast("Any", rest), cast("Any", tuning), groups, seed)
+    parts_of = cast("Any", rest), cast("Any", tuning)
+    labelled = CalibrationData(*parts_of, groups, seed, np.empty(0, dtype=np.int64))
+    fitted._novelty = None
     fitted._calibrate(rule, candidates, labelled)
     _remember(fitted, rule, wanted)
     return cast("SelectiveRanker", fitted)
@@ -273,7 +282,8 @@ def _score(
     }
     scores = score_items(model, items.X)
     hashes = hash_rows_if_readable(items.X)
-    return _Scored(scores, relevance, items.queries, None, columns, hashes, doubt)
+    told: dict[str, Any] = {"columns": columns, "hashes": hashes, "doubt": doubt}
+    return _Scored(scores, relevance, items.queries, **told)
 
 
 def _unfitted(ranker: Any) -> Any:

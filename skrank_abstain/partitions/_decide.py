@@ -225,7 +225,10 @@ def light(ranker: SelectiveRanker) -> Any:
     none, no_value = np.empty(0, dtype=np.int64), np.empty(0)
     # All that decisions need of them: the unit of gaps, and what counts as equal.
     ends = fitted_on.largest, fitted_on.largest_score
-    items = PartitionedItems(None, Summary(none, none, *ends, no_value, none))
+    summary = Summary(none, none, *ends, no_value, none)
+    # Whether they were looked at for novel ones says how the risk has to be asked.
+    novel = getattr(fitted_on, "novel", None)
+    items = PartitionedItems(None, summary, novel=None if novel is None else novel[:0])
     other._calibration = Calibration(known.model, items, known.loss, seed=known.seed)
     other._fit_rows = None
     return other

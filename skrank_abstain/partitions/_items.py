@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     FEW_PAIRS,
     GapOutcomes,
@@ -81,11 +81,14 @@ class PartitionedItems(Value):
     summary : Summary
     answers : dict
         To questions that were asked before.
+    novel : ndarray or None
+        Whether anybody looks for novel items: not where partitions calibrate.
     """
 
     parts: Partitions | None
     summary: Summary
     answers: dict[str, Any] = field(default_factory=dict)
+    novel: BoolArray | None = None
 
     @classmethod
     def of(cls, parts: Partitions) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-from skrank_abstain._validation import FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray
 from skrank_abstain.pairs import Queries, ScoredItems, check_item_id
 from skrank_abstain.review._review import Review
 from skrank_abstain.review._reviewed import Reviewed
@@ -21,6 +21,7 @@ def open_review(
     scores: FloatArray,
     values: FloatArray,
     queries: Queries,
+    novel: BoolArray | None,
     index: Any,
     *,
     answers: Any,
@@ -41,6 +42,8 @@ def open_review(
     scores, values : ndarray of shape (n_items,), float64
         What the ranker says, and what the tie model compares.
     queries : Queries
+    novel : ndarray of shape (n_items,), bool, or None
+        Items of which only answers tell.
     index : pandas.Index or None
         Of the rows of X.
     answers, item_id, reviewer_error, gold
@@ -60,5 +63,5 @@ def open_review(
         region = rule.select(replace(calibration, model=model))
     names = check_item_id(item_id, queries)
     judged = (model, float(region.risk), calibration.loss)
-    items = Reviewed(*judged, scores, values, queries, names, index)
+    items = Reviewed(*judged, scores, values, queries, novel, names, index)
     return Review.of(items, answers, reviewer_error, gold)

@@ -184,7 +184,7 @@ class Review:
         """All pairs, as ``predict_pairs`` returns them, after the answers.
 
         A pair is accepted if its risk is at most the threshold of the ranker's own
-        rule, whatever was asked.
+        rule, whatever was asked; and if there are answers about its novel items.
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
@@ -442,7 +442,7 @@ class Review:
         rows, place = rows_by_place(-_ranks(self._wanted), queries)
         by_row = np.empty_like(place)
         by_row[rows] = place
-        return PairDecisions(
+        made = PairDecisions(
             left,
             right,
             queries.values[queries.codes[left]],
@@ -454,6 +454,7 @@ class Review:
             right_id=None if names is None else names[right],
             place=by_row,
         )
+        return self.items.with_novel(made, self.answers)
 
     def _choose(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import Queries
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.pairs import PairDecisions, Queries
 from skrank_abstain.review._answers import Answers
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.tie_models import GradedRelevance
@@ -31,6 +31,8 @@ class Reviewed:
     scores, values : ndarray of shape (n_items,), float64
         What the ranker says, and what the model compares.
     queries : Queries
+    novel : ndarray of shape (n_items,), bool, or None
+        Items of which only answers tell.
     item_id : ndarray of shape (n_items,), or None
     index : pandas.Index or None
         Of the rows of X.
@@ -42,6 +44,7 @@ class Reviewed:
     scores: FloatArray
     values: FloatArray
     queries: Queries
+    novel: BoolArray | None
     item_id: NDArray[Any] | None
     index: Any
 
@@ -50,9 +53,24 @@ class Reviewed:
         grade = self._grade[:, self.queries.rows(query)]
         return GradePrior(grade, self.model.node_weights_, self.model.tied_shares_)
 
+    def with_novel(self, decisions: PairDecisions, answers: Answers) -> PairDecisions:
+        """Return decisions with pairs abstained on whose novel item nobody spoke of."""
+        if self.novel is None:
+            return decisions
+        made = decisions.leaving_out(self.novel)
+        unknown, first = self.novel.copy(), self.queries.offsets[answers.query]
+        for item in (answers.left, answers.right):
+            unknown[self.queries.order[first + item]] = False
+        accepted = decisions.leaving_out(unknown).accepted
+        return replace(made, accepted=accepted)
+
     @cached_property
     def _grade(self) -> FloatArray:
-        return self.model.grade_proba(self.values)
+        grade = self.model.grade_proba(self.values)
+        if self.novel is not None:
+            # The score of a novel item says nothing of its grade; answers do.
+            grade[:, self.novel] = 1 / grade.shape[2]
+        return grade
 
 
 def posteriors_of_queries(

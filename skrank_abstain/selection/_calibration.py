@@ -15,6 +15,7 @@ from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
 from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
     BinModel,
@@ -115,7 +116,10 @@ class Calibration(Value):
     def risk(self) -> PairRisk:
         """The conditional risk under the model."""
         fitted_on = self.items if self.tuning is None else self.tuning
-        return pair_risk(self.model, self.loss, fitted_on)
+        risk = pair_risk(self.model, self.loss, fitted_on)
+        if getattr(self.items, "novel", None) is not None:
+            return SoundPairs(risk)
+        return risk
 
     def select(self, rule: Any) -> Any:
         """Return the region that a rule selects."""
@@ -149,7 +153,8 @@ class Calibration(Value):
         at = np.searchsorted(profile.coverage, wanted)
         # The last one accepts every pair: where the bound holds without abstention,
         # that can be certified.
-        thresholds = np.unique(np.append(profile.risk[at], self.risk.highest))
+        highest = self.risk.highest
+        thresholds = np.unique(np.append(profile.risk[at].clip(max=highest), highest))
         return LossTables(
             thresholds,
             self._shares(tuning, thresholds),

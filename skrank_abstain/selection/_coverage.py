@@ -24,8 +24,8 @@ class Coverage(Rule):
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-        The quantile is an order statistic, or numpy's linear interpolation, which
-        reproduces published figures.
+        The quantile is an order statistic, or numpy's linear interpolation: our reading
+        of the experiments of [1]_, which do not name theirs.
 
     References
     ----------

@@ -56,10 +56,12 @@ class GuaranteedCoverage(Rule):
     def select(self, calibration: Calibration) -> Any:
         risk, items = calibration.risk, calibration.items
         if self.coverage == 1:
+            self._accept_all(calibration)
             return risk.select_risk(risk.highest)
         # A new query might be worse than all: its weight is at most 1 - coverage.
         least = self.coverage / (1 - self.coverage)
         if items.n_queries < least:
+            self._accept_all(calibration)
             warn_user(
                 f"Every pair is accepted: a coverage of {self.coverage:g} can only "
                 f"be guaranteed with at least {least:.0f} queries, got "
@@ -77,8 +79,20 @@ class GuaranteedCoverage(Rule):
         highest = risk.highest
         found = hierarchical_quantile_search(shares, self.coverage, highest=highest)
         # The search returns infinity where no threshold suffices: every pair is
-        # accepted.
+        # accepted, if that is possible.
+        if found > highest:
+            self._accept_all(calibration)
         return risk.select_risk(min(found, highest))
+
+    def _accept_all(self, calibration: Calibration) -> None:
+        """Raise where not every pair can be accepted."""
+        if calibration.risk.reach(calibration.items) < 1:
+            raise ValueError(
+                f"coverage must be lower, got {self.coverage:g}: with "
+                f"{calibration.items.n_queries} queries only deciding every pair would "
+                "keep the guarantee, and pairs with a novel item are abstained on. "
+                "Ask for less, pass more queries, or a lower novelty_level."
+            )
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         return RuleText(

@@ -66,8 +66,13 @@ class PairRisk(PairDecision):
         Raises
         ------
         ValueError
-            If the coverage is outside (0, 1], or an option is unknown.
+            If the coverage is outside (0, 1] or cannot be reached, or an option is
+            unknown.
         """
+
+    def reach(self, items: Any) -> float:
+        """Return the largest share of the calibration pairs that can be accepted."""
+        return 1.0
 
     @abstractmethod
     def accepted_mass(self, region: Any, items: Any) -> float:

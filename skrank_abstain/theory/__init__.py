@@ -6,6 +6,7 @@ all ranking functions of a class at once. About one given ranker are
 """
 
 from skrank_abstain.theory._auc_bounds import (
+    auc_sample_size,
     auc_uniform_bound,
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
@@ -19,6 +20,7 @@ from skrank_abstain.theory._auc_shatter import (
 from skrank_abstain.theory._rank_matrices import (
     bipartite_rank_matrix,
     count_rank_matrices,
+    empirical_auc,
     forbidden_submatrix,
     is_rank_matrix,
 )
@@ -28,9 +30,11 @@ __all__ = [
     "auc_uniform_bound_by_share",
     "auc_uniform_bound_freund",
     "auc_uniform_probability",
+    "auc_sample_size",
     "log_rank_shatter_linear",
     "log_threshold_shatter_linear",
     "count_distinct_rank_matrices",
+    "empirical_auc",
     "bipartite_rank_matrix",
     "is_rank_matrix",
     "forbidden_submatrix",

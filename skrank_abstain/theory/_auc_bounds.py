@@ -20,7 +20,9 @@ from skrank_abstain._validation import (
     check_positive,
     check_positive_int,
     check_real,
+    shown,
 )
+from skrank_abstain.metrics import auc_test_set_bound
 
 
 def auc_uniform_bound(
@@ -40,7 +42,7 @@ def auc_uniform_bound(
         asked for twice ``m`` and twice ``n``. A number must hold for every sample, such
         as the logarithm of the number of functions.
     delta : float
-        Probability that the bound fails, in (0, 1).
+        Probability that the bound fails, in (0, 1].
 
     Returns
     -------
@@ -53,19 +55,23 @@ def auc_uniform_bound(
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or the
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1], or the
         logarithm is negative or not finite.
 
     See Also
     --------
     log_rank_shatter_linear : The coefficient of linear functions.
     auc_uniform_probability : The same, solved for delta.
+    auc_sample_size : The same, solved for the numbers of items.
+    skrank_abstain.metrics.auc_test_set_bound : Far narrower for a list of rankers that
+        were fixed before, with ``n_rankers``.
 
     Notes
     -----
     Corollary 1 of [1]_:
-    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). O(1), and the cost of
-    ``log_shatter``.
+    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). The labels enter by their
+    numbers alone: it holds given m and n, in whatever order the labels come. O(1), and
+    the cost of ``log_shatter``.
 
     References
     ----------
@@ -74,19 +80,16 @@ def auc_uniform_bound(
 
     Examples
     --------
-    Linear functions of five features; then the choice among 20 rankers.
+    Linear functions of five features.
 
-    >>> import math
     >>> from functools import partial
     >>> from skrank_abstain.theory import auc_uniform_bound, log_rank_shatter_linear
     >>> linear = partial(log_rank_shatter_linear, n_features=5)
     >>> round(auc_uniform_bound(5000, 5000, linear, delta=0.05), 3)
     0.501
-    >>> round(auc_uniform_bound(5000, 5000, math.log(20), delta=0.05), 3)
-    0.154
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(4 / check_fraction(delta, "delta"))
+    log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     # Twice the items: the proof compares the sample with a second one of its size.
     log_term += _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
@@ -115,7 +118,7 @@ def auc_uniform_bound_by_share(
     log_shatter : float or callable
         As for :func:`auc_uniform_bound`.
     delta : float
-        Probability that the bound fails, in (0, 1).
+        Probability that the bound fails, in (0, 1].
 
     Returns
     -------
@@ -128,8 +131,8 @@ def auc_uniform_bound_by_share(
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``n_items`` is less than 2, a fraction is outside (0, 1), or the logarithm is
-        negative or not finite.
+        If ``n_items`` is less than 2, ``positive_share`` is outside (0, 1), ``delta``
+        is outside (0, 1], or the logarithm is negative or not finite.
 
     Notes
     -----
@@ -152,7 +155,7 @@ def auc_uniform_bound_by_share(
     """
     total = check_positive_int(n_items, "n_items", minimum=2)
     share = check_fraction(positive_share, "positive_share")
-    log_term = math.log(4 / check_fraction(delta, "delta"))
+    log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     m, n = share * total, (1 - share) * total
     # 0.3 * 20 is 6.000000000000001 and is to stand for 6 items.
     sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
@@ -214,7 +217,7 @@ def auc_uniform_probability(
 
 
 def auc_uniform_bound_freund(
-    m: int, n: int, log_shatter: float | Callable[[int], float], *, delta: float
+    m: int, n: int, log_shatter: Callable[[int], float], *, delta: float
 ) -> float:
     """Bound the deviation of the AUC for a class by the older, classification bound.
 
@@ -227,12 +230,14 @@ def auc_uniform_bound_freund(
     ----------
     m, n : int
         Numbers of positives and negatives, at least 1.
-    log_shatter : float or callable
+    log_shatter : callable
         Logarithm of the shatter coefficient of the functions x -> sign(f(x) - f(z)) in
-        {-1, 0, +1}, f in the class and z an item. A callable is called with the number
-        of items, and is asked for twice ``m`` and for twice ``n``.
+        {-1, 0, +1}, f in the class and z an item, or an upper bound. Called with the
+        number of items, it is asked for twice ``m`` and for twice ``n``. No number is
+        taken: z being any item, the count grows with the items even for one f. For a
+        list of K functions it is at most K (2 N + 1) on N items.
     delta : float
-        Probability that the bound fails, in (0, 1).
+        Probability that the bound fails, in (0, 1].
 
     Returns
     -------
@@ -243,9 +248,9 @@ def auc_uniform_bound_freund(
     Raises
     ------
     TypeError
-        If a number has the wrong type.
+        If a number has the wrong type, or ``log_shatter`` is not callable.
     ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1), or a logarithm
+        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1], or a logarithm
         is negative or not finite.
 
     See Also
@@ -276,7 +281,13 @@ def auc_uniform_bound_freund(
     0.7016
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(12 / check_fraction(delta, "delta"))
+    if not callable(log_shatter):
+        raise TypeError(
+            "log_shatter must be a callable of the number of items, got "
+            f"{shown(log_shatter)}. The count grows with the items: for 20 rankers "
+            "pass lambda k: math.log(20 * (2 * k + 1))."
+        )
+    log_term = math.log(12 / check_fraction(delta, "delta", include_one=True))
     return sum(
         2
         * math.sqrt(
@@ -284,6 +295,94 @@ def auc_uniform_bound_freund(
         )
         for k in (m, n)
     )
+
+
+def auc_sample_size(
+    half_width: float,
+    bound: Callable[..., float] = auc_test_set_bound,
+    *,
+    delta: float,
+    positive_share: float = 0.5,
+) -> tuple[int, int]:
+    """Return how many positives and negatives bring a bound down to a half-width.
+
+    Parameters
+    ----------
+    half_width : float
+        Largest deviation of the empirical from the expected AUC, in (0, 1).
+    bound : callable, default=auc_test_set_bound
+        A bound of this room or :func:`skrank_abstain.metrics.auc_test_set_bound`, with
+        its other arguments filled in: called with the numbers of positives and of
+        negatives, and with ``delta``. It must fall as both numbers grow.
+    delta : float
+        Probability that the bound fails, in (0, 1].
+    positive_share : float, default=0.5
+        Share of positives among the items, in (0, 1).
+
+    Returns
+    -------
+    m, n : int
+        The smaller class has as few items as will do, the other one as many as go with
+        them, rounded up.
+
+    Raises
+    ------
+    TypeError
+        If a number has the wrong type.
+    ValueError
+        If a number is out of range, or the bound is still above ``half_width`` with
+        10^15 items of the smaller class.
+
+    Notes
+    -----
+    Doubling, then bisection: O(log(m)) calls of ``bound``.
+
+    Examples
+    --------
+    One ranker; the best of 20; a linear one of five features, trained on the sample.
+
+    >>> from functools import partial
+    >>> from skrank_abstain.metrics import auc_test_set_bound
+    >>> from skrank_abstain.theory import (
+    ...     auc_sample_size,
+    ...     auc_uniform_bound,
+    ...     log_rank_shatter_linear,
+    ... )
+    >>> auc_sample_size(0.05, delta=0.05, positive_share=0.25)
+    (738, 2214)
+    >>> best = partial(auc_test_set_bound, n_rankers=20)
+    >>> auc_sample_size(0.05, best, delta=0.05, positive_share=0.25)
+    (1337, 4011)
+    >>> linear = partial(log_rank_shatter_linear, n_features=5)
+    >>> trained = partial(auc_uniform_bound, log_shatter=linear)
+    >>> auc_sample_size(0.05, trained, delta=0.05)
+    (758583, 758583)
+    """
+    width = check_fraction(half_width, "half_width")
+    share = check_fraction(positive_share, "positive_share")
+    ratio = max(share, 1 - share) / min(share, 1 - share)
+
+    def sizes(smaller: int) -> tuple[int, int]:
+        # 0.9 / 0.1 is 9.000000000000002 and is to stand for 9 items.
+        larger = math.ceil(round(smaller * ratio, 6))
+        return (smaller, larger) if share <= 0.5 else (larger, smaller)
+
+    enough = 1
+    while bound(*sizes(enough), delta=delta) > width:
+        enough *= 2
+        if enough > 10**15:
+            raise ValueError(
+                f"half_width must be reachable, got {shown(half_width)}: with 10^15 "
+                "items the bound is still above it."
+            )
+    too_few = enough // 2
+    while enough - too_few > 1:
+        middle = (too_few + enough) // 2
+        if bound(*sizes(middle), delta=delta) > width:
+            too_few = middle
+        else:
+            enough = middle
+    return sizes(enough)
 
 
 def _log_coefficient(given: Any, name: str, *sizes: int) -> float:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_choice, check_finite, check_positive_int
+from skrank_abstain.theory._rank_matrices import count_rank_matrices
+
+#: Up to as many items all rank matrices are counted within hundredths of a second.
+_COUNTED_ITEMS = 200
 
 
 def log_rank_shatter_linear(
@@ -13,17 +19,20 @@ def log_rank_shatter_linear(
 ) -> float:
     """Bound the log bipartite rank-shatter coefficient of linear ranking functions.
 
-    Lower is tighter. The functions are x -> w . x + b with any w and b.
+    Lower is tighter. The functions are x -> w . x + b with any w and b. Polynomials are
+    linear in their monomials: see ``n_features``.
 
     Parameters
     ----------
     m, n : int
         Numbers of positives and negatives, at least 1.
     n_features : int
-        Dimension d of x, at least 1.
+        Dimension d of x, at least 1. For polynomials of degree q in p variables the
+        number of monomials but the constant, C(p + q, q) - 1.
     count : {"central", "lemma2"}, default="central"
         How sign patterns of N = m n differences x - x' are counted: as those of
-        hyperplanes through the origin, or as those of any hyperplanes, as published.
+        hyperplanes through the origin, and never more than there are rank matrices; or
+        as those of any hyperplanes, as published.
 
     Returns
     -------
@@ -50,13 +59,17 @@ def log_rank_shatter_linear(
     R(N, d) = 2 sum_{j < d} C(N - 1, j) parts [2]_. They meet in at most C(N, i) flats
     of dimension d - i, each of which the others cut into at most R(N - i, d - i) parts
     [3]_: in all 1 + sum_{i < d} C(N, i) R(N - i, d - i) patterns. That is 3 for d = 1,
-    4N + 1 for d = 2, and 3^N for N <= d.
+    4N + 1 for d = 2, and 3^N for N <= d. Not every pattern of differences is one of
+    scores: up to 200 items the result is at most the logarithm of
+    :func:`count_rank_matrices`, psi(m, n) of [1]_. Beyond that the count alone is
+    taken: psi is at least 3^max(m, n), with which no bound of the AUC says anything.
 
     ``"lemma2"``: sum_{i <= min(d, N)} 2^i C(N, i), the step before the closed form
     (2 e N / d)^d that Theorem 5 of [1]_ states. The closed form is larger for N >= d,
     and no bound for N < d, where it can be less than 1.
 
-    O(min(d, m n)) time; nothing overflows.
+    O(min(d, m n)) time, and that of ``count_rank_matrices`` up to 200 items; nothing
+    overflows.
 
     References
     ----------
@@ -76,14 +89,24 @@ def log_rank_shatter_linear(
     25
     >>> round(math.exp(log_rank_shatter_linear(3, 2, 2, count="lemma2")))
     73
+
+    Polynomials of degree 3 in 2 variables have 9 monomials:
+
+    >>> round(math.exp(log_rank_shatter_linear(3, 2, math.comb(2 + 3, 3) - 1)))
+    261
     """
-    n_pairs = check_positive_int(m, "m") * check_positive_int(n, "n")
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     dim = check_positive_int(n_features, "n_features")
     check_choice(count, "count", ("central", "lemma2"))
-    if n_pairs <= dim:  # both sums are 3^N there
-        return n_pairs * float(np.log(3))
+    n_pairs = m * n
     if count == "central":
-        return _log_central_patterns(n_pairs, dim)
+        value = _log_central_patterns(n_pairs, dim)
+        # psi is at least 3^max(m, n): below that there is nothing to cap.
+        if m + n <= _COUNTED_ITEMS and value > max(m, n) * math.log(3):
+            value = min(value, math.log(count_rank_matrices(m, n)))
+        return value
+    if n_pairs <= dim:  # the sum is 3^N there
+        return n_pairs * math.log(3)
     steps = np.arange(1, dim + 1, dtype=np.float64)
     # Lemma 2 of [1]_: term i from term i - 1, 2^i C(N, i) = 2 (N - i + 1) / i times it.
     terms = np.append(0.0, np.cumsum(np.log(2 * (n_pairs - steps + 1) / steps)))
@@ -101,7 +124,7 @@ def log_threshold_shatter_linear(n_points: int, n_features: int) -> float:
     n_points : int
         Number of points, at least 1.
     n_features : int
-        Dimension of x, at least 1.
+        Dimension of x, at least 1; for polynomials their monomials but the constant.
 
     Returns
     -------
@@ -137,16 +160,16 @@ def log_threshold_shatter_linear(n_points: int, n_features: int) -> float:
     # w . x - w . z is a linear function of (x, 1): one dimension more, and central.
     n_points = check_positive_int(n_points, "n_points")
     dim = check_positive_int(n_features, "n_features") + 1
-    if n_points <= dim:
-        return n_points * float(np.log(3))
     return _log_central_patterns(n_points, dim)
 
 
 def _log_central_patterns(n: int, dim: int) -> float:
-    """Return the log number of faces of n > dim hyperplanes through the origin.
+    """Return the log number of faces of n hyperplanes through the origin.
 
     In general position, where there are most.
     """
+    if n <= dim:  # all signs
+        return n * math.log(3)
     # Cover's R by its recursion, since sums of binomials of large N overflow:
     # parts[k - 1] = log R(n - dim + k, k): R(N + 1, k + 1) = 2 R(N, k) + 2 C(N - 1, k).
     parts = np.empty(dim)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     GapArray,
     Queries,
@@ -60,12 +60,15 @@ class LabelledScores:
     queries : Queries
     X : array or frame of shape (n_items, n_features), default=None
         The features that were scored.
+    novel : ndarray of shape (n_items,), bool, default=None
+        Items whose pairs are abstained on.
     """
 
     scores: FloatArray
     y: FloatArray
     queries: Queries
     X: Any = None
+    novel: BoolArray | None = None
 
     def some(self) -> LabelledScores:
         """Return evenly spaced queries with about 100,000 items."""
@@ -100,14 +103,14 @@ class LabelledScores:
         """Fit a model; the values are from fits that have not seen the query."""
         check_spread(self.scores)
         values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
-        items = ScoredItems.build(values, self.queries, self.y)
+        items = ScoredItems.build(values, self.queries, self.y, self.novel)
         model.fit_items(items)
         return items
 
     def transformed_by(self, model: TieModel) -> ScoredItems:
         """Return the items sorted by their values."""
         values = model.checked_transform(self.scores, self.queries, self.X)
-        return ScoredItems.build(values, self.queries, self.y)
+        return ScoredItems.build(values, self.queries, self.y, self.novel)
 
     def take(self, rows: IntArray) -> LabelledScores:
         """Return some rows, in ascending order."""
@@ -116,6 +119,7 @@ class LabelledScores:
             self.y[rows],
             group_queries(self.queries.codes[rows], rows.size),
             None if self.X is None else _safe_indexing(self.X, rows),
+            None if self.novel is None else self.novel[rows],
         )
 
 

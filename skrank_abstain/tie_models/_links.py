@@ -47,7 +47,7 @@ class Link(ABC):
 
     @abstractmethod
     def from_counts(self, n_pairs: float, n_untied: float) -> float:
-        """Return ``m`` as published, from all pairs and those that are not tied."""
+        """Return ``m`` from the numbers of all pairs and of those that are not tied."""
 
     def from_tie_rate(self, n_pairs: float, n_untied: float) -> float:
         """Return the ``m`` at which equally strong items tie as often as counted."""

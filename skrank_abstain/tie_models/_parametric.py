@@ -34,9 +34,9 @@ class _ParametricModel(DifferenceModel):
         if self.calibration == "ml":
             self.scale_, self._margin = fit_maximum_likelihood(link, outcomes)
         else:
-            # As published. Right for equally strong items only: with a true theta of 4
-            # and normal scores of standard deviation 2 the count gives 1.94, below the
-            # 2 from which on a tie can be predicted, and maximum likelihood 3.96.
+            # Right for equally strong items only: with a true theta of 4 and normal
+            # scores of standard deviation 2 the count gives 1.94, below the 2 from
+            # which on a tie can be predicted, and maximum likelihood 3.96.
             n_untied = n_pairs_of(outcomes, -1, 1)
             if not n_untied:
                 warn_user(
@@ -44,8 +44,8 @@ class _ParametricModel(DifferenceModel):
                     "the tie parameter stays finite.",
                 )
             n_pairs = float(outcomes.weight.sum())
-            margin = link.from_counts(n_pairs, n_untied or 0.5)
-            self.scale_, self._margin = 1.0, margin
+            self.scale_ = 1.0
+            self._margin = self._counted(link, n_pairs, n_untied or 0.5)
         # After set_params(ties=...) a refit must not leave the parameter of the other
         # link behind.
         for name in ("theta_", "epsilon_", "nu_"):
@@ -57,6 +57,9 @@ class _ParametricModel(DifferenceModel):
         with np.errstate(over="ignore"):  # so far apart that the order is certain
             x = self.scale_ * gap
         return self._link().proba(x, self._margin)
+
+    def _counted(self, link: Link, n_pairs: float, n_untied: float) -> float:
+        return link.from_counts(n_pairs, n_untied)
 
     @abstractmethod
     def _link(self) -> Link:
@@ -81,9 +84,10 @@ class BradleyTerry(_ParametricModel):
         How a tie comes about.
     calibration : {"ml", "counts"}, default="ml"
         ``"ml"`` fits the scale and the tie parameter by maximum likelihood on the
-        calibration pairs. ``"counts"`` is the mode of [3]_: scale 1 and the tie
+        calibration pairs. ``"counts"`` is our reading of [3]_: scale 1 and the tie
         parameter from the share of tied pairs, theta = (2N - n) / n for n untied
-        ones out of N. It is right only if all items are equally strong and is
+        ones out of N. The text names the counts; on which part of the data they are
+        made it leaves open. It is right only if all items are equally strong and is
         biased low otherwise.
 
     Attributes
@@ -156,9 +160,14 @@ class ThurstoneMosteller(_ParametricModel):
     Parameters
     ----------
     calibration : {"ml", "counts"}, default="ml"
-        ``"ml"`` fits scale and margin by maximum likelihood. ``"counts"`` is the
-        mode of [1]_: scale 1 and epsilon = ln((2N - n) / n) for n untied pairs out
-        of N.
+        ``"ml"`` fits scale and margin by maximum likelihood. ``"counts"`` is our
+        reading of [1]_: scale 1 and epsilon from n untied pairs out of N, by
+        ``margin``.
+    margin : {"log_theta", "tie_rate"}, default="log_theta"
+        What the counts make of epsilon; used by ``"counts"`` alone. ``"log_theta"``:
+        ln((2N - n) / n), the epsilon that Bradley-Terry has. ``"tie_rate"``: the
+        epsilon at which equally strong items tie as often as counted,
+        2 Phi(epsilon) - 1 = (N - n) / N.
 
     Attributes
     ----------
@@ -173,6 +182,14 @@ class ThurstoneMosteller(_ParametricModel):
     --------
     BradleyTerry : The same with logistic instead of normal noise.
 
+    Notes
+    -----
+    [1]_ does not print how the counts give epsilon, nor the unit of the difference
+    (Thurstone's case V divides it by the square root of 2). What it reports of the
+    entropy, which behaves under this model as the risk does, fits ``"log_theta"``: with
+    5 of 7 pairs tied (theta = 6) the entropy at equal scores is 0.45 of its largest
+    value there, and 0.995 under ``"tie_rate"``.
+
     References
     ----------
     .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
@@ -184,13 +201,25 @@ class ThurstoneMosteller(_ParametricModel):
     >>> model = ThurstoneMosteller(calibration="counts")
     >>> model.fit([2.0, 1.0, 0.0], [1, 1, 0]).epsilon_ # ln 2
     0.693...
+    >>> model.set_params(margin="tie_rate").fit([2.0, 1.0, 0.0], [1, 1, 0]).epsilon_
+    0.430...
     """
 
-    def __init__(self, *, calibration: str = "ml") -> None:
+    def __init__(self, *, calibration: str = "ml", margin: str = "log_theta") -> None:
         self.calibration = calibration
+        self.margin = margin
+
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
+        super().fit_outcomes(outcomes)
 
     def _link(self) -> Link:
         return Thurstone()
+
+    def _counted(self, link: Link, n_pairs: float, n_untied: float) -> float:
+        if self.margin == "tie_rate":
+            return link.from_tie_rate(n_pairs, n_untied)
+        return super()._counted(link, n_pairs, n_untied)
 
     def _name_margin(self, margin: float) -> None:
         self.epsilon_ = margin

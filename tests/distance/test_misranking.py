@@ -104,6 +104,41 @@ def test_abstention_by_definition(problem, data, gamma, cost, norm):
             assert found == pytest.approx(expected, abs=1e-12)
 
 
+@given(problems(), st.data(), st.sampled_from([None, 0.5, 1]))
+def test_pairs_with_labels_by_definition(problem, data, gamma):
+    y, s, qid, X = problem
+    every = ordered_pairs(qid)
+    some = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=9))
+    sign = st.sampled_from([-1, 1])
+    labels = data.draw(st.lists(sign, min_size=len(some), max_size=len(some)))
+
+    def loss(arguments, pair_labels):
+        options = {"pairs": some, "pair_labels": pair_labels}
+        if gamma is None:
+            return pairwise_misranking_loss(arguments, s, qid, **options)
+        options |= {"gamma": gamma, "cost": 0.3, "norm": 1}
+        return pairwise_abstention_loss(arguments, s, X, qid, **options)
+
+    total = 0.0
+    for (i, j), label in zip(some, labels, strict=True):
+        # Published: y = +1 prefers the second item, and the sign of zero is +1.
+        wrong = -label != (1 if s[j] - s[i] >= 0 else -1)
+        near = gamma is not None and abs(X[i] - X[j]).sum() <= gamma
+        total += 0.3 if near else wrong
+    assert loss(None, labels) == pytest.approx(total / len(some), abs=1e-12)
+    # Those that relevance gives; two items of equal relevance prefer the right one.
+    of_relevance = [1 if y[i] > y[j] else -1 for i, j in some]
+    assert loss(None, of_relevance) == loss(y, None)
+
+
+def test_equal_scores_prefer_the_right_item():
+    for label, wrong in ((1, 1), (-1, 0)):
+        found = pairwise_misranking_loss(
+            None, [5, 5], pairs=[(0, 1)], pair_labels=[label]
+        )
+        assert found == wrong
+
+
 def test_oracle(oracles):
     case = oracles["mao_abstention_loss"]
     for row in case["rows"]:
@@ -290,6 +325,43 @@ def test_checks(function, options, kind, message):
     arguments = {"scores": [1, 2], "X": [[1.0], [2.0]], "gamma": 0.5, "cost": 0.1}
     with pytest.raises(kind, match=message):
         function([1, 0], **(arguments | options))
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (None, {}, "y must be given where pair_labels are not, got None"),
+        (None, {"pair_labels": [1]}, "pairs must be given with pair_labels"),
+        (
+            [1, 0],
+            {"pairs": [(0, 1)], "pair_labels": [1]},
+            "y must be None where pair_labels are given",
+        ),
+        (
+            None,
+            {"pairs": [(0, 1)], "pair_labels": [1], "n_pairs": 2},
+            "n_pairs must be None where pairs are given",
+        ),
+        (
+            None,
+            {"pairs": [(0, 1)], "pair_labels": [1, -1]},
+            "pair_labels must have one value per pair: 1 pairs, pair_labels has 2",
+        ),
+        *(
+            (
+                None,
+                {"pairs": [(0, 1)], "pair_labels": [label]},
+                rf"pair_labels must be -1 .* or 1 .*, got {label!r}\. Leave tied pairs",
+            )
+            for label in (0, 2, 0.5, float("nan"), True, "left", None)
+        ),
+    ],
+)
+def test_labels_of_pairs_are_checked(y, options, message):
+    with pytest.raises(ValueError, match=message):
+        pairwise_misranking_loss(y, [1, 2], **options)
+    with pytest.raises(ValueError, match=message):
+        pairwise_abstention_loss(y, [1, 2], [[1], [2]], gamma=0, cost=0, **options)
 
 
 def test_bipartite_labels_are_binary():

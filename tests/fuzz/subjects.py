@@ -333,9 +333,9 @@ SUBJECTS = {
         FEW,
     ),
     "ThurstoneMosteller": Subject(
-        lambda r: ThurstoneMosteller(calibration=r["calibration"]),
+        lambda r: ThurstoneMosteller(calibration=r["calibration"], margin=r["margin"]),
         items,
-        {"calibration": ("ml", "counts")},
+        {"calibration": ("ml", "counts"), "margin": ("log_theta", "tie_rate")},
         FEW,
     ),
     "IsotonicDifference": Subject(lambda r: IsotonicDifference(), items, {}, FEW),

@@ -1,3 +1,5 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,26 @@ seeds = st.integers(0, 2**32 - 1)
 
 def draw(seed, left, right):
     return unordered_uniform(seed, np.array(left, float), np.array(right, float))
+
+
+@pytest.mark.parametrize(
+    ("risks", "mass", "coverage", "expected"),
+    [
+        # All below the threshold, kappa = (.5 - .3) / .4 of those on it.
+        ((0.1, 0.3, 0.5), (0.3, 0.4, 0.3), 0.5, {(10, 5, 0)}),
+        # No pair is below the threshold: whatever is accepted of those on it, as long
+        # as it is enough, has the least risk. "Only if" asks for half of them exactly.
+        ((0.2, 0.5), (0.6, 0.4), 0.3, {(tenths, 0) for tenths in range(5, 11)}),
+    ],
+)
+def test_optimal_rules_by_trying_all(risks, mass, coverage, expected):
+    values = {}
+    for tenths in product(range(11), repeat=len(risks)):
+        accepted = np.array(tenths) / 10 * mass
+        if accepted.sum() >= coverage - 1e-12:
+            values[tenths] = accepted @ risks / accepted.sum()
+    least = min(values.values())
+    assert {t for t, value in values.items() if value < least + 1e-12} == expected
 
 
 @given(seeds, finite, finite)

@@ -1,7 +1,8 @@
 """Bounds on the AUC: published numbers, formulas, and what must shrink."""
 
 from functools import partial
-from math import e, exp, log, sqrt
+from itertools import product
+from math import ceil, e, exp, log, sqrt
 
 import numpy as np
 import pytest
@@ -10,10 +11,13 @@ from hypothesis import strategies as st
 
 from skrank_abstain.metrics import auc_test_set_bound
 from skrank_abstain.theory import (
+    auc_sample_size,
     auc_uniform_bound,
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
     auc_uniform_probability,
+    count_distinct_rank_matrices,
+    empirical_auc,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
 )
@@ -28,6 +32,7 @@ CLASSES = st.sampled_from(
 BOUNDS = {
     "test": auc_test_set_bound,
     "mcdiarmid": partial(auc_test_set_bound, method="mcdiarmid"),
+    "best": partial(auc_test_set_bound, n_rankers=20),
     "uniform": partial(auc_uniform_bound, log_shatter=LINE),
     "freund": partial(auc_uniform_bound_freund, log_shatter=LINE_THRESHOLDS),
 }
@@ -87,6 +92,10 @@ def test_formulas():
     assert auc_test_set_bound(m, n, delta=delta) == approx(sqrt(log(40) / 60))
     found = auc_test_set_bound(m, n, delta=delta, method="mcdiarmid")
     assert found == approx(sqrt(100 * log(40) / (2 * 2100)))
+    found = auc_test_set_bound(m, n, delta=delta, n_rankers=7)
+    assert found == approx(sqrt(log(7 * 40) / 60))
+    found = auc_test_set_bound(m, n, delta=delta, n_rankers=7, method="mcdiarmid")
+    assert found == approx(sqrt(100 * log(7 * 40) / (2 * 2100)))
     found = auc_uniform_bound(m, n, log(7), delta=delta)
     assert found == approx(sqrt(8 * 100 * (log(7) + log(80)) / 2100))
     found = auc_uniform_bound_by_share(100, 0.3, log(7), delta=delta)
@@ -177,6 +186,131 @@ def test_which_is_narrower_for_linear_functions(dim, narrower):
     assert min(bounds, key=bounds.get) == narrower
 
 
+def test_the_best_of_a_list_is_bounded_far_closer_than_a_class():
+    test_set = auc_test_set_bound(500, 500, delta=0.05, n_rankers=20)
+    uniform = auc_uniform_bound(500, 500, log(20), delta=0.05)
+    # The probability that one of 20 fails, each by Hoeffding's inequality.
+    assert 20 * 2 * exp(-2 * 500 * test_set**2) == approx(0.05)
+    assert (round(test_set, 3), round(uniform, 3)) == (0.082, 0.486)
+
+
+@given(SIZES, SIZES, DELTAS, st.integers(1, 1000))
+def test_a_list_of_rankers_shares_the_failures(m, n, delta, n_rankers):
+    one = auc_test_set_bound(m, n, delta=delta / n_rankers)
+    found = auc_test_set_bound(m, n, delta=delta, n_rankers=n_rankers)
+    assert found == approx(one)
+    assert found < auc_uniform_bound(m, n, log(n_rankers), delta=delta)
+
+
+def test_the_bound_of_the_best_holds():
+    # As variable as the AUC can be, and rankers that fail apart from each other.
+    rng = np.random.default_rng(0)
+    m, delta, rankers = 20, 0.2, 10
+    share = rng.binomial(m, 0.5, (20_000, rankers)) / m
+    bound = auc_test_set_bound(m, 200, delta=delta, n_rankers=rankers)
+    failed = (np.abs(share - 0.5) >= bound).any(axis=1).mean()
+    alone = auc_test_set_bound(m, 200, delta=delta)
+    assert 0.02 < failed < delta < (np.abs(share - 0.5) >= alone).any(axis=1).mean()
+
+
+def test_delta_of_one():
+    # The largest delta of Corollary 1: the bound that fails at worst always.
+    m, n = 30, 70
+    assert auc_test_set_bound(m, n, delta=1) == approx(sqrt(log(2) / 60))
+    found = auc_uniform_bound(m, n, log(7), delta=1)
+    assert found == approx(sqrt(8 * 100 * (log(7) + log(4)) / 2100))
+    assert auc_uniform_bound_by_share(100, 0.3, log(7), delta=1) == approx(found)
+    parts = [(log(60) + log(12)) / 30, (log(140) + log(12)) / 70]
+    freund = auc_uniform_bound_freund(m, n, log, delta=1)
+    assert freund == approx(2 * sqrt(parts[0]) + 2 * sqrt(parts[1]))
+
+
+def test_only_the_numbers_of_labels_matter():
+    # Every sample of four scores from {0, 1, 2}, positives being higher on average, and
+    # every order of two positive and two negative labels.
+    chances = {1: (0.1, 0.3, 0.6), 0: (0.5, 0.3, 0.2)}
+    expected = sum(
+        chances[1][i] * chances[0][j] * ((i > j) + (i == j) / 2)
+        for i, j in product(range(3), repeat=2)
+    )
+    bound = auc_test_set_bound(2, 2, delta=0.5)
+    failures = set()
+    for labels in product((0, 1), repeat=4):
+        if sum(labels) != 2:
+            continue
+        failed = 0.0
+        for scores in product(range(3), repeat=4):
+            positive = [s for s, y in zip(scores, labels, strict=True) if y]
+            negative = [s for s, y in zip(scores, labels, strict=True) if not y]
+            if abs(empirical_auc(positive, negative) - expected) >= bound:
+                drawn = zip(scores, labels, strict=True)
+                failed += np.prod([chances[y][s] for s, y in drawn])
+        failures.add(round(failed, 12))
+    assert len(failures) == 1
+    assert 0 < failures.pop() < 0.5
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("share", [0.5, 0.3, 0.02, 0.9])
+def test_sample_size_is_the_inverse(name, share):
+    bound = BOUNDS[name]
+    m, n = auc_sample_size(0.4, bound, delta=0.05, positive_share=share)
+    smaller, ratio = min(m, n), max(share, 1 - share) / min(share, 1 - share)
+    assert max(m, n) == ceil(round(smaller * ratio, 6))
+    assert (m <= n) == (share <= 0.5)
+    # By trying one size after the other, up to the answer.
+    values = [
+        bound(k, ceil(round(k * ratio, 6)), delta=0.05) for k in range(1, smaller + 1)
+    ]
+    assert [value <= 0.4 for value in values] == [False] * (smaller - 1) + [True]
+
+
+def test_sample_size_by_hand():
+    # ln(2 / delta) / (2 epsilon^2), rounded up.
+    assert auc_sample_size(0.05, delta=0.05) == (ceil(log(40) / 0.005),) * 2
+    best = partial(auc_test_set_bound, n_rankers=20)
+    assert auc_sample_size(0.05, best, delta=0.05) == (ceil(log(800) / 0.005),) * 2
+    assert auc_sample_size(0.999, delta=1) == (1, 1)
+
+
+def test_sample_size_that_is_never_reached():
+    every_matrix = partial(auc_uniform_bound, log_shatter=lambda m, n: m * n * log(3))
+    with pytest.raises(ValueError, match=r"half_width must be reachable, got 0\.3: "):
+        auc_sample_size(0.3, every_matrix, delta=0.05)
+
+
+def test_freund_asks_for_a_count_that_grows():
+    with pytest.raises(TypeError, match=r"log_shatter must be a callable .* got 2\.99"):
+        auc_uniform_bound_freund(5, 5, 2.99, delta=0.1)
+    # Thresholds on two rankers at and between their scores: at most 2 (2 N + 1) signs.
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 5):
+        scores = rng.normal(size=(2, size))
+        between = np.sort(scores, axis=1)
+        cuts = [np.r_[row - 1e-9, row, row[-1] + 1] for row in between]
+        signs = {
+            tuple(np.sign(row - cut))
+            for row, at in zip(scores, cuts, strict=True)
+            for cut in at
+        }
+        assert 2 * size + 1 <= len(signs) <= 2 * (2 * size + 1)
+
+
+def test_polynomials_are_linear_in_their_monomials():
+    # x and x^2 of four items: no more rankings than lines in the plane can give.
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=2), rng.normal(size=2)
+    angle = np.linspace(0, 2 * np.pi, 20_001)
+    w = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    scores = [w @ np.stack([item, item**2]) for item in (x, z)]
+    quadratic = round(exp(log_rank_shatter_linear(2, 2, 2)))
+    # The grid meets the open cells, half of the rankings but for all scores equal.
+    assert count_distinct_rank_matrices(*scores) == (quadratic - 1) // 2
+    straight = [slope * np.stack([x, z]) for slope in (-1, 0, 1)]
+    found = count_distinct_rank_matrices(*np.swapaxes(straight, 0, 1))
+    assert found == round(exp(log_rank_shatter_linear(2, 2, 1)))
+
+
 def test_hoeffding_bound_holds():
     # Each positive is above all negatives or below all: the most variable AUC.
     rng = np.random.default_rng(0)
@@ -193,8 +327,8 @@ def test_hoeffding_bound_holds():
         (0, 5, 0.1, ValueError, "m must be at least 1, got 0"),
         (5, 0, 0.1, ValueError, "n must be at least 1, got 0"),
         (5.0, 5, 0.1, TypeError, "m must be an integer, got 5.0"),
-        (5, 5, 0.0, ValueError, r"delta must be in \(0, 1\), got 0.0"),
-        (5, 5, 1, ValueError, r"delta must be in \(0, 1\), got 1"),
+        (5, 5, 0.0, ValueError, r"delta must be in \(0, 1\], got 0.0"),
+        (5, 5, 1.1, ValueError, r"delta must be in \(0, 1\], got 1.1"),
         (5, 5, "small", TypeError, "delta must be a real number"),
     ],
 )
@@ -211,14 +345,31 @@ def test_other_arguments_are_checked():
             auc_uniform_probability(bad, 5, 5, 1.0)
     with pytest.raises(TypeError, match=r"epsilon must be a real number .* got None"):
         auc_uniform_probability(None, 5, 5, 1.0)
+    for name, bad in (("half_width", {"half_width": 1}), ("share", {"share": 0})):
+        given = {"half_width": 0.1, "share": 0.5} | bad
+        with pytest.raises(ValueError, match=rf"{name} must be in \(0, 1\), got"):
+            auc_sample_size(
+                given["half_width"], delta=0.1, positive_share=given["share"]
+            )
+    with pytest.raises(ValueError, match="n_rankers must be at least 1, got 0"):
+        auc_test_set_bound(5, 5, delta=0.1, n_rankers=0)
     with pytest.raises(ValueError, match="n_items must be at least 2, got 1"):
         auc_uniform_bound_by_share(1, 0.5, 1.0, delta=0.1)
     with pytest.raises(ValueError, match=r"positive_share must be in \(0, 1\), got 1"):
         auc_uniform_bound_by_share(9, 1.0, 1.0, delta=0.1)
 
 
-@pytest.mark.parametrize("bad", [-0.1, float("inf"), float("nan"), lambda *_: -1])
-@pytest.mark.parametrize("bound", [auc_uniform_bound, auc_uniform_bound_freund])
+@pytest.mark.parametrize("bad", [-0.1, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "bound",
+    [
+        auc_uniform_bound,
+        lambda m, n, bad, delta: auc_uniform_bound(m, n, lambda *_: bad, delta=delta),
+        lambda m, n, bad, delta: auc_uniform_bound_freund(
+            m, n, lambda _: bad, delta=delta
+        ),
+    ],
+)
 def test_coefficients_are_checked(bound, bad):
     with pytest.raises(ValueError, match=r"log_shatter must be in .* logarithm"):
         bound(5, 5, bad, delta=0.1)

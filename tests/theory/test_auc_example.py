@@ -30,5 +30,5 @@ def test_figure_and_tables(tmp_path, capsys, oracles):
             assert row["covered"] == 1
     assert (tmp_path / "auc_bounds.png").stat().st_size > 10_000
     printed = capsys.readouterr().out
-    assert "2,070" in printed
+    assert "2,062" in printed
     assert "covered" in printed

@@ -57,7 +57,10 @@ def test_lemma_2(oracles):
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12))
 def test_exact_counts(m, n, dim):
-    by_count = {"central": central(m * n, dim), "lemma2": lemma2(m * n, dim)}
+    by_count = {
+        "central": min(central(m * n, dim), count_rank_matrices(m, n)),
+        "lemma2": lemma2(m * n, dim),
+    }
     for count, exact in by_count.items():
         value = log_rank_shatter_linear(m, n, dim, count=count)
         assert value == pytest.approx(log(exact), rel=1e-12)
@@ -72,6 +75,18 @@ def test_larger_samples_and_spaces_have_no_fewer_rankings(m, n, dim, count):
     assert shatter(m, n + 1, dim) >= value
     assert shatter(m, n, dim + 1) >= value
     assert shatter(n, m, dim) == pytest.approx(value + 1e-9)
+
+
+def test_no_more_rankings_than_there_are_matrices(oracles):
+    counted = {k: v for k, v in oracles["psi"].items() if k != "note"}
+    for shape, matrices in counted.items():
+        m, n = map(int, shape.split(","))
+        for dim in range(1, 9):
+            found = exp(log_rank_shatter_linear(m, n, dim))
+            assert found == pytest.approx(min(central(m * n, dim), matrices), rel=1e-9)
+    # Beyond 200 items the count alone, which is larger.
+    capped, counted = (log_rank_shatter_linear(100, n, 5000) for n in (100, 101))
+    assert capped < 2000 < counted
 
 
 def test_rankings_in_the_plane(oracles):

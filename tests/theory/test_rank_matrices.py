@@ -13,6 +13,7 @@ from strategies import scores
 from skrank_abstain.theory import (
     bipartite_rank_matrix,
     count_rank_matrices,
+    empirical_auc,
     forbidden_submatrix,
     is_rank_matrix,
 )
@@ -42,6 +43,7 @@ def test_mean_is_the_auc(positive, negative):
     y = np.repeat([1, 0], matrix.shape)
     auc = roc_auc_score(y, np.concatenate([positive, negative]))
     assert matrix.mean() == pytest.approx(auc, abs=1e-12)
+    assert empirical_auc(positive, negative) == pytest.approx(matrix.mean(), abs=1e-15)
 
 
 def test_auc_of_ties(oracles):
@@ -52,6 +54,8 @@ def test_auc_of_ties(oracles):
     expected = [[1, 1, 1, 1], [0.5, 1, 1, 1], [0, 0.5, 1, 0], [0, 1, 1, 0.5]]
     np.testing.assert_array_equal(matrix, expected)
     assert matrix.mean() == pytest.approx(case["auc"], rel=1e-9)
+    # (4 + 3.5 + 1.5 + 2.5) of 16 pairs.
+    assert empirical_auc(s[y == 1], s[y == 0]) == 11.5 / 16
 
 
 @given(scores(min_size=1), scores(min_size=1))

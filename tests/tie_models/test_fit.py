@@ -239,6 +239,30 @@ def test_counts_mode(kind, oracles):
         assert getattr(model, PARAMETER[kind]) == pytest.approx(case[name], rel=1e-12)
 
 
+def test_margin_from_the_tie_rate(oracles):
+    for case in oracles["theta_from_counts"]:
+        n_pairs, untied = case["N"], case["n_nontied"]
+        y = np.zeros(2 * n_pairs)
+        y[: 2 * untied : 2] = 1
+        qid = np.repeat(np.arange(n_pairs), 2)
+        model = ThurstoneMosteller(calibration="counts", margin="tie_rate")
+        model.fit(np.zeros(y.size), y, qid)
+        assert model.scale_ == 1
+        assert model.epsilon_ == pytest.approx(case["eps_tm_matched"], rel=1e-12)
+        # What it is named after: equal scores tie as often as counted.
+        tied = model.proba([0.0], [0.0])[0, 1]
+        assert tied == pytest.approx(1 - untied / n_pairs, rel=1e-12)
+
+
+def test_maximum_likelihood_needs_no_reading_of_the_margin():
+    data = simulated(3)
+    one, other = (
+        ThurstoneMosteller(margin=margin).fit(*data).epsilon_
+        for margin in ("log_theta", "tie_rate")
+    )
+    assert one == other
+
+
 def test_theta_and_epsilon_are_one_parameter():
     for calibration in ("ml", "counts"):
         model = BradleyTerry(calibration=calibration).fit(*simulated(0))
@@ -417,6 +441,7 @@ def test_fit_refuses(model, arguments, message):
         (BradleyTerry(ties="none"), "ties must be one of 'rao_kupper', 'davidson'"),
         (BradleyTerry(calibration="map"), "calibration must be one of 'ml', 'counts'"),
         (ThurstoneMosteller(calibration=None), "calibration must be one of .*None"),
+        (ThurstoneMosteller(margin="theta"), "margin must be one of .*'tie_rate', got"),
     ],
 )
 def test_options_are_checked_at_fit(model, message):

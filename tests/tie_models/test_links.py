@@ -208,8 +208,9 @@ def test_counts(oracles):
         margins = {kind: LINKS[kind].from_counts(n_pairs, untied) for kind in KINDS}
         assert math.exp(margins["rao_kupper"]) == pytest.approx(case["theta"])
         assert margins["davidson"] == pytest.approx(case["nu_davidson"])
-        # The same margin for the normal as for the logistic model, as in the paper.
         assert margins["thurstone_mosteller"] == pytest.approx(case["eps_log_theta"])
+        matched = LINKS["thurstone_mosteller"].from_tie_rate(n_pairs, untied)
+        assert matched == pytest.approx(case["eps_tm_matched"])
 
 
 @given(models(), scores(), loss_matrices())

@@ -11,7 +11,6 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
-    check_relevance,
     check_scores,
 )
 from skrank_abstain.distance.surrogates._margins import (
@@ -24,11 +23,12 @@ from skrank_abstain.distance.surrogates._pairs import (
     OrderedPairs,
     check_binary,
     check_gamma,
+    take_pairs,
 )
 
 
 def pairwise_surrogate_loss(
-    y: ArrayLike,
+    y: ArrayLike | None,
     scores: ArrayLike,
     qid: Any = None,
     *,
@@ -38,6 +38,7 @@ def pairwise_surrogate_loss(
     cost: float | None = None,
     norm: float = np.inf,
     pairs: ArrayLike | None = None,
+    pair_labels: ArrayLike | None = None,
 ) -> tuple[float, FloatArray]:
     """Return the mean surrogate of misranking over ordered pairs, and its gradient.
 
@@ -45,8 +46,8 @@ def pairwise_surrogate_loss(
 
     Parameters
     ----------
-    y : array-like of shape (n_items,)
-        Relevance, higher is better.
+    y : array-like of shape (n_items,), or None
+        Relevance, higher is better; None with ``pair_labels``.
     scores : array-like of shape (n_items,)
         Higher is better.
     qid : array-like of shape (n_items,), default=None
@@ -64,6 +65,9 @@ default="logistic"
         The p of the l_p norm of the distance, in [1, inf].
     pairs : array-like of shape (n_pairs, 2), int, default=None
         Ordered pairs (left, right) of row positions; None for all within queries.
+    pair_labels : array-like of shape (n_pairs,), default=None
+        Of each of ``pairs``: +1 where the left item is preferred, -1 where the right
+        one is. Noise and cycles are fine. ``y`` is None then.
 
     Returns
     -------
@@ -86,10 +90,16 @@ default="logistic"
 
     Notes
     -----
-    The mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with the label l = +1
-    where y_j >= y_i and -1 elsewhere [1]_; ``cost`` for pairs at most ``gamma`` apart.
-    Two items of equal relevance have the label +1 in both orders: they ask for equal
-    scores.
+    The mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with l = +1 where y_j >=
+    y_i and -1 elsewhere: the label of [1]_, where +1 prefers the second item. Two items
+    of equal relevance have l = +1 in both orders: they ask for equal scores.
+    ``pair_labels`` are the opposite, +1 for the left item, as everywhere in this
+    package: l = -``pair_labels``.
+
+    With ``X``, pairs at most ``gamma`` apart cost ``cost``, whatever their scores. That
+    is a convention of this package; equation (3) of [1]_ has no abstention in the
+    surrogate, and is this without ``X``. :func:`consistency_bound` holds for either, if
+    the risk of the scorer and the smallest conditional risks go by the same one.
 
     O(n_pairs) time in blocks of bounded memory. The exponential loss of all pairs
     without abstention factorises: O(n log n), with sums of logarithms. What exceeds
@@ -104,10 +114,13 @@ default="logistic"
     >>> from skrank_abstain.distance import pairwise_surrogate_loss
     >>> pairwise_surrogate_loss([1, 0], [0.5, 0.0], surrogate="hinge")
     (0.5, array([-1.,  1.]))
+    >>> pairwise_surrogate_loss(
+    ...     None, [0.5, 0.0], surrogate="hinge", pairs=[(0, 1)], pair_labels=[1]
+    ... )
+    (0.5, array([-1.,  1.]))
     """
-    return _surrogate_loss(
-        check_relevance(y), scores, qid, surrogate, X, gamma, cost, norm, pairs, True
-    )
+    taken = take_pairs(y, scores, qid, pairs, pair_labels)
+    return _surrogate_loss(*taken, surrogate, X, gamma, cost, norm, True)
 
 
 def bipartite_surrogate_loss(
@@ -189,25 +202,26 @@ default="logistic"
     >>> gradient.round(3)
     array([-0.667,  0.333,  0.333])
     """
+    labels = check_binary(y)
+    values = check_scores(scores, labels.size)
+    chosen = OrderedPairs.of(labels.size, qid, pairs)
     return _surrogate_loss(
-        check_binary(y), scores, qid, surrogate, X, gamma, cost, norm, pairs, False
+        labels, values, chosen, surrogate, X, gamma, cost, norm, False
     )
 
 
 def _surrogate_loss(
     y: FloatArray,
-    scores: ArrayLike,
-    qid: Any,
+    values: FloatArray,
+    chosen: OrderedPairs,
     surrogate: str | MarginLoss,
     X: ArrayLike | None,
     gamma: float,
     cost: float | None,
     norm: float,
-    pairs: ArrayLike | None,
     ties: bool,
 ) -> tuple[float, FloatArray]:
     """Return mean and gradient; ``ties`` tells whether equal labels cost anything."""
-    values = check_scores(scores, y.size)
     phi = check_surrogate(surrogate)
     if X is not None and cost is None:
         raise ValueError("cost must be given with X: the price of an abstention.")
@@ -217,7 +231,6 @@ def _surrogate_loss(
     if X is None and check_gamma(gamma) > 0:
         raise ValueError(f"gamma must be 0 where X is not given, got {gamma!r}.")
     rule = None if X is None else DistanceRule.of(X, y.size, gamma, norm)
-    chosen = OrderedPairs.of(y.size, qid, pairs)
     if chosen.n_pairs == 0:
         raise ValueError("y must have at least one pair of items of one query, got 0.")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -242,17 +255,18 @@ def _sums(
 ) -> tuple[float, FloatArray]:
     """Return the loss summed over ordered pairs, block by block, and its gradient."""
     total, n_decided, gradient = 0.0, 0, np.zeros(y.size)
-    for left, right in chosen.blocks(rule):
+    for left, right, label in chosen.blocks(y, rule):
         n_decided += left.size
         if not ties:
-            untied = y[left] != y[right]
-            left, right = left[untied], right[untied]
-        # A tie of relevance is +1 in both orders, as in the misranking loss.
-        label = np.where(y[right] >= y[left], 1.0, -1.0)
-        margin = label * (scores[right] - scores[left])
+            untied = label != 0
+            left, right, label = left[untied], right[untied], label[untied]
+        # Of two items of equal relevance the right one is to win, in both orders, as in
+        # the misranking loss.
+        sign = np.where(label <= 0, 1.0, -1.0)
+        margin = sign * (scores[right] - scores[left])
         total += float(phi.value(margin).sum())
-        slope = label * phi.derivative(margin)
-        # The margin rises with the right score where the label is +1, and falls with
+        slope = sign * phi.derivative(margin)
+        # The margin rises with the right score where that is to win, and falls with
         # the left one by as much.
         gradient += np.bincount(right, slope, y.size)
         gradient -= np.bincount(left, slope, y.size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,9 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_real,
     check_relevance,
+    check_scores,
+    check_vector,
+    shown,
 )
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
 
@@ -63,10 +66,14 @@ class OrderedPairs:
     queries : Queries
     chosen : tuple of two ndarrays of shape (n_pairs,), int64, or None
         Left and right rows; None for all ordered pairs.
+    labels : ndarray of shape (n_pairs,), int64, or None
+        Of chosen pairs, +1 where the left item is preferred and -1 where the right one
+        is; None where relevance says it.
     """
 
     queries: Queries
     chosen: tuple[IntArray, IntArray] | None = None
+    labels: IntArray | None = None
 
     @classmethod
     def of(
@@ -94,17 +101,26 @@ class OrderedPairs:
         return 2 * self.queries.n_pairs if self.chosen is None else len(self.chosen[0])
 
     def blocks(
-        self, rule: DistanceRule | None = None
-    ) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the left and right rows of the pairs that ``rule`` decides."""
+        self, y: FloatArray, rule: DistanceRule | None = None
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield rows and labels of the pairs that ``rule`` decides: left, right, label.
+
+        Without labels of their own pairs have those of ``y``, 0 for equal relevance.
+        """
         # Both orders of a pair are decided alike: distances are taken once for the two.
+        start = 0
         for left, right in self.once():
+            if self.labels is None:
+                label = np.sign(y[left] - y[right]).astype(np.int64)
+            else:
+                label = self.labels[start : start + left.size]
+            start += left.size
             if rule is not None:
                 decided = rule.decide(left, right)
-                left, right = left[decided], right[decided]
-            yield left, right
+                left, right, label = left[decided], right[decided], label[decided]
+            yield left, right, label
             if self.chosen is None:
-                yield right, left
+                yield right, left, -label
 
     def once(self) -> Iterator[tuple[IntArray, IntArray]]:
         """Yield blocks of rows; of all pairs each once, i before j."""
@@ -124,6 +140,56 @@ class OrderedPairs:
             position = np.searchsorted(ends, pair, side="right")
             partner = last[position] - ends[position] + pair
             yield queries.order[position], queries.order[partner]
+
+
+def take_pairs(
+    y: ArrayLike | None,
+    scores: ArrayLike,
+    qid: Any,
+    pairs: ArrayLike | None,
+    pair_labels: ArrayLike | None,
+    n_pairs: int | None = None,
+    random_state: Any = None,
+) -> tuple[FloatArray, FloatArray, OrderedPairs]:
+    """Check relevance or labels of pairs, and scores; return both and the pairs."""
+    if pair_labels is None:
+        if y is None:
+            raise ValueError("y must be given where pair_labels are not, got None.")
+        relevance = check_relevance(y)
+        values = check_scores(scores, relevance.size)
+        chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
+        return relevance, values, chosen
+    pairs = check_pairs_of_labels(y, pairs)
+    values = check_scores(scores)
+    chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
+    labels = check_pair_labels(pair_labels, chosen.n_pairs)
+    # Nobody looks at the relevance of pairs that have labels.
+    return np.zeros(values.size), values, replace(chosen, labels=labels)
+
+
+def check_pairs_of_labels(y: Any, pairs: ArrayLike | None) -> ArrayLike:
+    """Return the pairs that labels are of; relevance beside them would be a second."""
+    if pairs is None:
+        raise ValueError("pairs must be given with pair_labels: which pairs they are.")
+    if y is not None:
+        raise ValueError(
+            "y must be None where pair_labels are given: they take its place."
+        )
+    return pairs
+
+
+def check_pair_labels(pair_labels: ArrayLike, n_pairs: int) -> IntArray:
+    """Return labels of pairs in {-1, +1}, +1 where the left item is preferred."""
+    labels = check_vector(pair_labels, "pair_labels", n_pairs, unit="pair")
+    # Compared before the conversion, which would turn 1.5 into 1; True is no label.
+    known = np.isin(labels, (-1, 1)) & (labels.dtype.kind != "b")
+    if not known.all():
+        raise ValueError(
+            "pair_labels must be -1 (right preferred) or 1 (left preferred), got "
+            f"{shown(labels[~known].tolist()[0])}. Leave tied pairs out."
+        )
+    checked: IntArray = labels.astype(np.int64)
+    return checked
 
 
 def _draw(

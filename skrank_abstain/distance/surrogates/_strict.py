@@ -1,20 +1,86 @@
-"""Pairs of items of one query and different relevance, by number and never stored."""
+"""Pairs of which one item is to win, by number; those of relevance are never stored."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance.surrogates._margins import MarginLoss
-from skrank_abstain.pairs import Queries
+from skrank_abstain.distance.surrogates._pairs import check_pair_labels
+from skrank_abstain.pairs import Queries, check_pairs
+
+
+class NumberedPairs(ABC):
+    """Pairs of a better and a worse item, numbered from 0."""
+
+    @property
+    @abstractmethod
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+
+    @abstractmethod
+    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of the better and the worse item."""
+
+    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
+        """Return one number from each of ``size`` stretches of equal length.
+
+        With uniform ``draws`` of shape (size,) in [0, 1), each pair is as likely as any
+        other to be that of a stretch drawn at random; with as many stretches as pairs
+        each comes once.
+        """
+        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
+        width = self.n_pairs / size
+        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
+        return np.minimum(numbers, self.n_pairs - 1)
 
 
 @dataclass(frozen=True)
-class StrictPairs:
+class LabelledPairs(NumberedPairs):
+    """Given pairs, one item of each preferred; they may repeat and contradict.
+
+    Attributes
+    ----------
+    better, worse : ndarray of shape (n_pairs,), int64
+        Rows of X.
+    """
+
+    better: IntArray
+    worse: IntArray
+
+    @classmethod
+    def of(cls, pairs: ArrayLike, pair_labels: ArrayLike, queries: Queries) -> Self:
+        """Put the preferred item of each pair first.
+
+        Raises
+        ------
+        ValueError
+            If there is no pair, or pairs or labels break their rule.
+        """
+        left, right = check_pairs(pairs, queries)
+        if left.size == 0:
+            raise ValueError("pairs must hold a pair at least, got 0.")
+        left_wins = check_pair_labels(pair_labels, left.size) > 0
+        return cls(np.where(left_wins, left, right), np.where(left_wins, right, left))
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return self.better.size
+
+    def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of the better and the worse item."""
+        return self.better[number], self.worse[number]
+
+
+@dataclass(frozen=True)
+class StrictPairs(NumberedPairs):
     """All pairs of a query's items of different relevance, numbered from 0.
 
     Attributes
@@ -66,18 +132,6 @@ class StrictPairs:
         below = number - np.where(better > 0, self.ends[better - 1], 0)
         return self.rows[better], self.rows[self.first[better] + below]
 
-    def spread(self, size: int, draws: FloatArray | float) -> IntArray:
-        """Return one number from each of ``size`` stretches of equal length.
-
-        With uniform ``draws`` of shape (size,) in [0, 1), each pair is as likely as any
-        other to be that of a stretch drawn at random; with as many stretches as pairs
-        each comes once.
-        """
-        # Stratified: no stretch of pairs goes unseen, at the cost of independence.
-        width = self.n_pairs / size
-        numbers = ((np.arange(size) + draws) * width).astype(np.int64)
-        return np.minimum(numbers, self.n_pairs - 1)
-
 
 def _start_of_run(starts_here: BoolArray) -> IntArray:
     """Return for each position where the run that it belongs to begins."""
@@ -128,19 +182,19 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class PairBatches:
-    """Batches of strict pairs, drawn anew each time, or always all of them.
+    """Batches of pairs, drawn anew each time, or always all of them.
 
     Attributes
     ----------
     X : ndarray of shape (n_items, n_features), float64
-    pairs : StrictPairs
+    pairs : NumberedPairs
     size : int
         Pairs in a batch; from as many as there are, a batch holds each pair once.
     generator : RandomState
     """
 
     X: FloatArray
-    pairs: StrictPairs
+    pairs: NumberedPairs
     size: int
     generator: np.random.RandomState
 

@@ -121,6 +121,7 @@ def write_report(
         f"share of calibration pairs decided: {ranker.coverage_:.4f}; of as many new "
         f"queries {lowest:.2f} to {highest:.2f} is expected (95 %, up to how the tie "
         "model fits these queries better than new ones)",
+        *_novelty_in_words(ranker),
         f"loss: {_loss_in_words(ranker)}",
     ]
     results = _labelled_results if data.labelled else _unlabelled_results
@@ -141,9 +142,16 @@ def write_report(
 
 
 def _count_items(items: ScoredItems) -> str:
-    return (
+    count = (
         f"{items.rows.size} items, {items.n_queries} queries, {items.n_pairs} pairs of "
         "items of one query"
+    )
+    if items.novel is None:
+        return count
+    n_left = items.n_pairs - items.isolated.n_pairs
+    return (
+        f"{count}; novel items, unlike those that the ranker was calibrated on: "
+        f"{items.novel.sum()}, whose {n_left} pairs are left to a person"
     )
 
 
@@ -420,6 +428,18 @@ def _loss_in_words(ranker: Any) -> str:
         f"{ranker._loss.tolist()}, a row per answer and a column per truth: second "
         "better, tie, first better"
     )
+
+
+def _novelty_in_words(ranker: Any) -> list[str]:
+    test = getattr(ranker, "_novelty", None)
+    if test is None:
+        return []
+    n_queries = int(test.queries.max()) + 1
+    return [
+        f"novel items: pairs with an item whose p-value is at most {test.level:g} are "
+        f"left to a person, whatever their risk; of usual items at most {test.level:g} "
+        f"have one ({describe(test.detector)}, against {n_queries} queries)"
+    ]
 
 
 def _too_few(n_queries: int) -> str:

@@ -13,6 +13,7 @@ from skrank_abstain.estimators._item_rows import (
     groups_of_queries,
     take_column,
 )
+from skrank_abstain.estimators._item_scorer import ItemValues
 from skrank_abstain.estimators._repeats import describe_rows
 from skrank_abstain.estimators._report._content import ReportData, write_report
 from skrank_abstain.estimators._report._page import Report
@@ -25,10 +26,8 @@ class ItemReport:
 
     qid_col: str | int | None
 
-    def _scored(
-        self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[FloatArray, FloatArray, Queries]:
-        """Return the items' scores, what the tie model compares, and the queries."""
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
+        """Return the items with their scores and values."""
         raise NotImplementedError
 
     def report(
@@ -108,8 +107,8 @@ class ItemReport:
         self, X: Any, y: ArrayLike | None, qid: Any
     ) -> tuple[ScoredItems, Queries, FloatArray | None]:
         check_row_order(X, y=y)
-        _, values, queries = self._scored(X, qid, needs_qid=y is not None)
-        relevance = None if y is None else check_relevance(y, queries.n_items)
+        items = self._scored(X, qid, needs_qid=y is not None)
+        relevance = None if y is None else check_relevance(y, items.values.size)
         # Without labels all pairs count as tied; the page says nothing of that.
-        known = np.zeros(queries.n_items) if relevance is None else relevance
-        return ScoredItems.build(values, queries, known), queries, relevance
+        known = np.zeros(items.values.size) if relevance is None else relevance
+        return items.sorted(known), items.queries, relevance

@@ -163,15 +163,9 @@ def loss_family_membership(
     ((0, 0, 0, 1), ((1, 2, 3, 4), (1, 2, 4, 3)))
     """
     n_labels = check_positive_int(n_labels, "n_labels")
-    grades = check_positive_int(max_grade, "max_grade") + 1
     p = check_top(p, n_labels)
     check_choice(family, "family", FAMILIES)
-    n_losses = math.factorial(n_labels) * grades**n_labels
-    if n_losses > MAX_LOSSES:
-        raise ValueError(
-            f"n_labels and max_grade must ask for at most {MAX_LOSSES} losses, got "
-            f"{n_labels} and {grades - 1}, which ask for {n_losses}."
-        )
+    grades = check_grades(n_labels, max_grade)
     ranks = all_rankings(n_labels)
     zero: Witness | None = None
     varying: Witness | None = None
@@ -182,6 +176,18 @@ def loss_family_membership(
         zero = zero or _zero_set_witness(losses, ranks, y, family, p)
         varying = varying or _variation_witness(losses, ranks, y, family, p)
     return FamilyMembership(zero is None, varying is None, zero or varying)
+
+
+def check_grades(n_labels: int, max_grade: int) -> int:
+    """Return the number of grades, or raise where there would be too many losses."""
+    grades = check_positive_int(max_grade, "max_grade") + 1
+    n_losses = math.factorial(n_labels) * grades**n_labels
+    if n_losses > MAX_LOSSES:
+        raise ValueError(
+            f"n_labels and max_grade must ask for at most {MAX_LOSSES} losses, got "
+            f"{n_labels} and {grades - 1}, which ask for {n_losses}."
+        )
+    return grades
 
 
 def all_rankings(n_labels: int) -> IntArray:

@@ -4,8 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from distance.constrained.bounded import RANKERS, strict_differences
-from scipy.optimize import minimize
+from distance.constrained.bounded import RANKERS, optimum, strict_differences
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain.distance import (
@@ -17,48 +16,6 @@ from skrank_abstain.distance import (
 
 NORMS = [1, 2, np.inf]
 DUAL = {1: np.inf, 2: 2, np.inf: 1}
-
-
-def optimum(differences, norm, bound, surrogate):
-    """Return the smallest mean surrogate within the bound, as SLSQP finds it."""
-    n_pairs, n = differences.shape
-    # w = positive part - negative part; for the hinge, slacks above 1 - margin and 0.
-    n_slacks = n_pairs if surrogate == "hinge" else 0
-
-    def split(z):
-        return z[:n] - z[n : 2 * n], z[2 * n :]
-
-    def objective(z):
-        w, slacks = split(z)
-        if surrogate == "hinge":
-            return slacks.mean()
-        margin = differences @ w
-        if surrogate == "logistic":
-            return np.logaddexp(0, -margin).mean()
-        return np.exp(-margin).mean()
-
-    constraints = {
-        1: [],
-        2: [{"type": "ineq", "fun": lambda z: bound**2 - split(z)[0] @ split(z)[0]}],
-        np.inf: [{"type": "ineq", "fun": lambda z: bound - z[: 2 * n].sum()}],
-    }[norm]
-    if surrogate == "hinge":
-        constraints.append(
-            {
-                "type": "ineq",
-                "fun": lambda z: split(z)[1] + differences @ split(z)[0] - 1,
-            }
-        )
-    found = minimize(
-        objective,
-        np.concatenate([np.zeros(2 * n), np.ones(n_slacks)]),
-        bounds=[(0, bound)] * (2 * n) + [(0, None)] * n_slacks,
-        constraints=constraints,
-        method="SLSQP",
-        options={"ftol": 1e-13, "maxiter": 2000},
-    )
-    assert found.success
-    return found.fun
 
 
 @pytest.mark.parametrize("norm", NORMS)

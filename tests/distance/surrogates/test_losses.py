@@ -118,6 +118,40 @@ def test_chosen_pairs_and_abstention(name, problem, data):
         assert loss == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@given(problem=problems(), data=st.data(), gamma=st.sampled_from([None, 1]))
+def test_pairs_with_labels(name, problem, data, gamma):
+    y, s, qid, X, _ = problem
+    s = s + np.arange(s.size) / 97  # away from the kinks of the hinge loss
+    ordered = [p for p in permutations(range(s.size), 2) if qid[p[0]] == qid[p[1]]]
+    some = data.draw(st.lists(st.sampled_from(ordered), min_size=1, max_size=9))
+    sign = st.sampled_from([-1, 1])
+    labels = data.draw(st.lists(sign, min_size=len(some), max_size=len(some)))
+    options = {"surrogate": name, "pairs": some}
+    if gamma is not None:
+        options |= {"X": X, "gamma": gamma, "cost": 0.3, "norm": 1}
+    total, slope = 0.0, np.zeros(s.size)
+    for (i, j), label in zip(some, labels, strict=True):
+        if gamma is not None and abs(X[i] - X[j]).sum() <= gamma:
+            total += 0.3
+            continue
+        # +1 where the left item is to score higher.
+        margin = label * (s[i] - s[j])
+        total += float(NAMES[name].value(margin))
+        change = label * float(NAMES[name].derivative(margin))
+        slope[[i, j]] += change, -change
+    found, gradient = pairwise_surrogate_loss(
+        None, s, qid, pair_labels=labels, **options
+    )
+    assert found == pytest.approx(total / len(some), rel=1e-9)
+    np.testing.assert_allclose(gradient, slope / len(some), rtol=1e-9, atol=1e-12)
+    of_relevance = [1 if y[i] > y[j] else -1 for i, j in some]
+    found = pairwise_surrogate_loss(None, s, qid, pair_labels=of_relevance, **options)
+    expected = pairwise_surrogate_loss(y, s, qid, **options)
+    assert found[0] == expected[0]
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
 @given(problem=problems(), cost=st.floats(0, 1))
 def test_hinge_and_exponential_are_above_misranking(problem, cost):
     y, s, qid, X, general = problem
@@ -162,12 +196,20 @@ def test_blocks_change_nothing(monkeypatch):
     s, y, X = rng.normal(size=40), rng.integers(0, 3, 40), rng.normal(size=(40, 3))
     qid = rng.integers(0, 4, 40)
     options = {"X": X, "gamma": 0.7, "norm": 3, "cost": 0.1}
-    whole = pairwise_surrogate_loss(y, s, qid, **options)
+    pairs = [p for p in permutations(range(40), 2) if qid[p[0]] == qid[p[1]]]
+    labels = rng.choice([-1, 1], len(pairs))
+
+    def losses():
+        yield pairwise_surrogate_loss(y, s, qid, **options)
+        labelled = {"pairs": pairs, "pair_labels": labels}
+        yield pairwise_surrogate_loss(None, s, qid, **options, **labelled)
+
+    whole = list(losses())
     monkeypatch.setattr(_pairs, "_PAIRS", 7)
     monkeypatch.setattr(_pairs, "_CACHED", 5)
-    parts = pairwise_surrogate_loss(y, s, qid, **options)
-    assert parts[0] == pytest.approx(whole[0], rel=1e-12)
-    np.testing.assert_allclose(parts[1], whole[1], atol=1e-14)
+    for (loss, gradient), expected in zip(losses(), whole, strict=True):
+        assert loss == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(gradient, expected[1], atol=1e-14)
 
 
 def test_distances():
@@ -201,6 +243,13 @@ def test_checks(function):
         function([1, 0], [1.0, 2.0], gamma=1, X=[[1], [2]], cost=2)
     with pytest.raises(ValueError, match="pairs must name two different rows"):
         function([1, 0], [1.0, 2.0], pairs=[(1, 1)])
+
+
+def test_labels_of_pairs_are_checked():
+    with pytest.raises(ValueError, match="y must be given where pair_labels are not"):
+        pairwise_surrogate_loss(None, [1.0, 2.0], pairs=[(0, 1)])
+    with pytest.raises(ValueError, match=r"pair_labels must be -1 .* got 0"):
+        pairwise_surrogate_loss(None, [1.0, 2.0], pairs=[(0, 1)], pair_labels=[0])
 
 
 def test_bipartite_labels_are_binary():

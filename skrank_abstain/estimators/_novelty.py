@@ -1,0 +1,298 @@
+"""Items unlike those of the calibration queries: their pairs are abstained on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._saving import Value
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_numbers,
+    shown,
+)
+from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
+from skrank_abstain.estimators._item_rows import Items, check_columns, take_column
+from skrank_abstain.estimators._splitting import hold_out
+from skrank_abstain.estimators._training import CalibrationData
+from skrank_abstain.scorers import describe, is_fitted, last_step
+from skrank_abstain.selection import Calibration
+from skrank_abstain.tie_models import LabelledScores
+
+#: Rounding of a p-value that must not keep an item from being novel.
+_SLACK = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class NoveltyTest(Value):
+    """A detector, and what it says of items of queries that it has not seen.
+
+    Attributes
+    ----------
+    detector : object
+        Has ``score_samples``, or is a callable.
+    level : float
+        Items whose p-value is at most this are novel.
+    strangeness : ndarray of shape (n_reference,), float64
+    queries : ndarray of shape (n_reference,), int64
+        Numbers of the queries of these items.
+    """
+
+    detector: Any
+    level: float
+    strangeness: FloatArray
+    queries: IntArray
+
+    def pvalues(self, X: Any) -> FloatArray:
+        """Return the p-values of new items."""
+        found = strangeness(self.detector, X)
+        return novelty_pvalues(found, self.strangeness, self.queries)
+
+    def is_novel(self, X: Any) -> BoolArray:
+        """Return which items are novel."""
+        return self._low(self.pvalues(X))
+
+    def is_known_novel(self) -> BoolArray:
+        """Return which items of the known queries are novel, by all other queries."""
+        return self._low(novelty_pvalues_of_known(self.strangeness, self.queries))
+
+    def _low(self, pvalues: FloatArray) -> BoolArray:
+        low: BoolArray = pvalues <= self.level + _SLACK
+        return low
+
+
+def check_novelty(novelty: Any, level: float) -> None:
+    """Refuse what is no detector and no level, before anything is trained.
+
+    Raises
+    ------
+    TypeError
+        If there is neither ``score_samples`` nor a callable.
+    ValueError
+        If the level is outside (0, 1).
+    """
+    if novelty is None:
+        return
+    check_fraction(level, "novelty_level")
+    if isinstance(novelty, type):
+        raise TypeError(f"novelty must be an instance, got {shown(novelty)}.")
+    owner = getattr(novelty, "__self__", None)
+    if hasattr(owner, "score_samples"):
+        # scikit-learn's functions are higher for what is usual: all would be inverted.
+        raise TypeError(
+            f"novelty must be the detector, got its method {novelty.__name__}, which "
+            f"is lower for stranger items. Pass the {type(owner).__name__} itself."
+        )
+    if hasattr(novelty, "score_samples") or callable(novelty):
+        return
+    hint = "Pass a function of X that returns more for stranger items"
+    if hasattr(last := last_step(novelty), "novelty"):
+        hint = f"Pass {type(last).__name__}(novelty=True)"
+    elif hasattr(novelty, "decision_function"):
+        hint += ", such as detector.decision_function if that is its sign"
+    raise TypeError(
+        "novelty must be an outlier detector with score_samples or a function of X, got"
+        f" {describe(novelty)}, which has none. {hint}."
+    )
+
+
+def strangeness(detector: Any, X: Any) -> FloatArray:
+    """Return how strange a detector finds items; higher is stranger, (n_items,)."""
+    with _named("score", detector):
+        if hasattr(detector, "score_samples"):
+            # The sign of scikit-learn: high for inliers.
+            found = -np.asarray(detector.score_samples(X), dtype=np.float64)
+            name = "what novelty.score_samples returns"
+        else:
+            found, name = detector(X), "what novelty returns"
+    return check_numbers(found, name, X.shape[0])
+
+
+@contextmanager
+def _named(what: str, detector: Any) -> Iterator[None]:
+    """Say of errors of a detector that it is the one who speaks."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"novelty={describe(detector)} cannot {what} X, without a column of "
+            f"queries: {error} A Pipeline in front of the detector can select, scale "
+            "or fill in features."
+        ) from error
+
+
+def _fitted(detector: Any, X: Any) -> Any:
+    """Return a fitted clone."""
+    with _named("learn from", detector):
+        return clone(detector).fit(X)
+
+
+def find_novel(
+    novelty: Any, level: float, data: CalibrationData, items: Items
+) -> tuple[NoveltyTest, CalibrationData]:
+    """Fit a detector unless it is fitted, and mark novel calibration items.
+
+    Parameters
+    ----------
+    novelty : object
+        An outlier detector or a callable.
+    level : float
+    data : CalibrationData
+    items : Items
+        All that ``fit`` got: some may have trained the ranker.
+
+    Returns
+    -------
+    test : NoveltyTest
+        Its reference are the queries that fit the tie model: what a rule promises
+        about the others then rests on decisions that they have no part in.
+    data : CalibrationData
+        With ``novel``.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer queries than the level needs.
+
+    Notes
+    -----
+    An unfitted detector learns from what trained the ranker. With a fitted ranker it
+    learns from half of the reference queries, and the other half is the reference; to
+    mark the first half, a clone learns from the second.
+    """
+    known = data.rest if data.tuning is None else data.tuning
+    learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
+    training = items.without(data.rows) if learns else None
+    if learns and training is None:
+        test, novel = _cross_fitted(novelty, level, known, data.seed)
+    else:
+        detector = _fitted(novelty, training) if learns else novelty
+        test = _test(detector, level, known)
+        novel = test.is_known_novel()
+    known = replace(known, novel=novel)
+    if data.tuning is None:
+        return test, replace(data, rest=known)
+    rest = replace(data.rest, novel=test.is_novel(data.rest.X))
+    return test, replace(data, rest=rest, tuning=known)
+
+
+def _cross_fitted(
+    novelty: Any, level: float, known: LabelledScores, seed: int
+) -> tuple[NoveltyTest, BoolArray]:
+    n_queries = known.queries.n_queries
+    if n_queries < 2:
+        raise _too_few(level, 0)
+    second = hold_out(n_queries, 0.5, seed)[known.queries.codes]
+    novel = np.empty(second.size, dtype=bool)
+    for reference in (~second, second):
+        part = known.take(np.flatnonzero(~reference))
+        rows = np.flatnonzero(reference)
+        test = _test(_fitted(novelty, part.X), level, known.take(rows))
+        novel[rows] = test.is_known_novel()
+    return test, novel
+
+
+def _test(detector: Any, level: float, known: LabelledScores) -> NoveltyTest:
+    if level * (known.queries.n_queries + 1) < 1 - _SLACK:
+        raise _too_few(level, known.queries.n_queries)
+    found = strangeness(detector, known.X)
+    return NoveltyTest(detector, level, found, known.queries.codes)
+
+
+def _too_few(level: float, n_queries: int) -> ValueError:
+    return ValueError(
+        f"novelty_level={level:g} must be at least 1 / (n_queries + 1), which takes "
+        f"{math.ceil(1 / level - 1 - _SLACK)} calibration queries that the detector has"
+        f" not learned from and that certify nothing, got {n_queries}. Pass more "
+        "queries or a higher novelty_level. An unfitted ranker leaves calibration_size "
+        "of the queries; of these a certified bound and a guaranteed coverage leave "
+        "30 % (tuning_size), and an unfitted detector beside a fitted ranker half."
+    )
+
+
+class NovelItems:
+    """Mixin of the rankers that leave pairs of novel items to a person."""
+
+    _fitted_state: tuple[str, ...] = ("_novelty",)
+
+    qid_col: str | int | None
+    _novelty: NoveltyTest | None
+    _calibration: Calibration
+
+    @property
+    def highest_coverage_(self) -> float:
+        """Largest share of the calibration pairs that can be accepted.
+
+        1 unless some have a novel item, which are abstained on.
+        """
+        check_is_fitted(self, "threshold_")
+        return self._calibration.risk.reach(self._calibration.items)
+
+    def novelty_pvalues(self, X: Any) -> FloatArray:
+        """Return how likely an item of a new query is to be as strange as each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+
+        Returns
+        -------
+        pvalues : ndarray of shape (n_items,), float64
+            In (0, 1]; low ones are of items unlike those of the calibration queries. A
+            random item of a new query of the same source has one of at most alpha with
+            a probability of at most alpha, for each alpha. Pairs with an item of at
+            most ``novelty_level`` are abstained on.
+
+        Raises
+        ------
+        ValueError
+            If the ranker has no ``novelty``, or columns do not match ``fit``.
+
+        Notes
+        -----
+        (1 + the sum over reference queries of the share of their items that are at
+        least as strange) / (n_queries + 1) [1]_: the query is the sample, since items
+        of one query are alike. It promises nothing about the share of false alarms
+        among several items. Reference are the calibration queries that the detector has
+        not learned from and that certify nothing.
+
+        References
+        ----------
+        .. [1] Lee, Barber and Willett (2023). "Distribution-free inference with
+           hierarchical data". arXiv:2306.06342.
+
+        Examples
+        --------
+        >>> from sklearn.covariance import EllipticEnvelope
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=200, random_state=0)
+        >>> detector = EllipticEnvelope(support_fraction=1.0)
+        >>> ranker = BALToR(Ridge(), novelty=detector, random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> usual, strange = ranker.novelty_pvalues([[0] * 10, [9] * 10]).tolist()
+        >>> usual > 0.9, strange < 0.05
+        (True, True)
+        """
+        check_is_fitted(self, "threshold_")
+        if self._novelty is None:
+            raise ValueError(
+                "novelty must be given to have p-values: the ranker was fitted with "
+                "novelty=None. Pass an outlier detector, such as "
+                "EllipticEnvelope(support_fraction=1.0)."
+            )
+        X = check_columns(self, X, reset=False)
+        if self.qid_col is not None:
+            X = take_column(X, self.qid_col)[0]
+        return self._novelty.pvalues(X)

@@ -1,0 +1,184 @@
+"""Finite classes of rankings: their checks, BinRel, and learners that pick a member.
+
+A class is an array of ranks, (n_hypotheses, n_points, n_labels): what each hypothesis
+says of each point of a finite domain. Its *threshold class* of label i and rank j has
+the binary functions ``bin_rel(class_ranks, j)[:, :, i]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_finite,
+    check_positive_int,
+    shown,
+)
+from skrank_abstain.multilabel.learners._families import FAMILIES, family_loss
+from skrank_abstain.multilabel.losses._label_arrays import check_top
+
+#: A learner ``(class_ranks, points, relevance) -> row of class_ranks``.
+Learner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], int]
+
+
+def bin_rel(ranks: ArrayLike, j: int) -> IntArray:
+    """Return the relevance that says which labels a ranking has in its top j.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (..., n_labels), int
+        Permutations of the ranks 1 (best) to n_labels.
+    j : int
+        Number of top positions, from 1 to n_labels.
+
+    Returns
+    -------
+    relevance : ndarray of shape (..., n_labels), int64
+        1 for the labels of rank j or better, and 0 for the others.
+
+    Raises
+    ------
+    TypeError
+        If ``j`` is not an integer.
+    ValueError
+        If ``ranks`` does not hold permutations, or ``j`` is out of range.
+
+    Notes
+    -----
+    ``BinRel(r, j)`` of [1]_. Column i of ``bin_rel(class_ranks, j)`` is the threshold
+    class of label i and rank j, a class of binary functions.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import bin_rel
+    >>> bin_rel([[2, 3, 1], [1, 2, 3]], j=2)
+    array([[1, 0, 1],
+           [1, 1, 0]])
+    """
+    array = _check_permutations(np.asarray(ranks), "ranks")
+    return in_top(array, check_between(j, "j", 1, array.shape[-1]))
+
+
+def in_top(ranks: IntArray, j: int) -> IntArray:
+    """Return `bin_rel` of ranks that are known to be permutations."""
+    relevance: IntArray = (ranks <= j).astype(np.int64)
+    return relevance
+
+
+def least_loss_learner(family: str, p: int) -> Learner:
+    """Return the learner that takes the first row of least family loss at p."""
+
+    def learn(class_ranks: IntArray, points: IntArray, relevance: IntArray) -> int:
+        losses = family_loss(class_ranks[:, points], relevance, family, p)
+        return int(np.argmin(losses.sum(axis=1)))
+
+    return learn
+
+
+def learned_row(
+    learner: Learner, class_ranks: IntArray, points: IntArray, relevance: IntArray
+) -> int:
+    """Return the row that a learner takes, after a check that it is one."""
+    # What the user's function returns, whatever its type says.
+    row: Any = learner(class_ranks, points, relevance)
+    if not isinstance(row, Integral) or int(row) not in range(len(class_ranks)):
+        raise ValueError(
+            f"learner must return a row of class_ranks, 0 to {len(class_ranks) - 1}, "
+            f"got {shown(row)}."
+        )
+    return int(row)
+
+
+def check_class(class_ranks: ArrayLike) -> IntArray:
+    """Return the ranks of a class as integers, or raise."""
+    ranks = np.asarray(class_ranks)
+    if ranks.ndim != 3 or ranks.size == 0:
+        raise ValueError(
+            "class_ranks must be of shape (n_hypotheses, n_points, n_labels), at least "
+            f"one of each, got shape {ranks.shape}."
+        )
+    return _check_permutations(ranks, "class_ranks")
+
+
+def check_family(family: str, p: Any, n_labels: int) -> int:
+    """Return the number of top positions of a known family, or raise."""
+    check_choice(family, "family", FAMILIES)
+    return check_top(p, n_labels)
+
+
+def check_between(value: Any, name: str, low: int, high: int) -> int:
+    """Return an integer from ``low`` to ``high``, or raise."""
+    number = check_positive_int(value, name, minimum=low)
+    if number > high:
+        raise ValueError(f"{name} must be at most {high}, got {number}.")
+    return number
+
+
+def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
+    """Return numbers of points of the domain, or raise."""
+    array = np.asarray(points)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be a non-empty 1d array of integers, got shape {array.shape} "
+            f"of {array.dtype}."
+        )
+    outside = (array < 0) | (array >= n_points)
+    if outside.any():
+        raise ValueError(
+            f"{name} must be points from 0 to {n_points - 1}, got {array[outside][0]}."
+        )
+    return array.astype(np.int64)
+
+
+def check_label_relevance(y: ArrayLike, n_samples: int, n_labels: int) -> FloatArray:
+    """Return the relevance of the labels of points, or raise."""
+    array = check_finite(y, "y", ("n_rows", "n_labels"))
+    if array.shape != (n_samples, n_labels):
+        raise ValueError(
+            f"y must have one row per labelled point and one column per label, shape "
+            f"{(n_samples, n_labels)}, got {array.shape}."
+        )
+    return array
+
+
+def check_binary(y: ArrayLike, n_samples: int) -> IntArray:
+    """Return one 0 or 1 per labelled point, or raise."""
+    array = np.asarray(y)
+    if array.shape != (n_samples,):
+        raise ValueError(
+            f"y must have one value per labelled point, shape {(n_samples,)}, got "
+            f"{array.shape}."
+        )
+    wrong = ~np.isin(array, (0, 1))
+    if wrong.any():
+        raise ValueError(
+            f"y must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
+        )
+    return array.astype(np.int64)
+
+
+def _check_permutations(ranks: NDArray[Any], name: str) -> IntArray:
+    if ranks.ndim == 0 or ranks.size == 0:
+        raise ValueError(
+            f"{name} must have labels along its last axis, got shape {ranks.shape}."
+        )
+    wrong = (np.sort(ranks, axis=-1) != np.arange(1, ranks.shape[-1] + 1)).any(axis=-1)
+    if wrong.any():
+        raise ValueError(
+            f"{name} must hold permutations of 1 to {ranks.shape[-1]}, got "
+            f"{ranks[wrong].reshape(-1, ranks.shape[-1])[0].tolist()}."
+        )
+    return ranks.astype(np.int64)

@@ -1,0 +1,320 @@
+"""How rich a finite class is: Rademacher complexity, VC and Littlestone dimension.
+
+A class of functions is a matrix, one row for each function and one column for each
+point; rows may repeat. The threshold classes of a class of rankings are the matrices
+``bin_rel(class_ranks, j)[:, :, label]``.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_finite,
+    check_positive_int,
+    shown,
+)
+from skrank_abstain.multilabel.learners._classes import (
+    check_class,
+    check_family,
+    check_points,
+    in_top,
+)
+
+#: Most sums, of a function and a choice of signs, that are computed.
+MAX_SUMS = 2**24
+
+#: Most subclasses, or sets of points, that are looked at.
+MAX_SUBCLASSES = 250_000
+
+
+def empirical_rademacher_complexity(values: ArrayLike) -> float:
+    """Return how well a finite class of functions follows random signs on a sample.
+
+    Not negative; 0 for a single function.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_functions, n_samples)
+        Value of each function at each sample.
+
+    Returns
+    -------
+    complexity : float
+        Mean over all signs s in {-1, 1}**n_samples of the largest, over functions f, of
+        ``sum_i s_i f(x_i) / n_samples``.
+
+    Raises
+    ------
+    ValueError
+        If ``values`` is not a non-empty matrix of finite numbers, or if more than 2**24
+        sums would have to be computed: 16 samples for 256 functions.
+
+    See Also
+    --------
+    rademacher_bound : A bound for the losses of a class of rankings.
+
+    Notes
+    -----
+    Definition 3 of [1]_, exactly: O(2**n_samples n_functions) time and memory. If it
+    goes to 0 with the size of the sample, the means over the sample go to expectations
+    for all functions at once.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import empirical_rademacher_complexity
+    >>> empirical_rademacher_complexity([[0, 0], [1, 1]])  # (1 + 0 + 0 + 0) / 4
+    0.25
+    """
+    array = np.unique(
+        check_finite(values, "values", ("n_functions", "n_samples")), axis=0
+    )
+    n_functions, n_samples = array.shape
+    if n_functions * 2.0**n_samples > MAX_SUMS:
+        raise ValueError(
+            f"values must ask for at most {MAX_SUMS} sums, got {n_functions} different "
+            f"functions and 2**{n_samples} signs. Take fewer samples."
+        )
+    sums = np.zeros((1, n_functions))
+    for column in array.T:
+        sums = np.concatenate([sums + column, sums - column])
+    return float(sums.max(axis=1).mean() / n_samples)
+
+
+def rademacher_bound(
+    class_ranks: ArrayLike,
+    points: ArrayLike,
+    *,
+    family: str,
+    p: int | None = None,
+    max_grade: int = 1,
+) -> float:
+    """Return a bound on the Rademacher complexity of the losses of a class of rankings.
+
+    Parameters
+    ----------
+    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
+        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
+        point of the domain.
+    points : array-like of shape (n_samples,), int
+        The sample.
+    family : {"sum", "precision"}
+        Whether the loss is the sum or the precision loss at p.
+    p : int, default=None
+        Number of top positions; None for all labels.
+    max_grade : int, default=1
+        Largest relevance of a label.
+
+    Returns
+    -------
+    bound : float
+        ``max_grade`` times the sum of the empirical Rademacher complexities of the
+        threshold classes of all labels and all j up to p (j = p only for the precision
+        loss).
+
+    Raises
+    ------
+    TypeError
+        If ``p`` or ``max_grade`` is not an integer.
+    ValueError
+        If ranks are not permutations, points are out of range, ``family`` is unknown,
+        ``p`` or ``max_grade`` out of range, or there are too many samples, see
+        `empirical_rademacher_complexity`.
+
+    Notes
+    -----
+    From the proofs of Lemmas 4.3 and C.2 of [1]_. Whatever the relevance of the sample,
+    the complexity of the losses is no larger: threshold classes that can be learned
+    make a class of rankings that can be learned, by taking the one of least mean loss.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import (
+    ...     empirical_rademacher_complexity,
+    ...     multilabel_sample_losses,
+    ...     rademacher_bound,
+    ... )
+    >>> import numpy as np
+    >>> class_ranks = np.array([[[1, 2], [1, 2]], [[2, 1], [2, 1]]])
+    >>> y = [[1, 0], [0, 1]]
+    >>> losses = [multilabel_sample_losses(y, -h, loss="sum") for h in class_ranks]
+    >>> empirical_rademacher_complexity(losses)
+    0.25
+    >>> rademacher_bound(class_ranks, [0, 1], family="sum")
+    0.5
+    """
+    ranks = check_class(class_ranks)
+    p = check_family(family, p, ranks.shape[2])
+    sample = check_points(points, "points", ranks.shape[1])
+    grade = check_positive_int(max_grade, "max_grade")
+    classes = [
+        in_top(ranks[:, sample], j)[:, :, label]
+        for j in (range(1, p + 1) if family == "sum" else [p])
+        for label in range(ranks.shape[2])
+    ]
+    return grade * math.fsum(map(empirical_rademacher_complexity, classes))
+
+
+def vc_dimension(members: ArrayLike) -> int:
+    """Return the largest number of points that a class of binary functions shatters.
+
+    Parameters
+    ----------
+    members : array-like of shape (n_functions, n_points), int
+        0 or 1 that each function gives to each point of the domain.
+
+    Returns
+    -------
+    dimension : int
+        Largest number of points on which the class has all 0/1 patterns.
+
+    Raises
+    ------
+    ValueError
+        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000 sets
+        of points would have to be looked at.
+
+    See Also
+    --------
+    littlestone_dimension : The same for learning online.
+
+    Notes
+    -----
+    A class of rankings is agnostic PAC learnable if and only if all its threshold
+    classes (those of j = p for the precision family) are [1]_, that is if their VC
+    dimensions are finite. Those of a finite class always are, at most
+    log2(n_functions). Sets are extended while they are shattered.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import bin_rel, vc_dimension
+    >>> vc_dimension([[0, 0], [0, 1], [1, 1]])  # no function has 1 and 0
+    1
+    >>> class_ranks = [[[1, 2], [1, 2]], [[1, 2], [2, 1]], [[2, 1], [1, 2]]]
+    >>> vc_dimension(bin_rel(class_ranks, j=1)[:, :, 0])  # label 0 in the top 1
+    1
+    """
+    # Points at which all functions agree are in no shattered set, and of points at
+    # which each function says the same one will do.
+    array = np.unique(np.unique(_check_members(members), axis=0), axis=1)
+    shattered: list[tuple[int, ...]] = [()]
+    size = looked_at = 0
+    while True:
+        larger = []
+        for points in shattered:
+            last = points[-1] + 1 if points else 0
+            for point in range(last, array.shape[1]):
+                looked_at = _count(looked_at)
+                columns = array[:, [*points, point]]
+                codes = columns @ (1 << np.arange(size + 1))
+                if np.unique(codes).size == 2 ** (size + 1):
+                    larger.append((*points, point))
+        if not larger:
+            return size
+        shattered, size = larger, size + 1
+
+
+def littlestone_dimension(members: ArrayLike) -> int:
+    """Return how many mistakes a class of binary functions can force online.
+
+    Parameters
+    ----------
+    members : array-like of shape (n_functions, n_points), int
+        0 or 1 that each function gives to each point of the domain.
+
+    Returns
+    -------
+    dimension : int
+        Depth of the largest complete binary tree of points of which each path, left for
+        0 and right for 1, is what some function says: the number of mistakes that the
+        best deterministic online learner makes at worst on noise-free data.
+
+    Raises
+    ------
+    ValueError
+        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000
+        subclasses would have to be looked at.
+
+    See Also
+    --------
+    vc_dimension : The same for a sample; never larger.
+
+    Notes
+    -----
+    A class of rankings is agnostic online learnable if and only if all its threshold
+    classes (those of j = p for the precision family) are [1]_, that is if their
+    Littlestone dimensions are finite. Those of a finite class always are, at most
+    log2(n_functions). By recursion over what is left of the class after some answers.
+
+    References
+    ----------
+    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+       NeurIPS 2023. arXiv:2304.03337.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import littlestone_dimension, vc_dimension
+    >>> thresholds = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
+    >>> vc_dimension(thresholds), littlestone_dimension(thresholds)
+    (1, 2)
+    """
+    array = np.unique(np.unique(_check_members(members), axis=0), axis=1)
+    everyone = (1 << len(array)) - 1
+    # Sets of functions as the bits of a number: those that say 1 at each point.
+    ones = [sum(1 << int(f) for f in np.flatnonzero(column)) for column in array.T]
+    known: dict[int, int] = {}
+
+    def dimension(left: int) -> int:
+        if left not in known:
+            _count(len(known))
+            found, most = 0, left.bit_count().bit_length() - 1
+            for says_one in ones:
+                one, zero = left & says_one, left & ~says_one
+                # Both parts must be large enough to do better than what was found.
+                if min(one.bit_count(), zero.bit_count()) >= 2**found:
+                    found = max(found, 1 + min(dimension(one), dimension(zero)))
+                if found == most:
+                    break
+            known[left] = found
+        return known[left]
+
+    return dimension(everyone)
+
+
+def _check_members(members: ArrayLike) -> IntArray:
+    array: FloatArray = check_finite(members, "members", ("n_functions", "n_points"))
+    wrong = ~np.isin(array, (0, 1))
+    if wrong.any():
+        raise ValueError(
+            f"members must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
+        )
+    return array.astype(np.int64)
+
+
+def _count(looked_at: int) -> int:
+    if looked_at >= MAX_SUBCLASSES:
+        raise ValueError(
+            f"members must ask for at most {MAX_SUBCLASSES} subclasses, got more. Take "
+            "fewer functions or points."
+        )
+    return looked_at + 1

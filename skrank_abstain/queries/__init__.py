@@ -1,0 +1,15 @@
+"""Wing: whole queries. Sets that hold a best item, and queries left to a person."""
+
+from skrank_abstain.queries._displays import QueryRiskDisplay, TopSetDisplay
+from skrank_abstain.queries._query_risk import QueryRiskRanker
+from skrank_abstain.queries._scorers import neg_query_aurc_scorer, neg_set_size_scorer
+from skrank_abstain.queries._top_sets import TopSetRanker
+
+__all__ = [
+    "TopSetRanker",
+    "QueryRiskRanker",
+    "TopSetDisplay",
+    "QueryRiskDisplay",
+    "neg_set_size_scorer",
+    "neg_query_aurc_scorer",
+]

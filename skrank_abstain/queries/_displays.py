@@ -1,0 +1,370 @@
+"""Pictures of sets and of queries that are left to a person."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.displays import (
+    draw_reference,
+    join_label,
+    next_style,
+    put_legend,
+    require_pyplot,
+    style_of_line,
+    take_axes,
+)
+from skrank_abstain.metrics import area_of_prefixes, find_ranker
+from skrank_abstain.queries._best_sets import best_levels, first_best_places
+from skrank_abstain.queries._scorers import query_blocks
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class TopSetDisplay:
+    """Size of sets against the share of them that holds a best item.
+
+    Beside the sets of a `TopSetRanker` at all thresholds stands a fixed number of items
+    of every query. Higher is better. Make one with `from_estimator`.
+
+    Parameters
+    ----------
+    size, coverage : ndarray of shape (n_thresholds,), float64
+        Mean size of the sets of queries whose items differ in relevance, ascending, and
+        the share of them that holds a best item.
+    fixed_size, fixed_coverage : ndarray of shape (n_sizes,), float64
+        The same of the first k items, k = 1, 2, ...
+    point : tuple of float, default=None
+        Size and coverage at the ranker's own threshold.
+    name : str, default=None
+        Name in the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The sets.
+    fixed_line_ : matplotlib Line2D
+        Fixed numbers of items.
+    point_ : matplotlib Line2D or None
+        The ranker's own threshold.
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.queries import TopSetDisplay, TopSetRanker
+    >>> train = make_ranking(n_queries=200, random_state=0)
+    >>> ranker = TopSetRanker(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, train.qid)
+    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> display = TopSetDisplay.from_estimator(
+    ...     ranker, new.data, new.target, new.qid
+    ... )
+    >>> float(display.fixed_size[0]), float(display.coverage[-1])
+    (1.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        *,
+        size: FloatArray,
+        coverage: FloatArray,
+        fixed_size: FloatArray,
+        fixed_coverage: FloatArray,
+        point: tuple[float, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.size = size
+        self.coverage = coverage
+        self.fixed_size = fixed_size
+        self.fixed_coverage = fixed_coverage
+        self.point = point
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the sets of a fitted ranker on labelled items.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted `TopSetRanker`, or a Pipeline or fitted search that ends in one.
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            Items that neither trained nor calibrated it.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+        name : str, default=None
+            Name in the legend; the class of the ranker by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Returns
+        -------
+        display : TopSetDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If there is no ranker with sets inside.
+        ValueError
+            If the items of no query differ in relevance.
+        """
+        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = find_ranker(estimator, X, "predict_set")
+        items, relevance = ranker._labelled(X, y, qid)
+        levels, queries = ranker._levels(items), items.queries
+        best = best_levels(levels, relevance, queries)
+        known = ~np.isnan(best)
+        if not known.any():
+            raise ValueError(
+                "y must differ within a query: where all items are equally relevant "
+                "any set holds a best one, and there is nothing to draw."
+            )
+        thresholds = np.unique(np.append(levels[known[queries.codes]], best[known]))
+        thresholds = thresholds[::-1]
+        places = first_best_places(items.scores, relevance, queries)[known]
+        sizes = queries.sizes[known]
+        k = np.arange(1, sizes.max() + 1)
+        own = ranker.threshold_
+        inside = levels[known[queries.codes]]
+        display = cls(
+            size=_at_least(inside, thresholds) / sizes.size,
+            coverage=_at_least(best[known], thresholds) / sizes.size,
+            fixed_size=np.minimum(k[:, None], sizes).mean(axis=1),
+            fixed_coverage=(places <= k[:, None]).mean(axis=1),
+            point=(
+                float((inside >= own).sum() / sizes.size),
+                float((best[known] >= own).mean()),
+            ),
+            name=type(ranker).__name__ if name is None else name,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default. The legend stands below the
+            axes: make the figure with ``layout="constrained"`` to leave room for it.
+        name : str, default=None
+            Name in the legend instead of ``self.name``.
+        **kwargs
+            For the curve of the sets, passed to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        self : TopSetDisplay
+        """
+        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
+        style = next_style(self.ax_)
+        marker = style.pop("marker")
+        style["label"] = join_label(self.name if name is None else name)
+        options = style_of_line(style, kwargs)
+        (self.line_,) = self.ax_.plot(self.size, self.coverage, **options)
+        self.point_ = None
+        if self.point is not None:
+            (self.point_,) = self.ax_.plot(
+                *self.point, marker=marker, color=self.line_.get_color()
+            )
+        self.fixed_line_ = draw_reference(
+            self.ax_, self.fixed_size, self.fixed_coverage, "the first k items", ":"
+        )
+        self.ax_.set(
+            xlabel="mean size of a set",
+            ylabel="coverage\n(share of sets that hold a best item)",
+        )
+        put_legend(self.ax_)
+        return self
+
+
+class QueryRiskDisplay:
+    """Mean loss of the accepted queries as fewer are accepted; lower is better.
+
+    The loss is one minus the metric. Make one with `from_estimator`.
+
+    Parameters
+    ----------
+    coverage : ndarray of shape (n_thresholds,), float64
+        Share of the queries with a relevant item that is accepted, ascending; ends
+        with 1.
+    selective_risk : ndarray of shape (n_thresholds,), float64
+        Mean of one minus the metric of these queries.
+    aurc : float, default=None
+        Area under the curve, for the legend. Lower is better.
+    metric : str, default="metric"
+        Name of the metric, for the axis.
+    name : str, default=None
+        Name in the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The curve.
+    reference_ : matplotlib Line2D
+        What abstaining on queries at random gives.
+    ax_ : matplotlib Axes
+        Axes with the curve.
+    figure_ : matplotlib Figure
+        Figure containing the curve.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.queries import QueryRiskDisplay, QueryRiskRanker
+    >>> train = make_ranking(n_queries=200, random_state=0)
+    >>> ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, train.qid)
+    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> display = QueryRiskDisplay.from_estimator(
+    ...     ranker, new.data, new.target, new.qid
+    ... )
+    >>> bool(display.aurc < display.selective_risk[-1])  # better than at random
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        coverage: FloatArray,
+        selective_risk: FloatArray,
+        aurc: float | None = None,
+        metric: str = "metric",
+        name: str | None = None,
+    ) -> None:
+        self.coverage = coverage
+        self.selective_risk = selective_risk
+        self.aurc = aurc
+        self.metric = metric
+        self.name = name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curve of a fitted ranker on labelled items.
+
+        Parameters
+        ----------
+        estimator : object
+            A fitted `QueryRiskRanker`, or a Pipeline or fitted search that ends in one.
+            Its own threshold has no part in the picture.
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            Items that neither trained nor calibrated it.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item.
+        name : str, default=None
+            Name in the legend; the class of the ranker by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Returns
+        -------
+        display : QueryRiskDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If there is no ranker of queries inside.
+        ValueError
+            If no query holds a relevant item.
+        """
+        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = find_ranker(estimator, X, "query_risk")
+        found = ranker.query_metric(X, y, qid=qid)
+        count, lost = query_blocks(found, ranker.query_risk(X, qid=qid))
+        if count.size == 0:
+            raise ValueError(
+                "y must give a query a relevant item: queries without one have no "
+                f"{ranker.metric}, and there is nothing to draw."
+            )
+        display = cls(
+            coverage=count / count[-1],
+            selective_risk=lost / count,
+            aurc=area_of_prefixes(count, lost),
+            metric=ranker.metric,
+            name=type(ranker).__name__ if name is None else name,
+        )
+        return display.plot(ax, **kwargs)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default. The legend stands below the
+            axes: make the figure with ``layout="constrained"`` to leave room for it.
+        name : str, default=None
+            Name in the legend instead of ``self.name``.
+        **kwargs
+            For the curve, passed to ``matplotlib.axes.Axes.plot``.
+
+        Returns
+        -------
+        self : QueryRiskDisplay
+        """
+        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
+        style = next_style(self.ax_)
+        style.pop("marker")
+        fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
+        style["label"] = join_label(self.name if name is None else name, fact)
+        options = style_of_line(style, kwargs)
+        (self.line_,) = self.ax_.plot(self.coverage, self.selective_risk, **options)
+        level = np.full(2, self.selective_risk[-1])
+        self.reference_ = draw_reference(
+            self.ax_, np.array([0.0, 1.0]), level, "random abstention", ":"
+        )
+        self.ax_.set(
+            xlabel="coverage (share of queries accepted)",
+            ylabel=f"1 - {self.metric} of the accepted queries, lower is better",
+        )
+        self.ax_.set_xlim(0, 1)
+        put_legend(self.ax_)
+        return self
+
+
+def _at_least(values: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Return how many values are at least each threshold."""
+    below = np.searchsorted(np.sort(values), thresholds, side="left")
+    return np.asarray(values.size - below, dtype=np.float64)

@@ -1,0 +1,260 @@
+"""Metrics of a ranked list, and what to expect of them before its labels are known."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_not_negative,
+    check_numbers,
+    shown,
+)
+from skrank_abstain.pairs import Queries, rows_by_place
+
+#: Draws of the grades of a query.
+_N_DRAWS = 1000
+#: Grades drawn at a time.
+_AT_ONCE = 1 << 20
+#: Boosters take gains of 2^y - 1 up to this relevance.
+_HIGHEST_GRADE = 31
+
+
+@dataclass(frozen=True)
+class ListMetric:
+    """A metric of one list, from 0 to 1, higher is better.
+
+    Attributes
+    ----------
+    name : {"ndcg", "mrr", "precision"}
+    k : int
+        Places that count; 0 stands for all.
+    """
+
+    name: str
+    k: int
+
+    @classmethod
+    def parse(cls, metric: Any) -> Self:
+        """Return the metric of a name such as "ndcg@10", or raise a ValueError."""
+        pattern = r"(ndcg|precision)@([1-9][0-9]*)|mrr"
+        found = re.fullmatch(pattern, metric) if isinstance(metric, str) else None
+        if found is None:
+            raise ValueError(
+                "metric must be 'ndcg@k' or 'precision@k' with a whole k of at least 1,"
+                f" such as 'ndcg@10', or 'mrr', got {shown(metric)}."
+            )
+        return cls(found[1] or "mrr", int(found[2] or 0))
+
+    def values(self, gains: FloatArray, blocks: IntArray) -> FloatArray:
+        """Return the metric of lists that differ in their gains alone.
+
+        Parameters
+        ----------
+        gains : ndarray of shape (n_lists, n_items), float64
+            At least 0, the first item first; items with a gain above 0 are relevant.
+        blocks : ndarray of shape (n_blocks,), int64
+            Where the items of one score begin: they stand in random order.
+
+        Returns
+        -------
+        values : ndarray of shape (n_lists,), float64
+            Expected over the orders of equal scores; NaN without a relevant item.
+        """
+        n_items = gains.shape[1]
+        relevant = gains > 0
+        if self.name == "mrr":
+            return _reciprocal_rank(relevant, blocks)
+        discount = np.zeros(n_items)
+        discount[: self.k] = 1.0
+        if self.name == "precision":
+            weight = _mean_of_blocks(discount, blocks) / self.k
+            value = (relevant * weight).sum(axis=1)
+            return np.asarray(np.where(relevant.any(axis=1), value, np.nan))
+        discount[: self.k] /= np.log2(np.arange(2, min(self.k, n_items) + 2))
+        # The largest gains alone: of a long list a sort would take most of the time.
+        if n_items > self.k:
+            top = np.partition(gains, n_items - self.k)[:, n_items - self.k :]
+        else:
+            top = gains
+        top = np.sort(top)[:, ::-1]
+        best = (top * discount[: self.k]).sum(axis=1)
+        found = (gains * _mean_of_blocks(discount, blocks)).sum(axis=1)
+        found[best == 0] = np.nan
+        return np.asarray(found / np.where(best > 0, best, 1.0))
+
+
+def _mean_of_blocks(values: FloatArray, blocks: IntArray) -> FloatArray:
+    sizes = np.diff(blocks, append=values.size)
+    return np.repeat(np.add.reduceat(values, blocks) / sizes, sizes)
+
+
+def _reciprocal_rank(relevant: Any, blocks: IntArray) -> FloatArray:
+    """Return the expected reciprocal place of the first relevant item."""
+    counts = np.add.reduceat(relevant, blocks, axis=1, dtype=np.int64)
+    first = (counts > 0).argmax(axis=1)
+    count = counts[np.arange(first.size), first]
+    sizes = np.diff(blocks, append=relevant.shape[1])
+    found = np.full(first.size, np.nan)
+    some = count > 0
+    keys, where = np.unique(
+        np.stack([first[some], count[some]]), axis=1, return_inverse=True
+    )
+    of_key = [
+        _first_of_block(int(blocks[block]), int(sizes[block]), n)
+        for block, n in keys.T.tolist()
+    ]
+    found[some] = np.array(of_key)[where.reshape(-1)]
+    return found
+
+
+def _first_of_block(before: int, size: int, n_relevant: int) -> float:
+    """Return E[1 / place] of the first of some relevant items in random order."""
+    later = np.arange(size - n_relevant + 1)  # irrelevant items in front of it
+    # Of all choices of places, those where it is the first and the others come later.
+    log_share = _log_choose(size - 1 - later, n_relevant - 1) - _log_choose(
+        size, n_relevant
+    )
+    return float((np.exp(log_share) / (before + 1 + later)).sum())
+
+
+def _log_choose(n: Any, k: int) -> Any:
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+
+
+def check_gain(gain: Any) -> None:
+    """Raise where ``gain`` is neither a name nor a function."""
+    named = isinstance(gain, str) and gain in ("exponential", "linear")
+    if not callable(gain) and not named:
+        raise ValueError(
+            "gain must be 'exponential', 'linear' or a function of relevance, got "
+            f"{shown(gain)}."
+        )
+
+
+def gains_of(y: FloatArray, gain: Any) -> FloatArray:
+    """Return what an item of each relevance is worth.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_items,), float64
+        Relevance.
+    gain : {"exponential", "linear"} or callable
+        2^y - 1, as boosters have it; y, as scikit-learn has it; or a function of y.
+
+    Returns
+    -------
+    gains : ndarray of shape (n_items,), float64
+        At least 0.
+
+    Raises
+    ------
+    ValueError
+        If a gain is negative or not finite, or relevance is not made for the gain.
+    """
+    if callable(gain):
+        name = "what gain returns"
+        return check_not_negative(check_numbers(gain(y), name, y.size), name)
+    if gain == "linear":
+        return check_not_negative(y, "y with gain='linear'")
+    bad = (y != np.floor(y)) | (y < 0) | (y > _HIGHEST_GRADE)
+    if bad.any():
+        raise ValueError(
+            f"y must hold whole grades from 0 to {_HIGHEST_GRADE} for "
+            f"gain='exponential', got {y[bad][0]:g}: 2^y - 1 of other relevance means "
+            "nothing. Pass gain='linear', or a function of relevance."
+        )
+    return np.exp2(y) - 1
+
+
+def score_blocks(scores: FloatArray) -> IntArray:
+    """Return where equal scores begin, of scores in descending order."""
+    return np.flatnonzero(np.append(True, scores[1:] != scores[:-1]))
+
+
+def metric_by_query(
+    metric: ListMetric, scores: FloatArray, gains: FloatArray, queries: Queries
+) -> FloatArray:
+    """Return the metric of each query's list, by descending score.
+
+    Parameters
+    ----------
+    metric : ListMetric
+    scores, gains : ndarray of shape (n_items,), float64
+    queries : Queries
+
+    Returns
+    -------
+    values : ndarray of shape (n_queries,), float64
+        NaN for queries without a relevant item.
+    """
+    rows, _ = rows_by_place(scores, queries)
+    return np.array(
+        [
+            metric.values(gains[own][None, :], score_blocks(scores[own]))[0]
+            for own in np.split(rows, queries.offsets[1:-1])
+        ]
+    )
+
+
+def expected_metric(
+    metric: ListMetric,
+    grade_proba: FloatArray,
+    node_weights: FloatArray,
+    gains: FloatArray,
+    blocks: IntArray,
+    *,
+    seed: int,
+    n_draws: int = _N_DRAWS,
+) -> float:
+    """Return the expected metric of one list, if it holds a relevant item.
+
+    Parameters
+    ----------
+    metric : ListMetric
+    grade_proba : ndarray of shape (n_nodes, n_items, n_grades), float64
+        P(grade) by node of the shift, the item of the highest score first.
+    node_weights : ndarray of shape (n_nodes,), float64
+    gains : ndarray of shape (n_grades,), float64
+        What an item of each grade is worth.
+    blocks : ndarray of shape (n_blocks,), int64
+        Where equal scores begin.
+    seed : int
+        Of the draws: the same for each query, whatever else is in the batch.
+    n_draws : int
+
+    Returns
+    -------
+    expected : float
+        0 where no draw holds a relevant item.
+
+    Notes
+    -----
+    The mean over draws of the grades. The nodes of the shift are not drawn, but stand
+    in as many draws as their weights say, less than one more or fewer.
+    O(n_draws n_items n_grades).
+    """
+    random = np.random.default_rng(seed)
+    n_items = grade_proba.shape[1]
+    edges = np.cumsum(grade_proba, axis=2)[:, :, :-1]
+    place = (np.arange(n_draws) + 0.5) / n_draws
+    last = node_weights.size - 1
+    nodes = np.minimum(np.searchsorted(np.cumsum(node_weights), place), last)
+    total, n_relevant = 0.0, 0
+    step = max(_AT_ONCE // n_items, 1)
+    for some in np.split(nodes, range(step, n_draws, step)):
+        drawn = random.random((some.size, n_items))
+        grades = np.zeros(drawn.shape, dtype=np.int64)
+        for k in range(edges.shape[2]):
+            grades += drawn > edges[some, :, k]
+        values = metric.values(gains[grades], blocks)
+        known = ~np.isnan(values)
+        total += float(values[known].sum())
+        n_relevant += int(known.sum())
+    return total / n_relevant if n_relevant else 0.0

@@ -1,0 +1,172 @@
+"""What the rankers of whole queries share: scores, values, and P(grade) of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_relevance,
+    check_row_order,
+    check_sample_weight,
+    shown,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators import (
+    Items,
+    ItemScorer,
+    ItemValues,
+    ModelWrapper,
+    train_and_score,
+)
+from skrank_abstain.pairs import Queries
+from skrank_abstain.tie_models import (
+    GradedRelevance,
+    LabelledScores,
+    tie_model_candidates,
+)
+
+_NAMES = ("graded_relevance", "feature_aware_relevance")
+#: Items whose probabilities are computed at a time.
+_PIECE = 20_000
+
+
+class ValuedItems(ItemValues):
+    """Items with what their model and their tie model make of them, list by list."""
+
+    def lists(
+        self, model: GradedRelevance, by: FloatArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield the rows of each query, the best first, and P(grade) of its items.
+
+        Parameters
+        ----------
+        model : GradedRelevance
+        by : ndarray of shape (n_items,), float64
+            What they are ordered by; equal ones by their values.
+
+        Yields
+        ------
+        rows : ndarray of shape (n,), int64
+        proba : ndarray of shape (n_nodes, n, n_grades), float64
+        """
+        # By values too: what is drawn of a query does not depend on the order of rows.
+        rows = np.lexsort((-self.values, -by, self.queries.codes))
+        offsets = self.queries.offsets
+        pieces = np.flatnonzero(np.diff(offsets[:-1] // _PIECE)) + 1
+        for numbers in np.split(np.arange(self.queries.n_queries), pieces):
+            start, stop = offsets[numbers[0]], offsets[numbers[-1] + 1]
+            proba = model.grade_proba(self.values[rows[start:stop]])
+            for query in numbers.tolist():
+                own = slice(offsets[query] - start, offsets[query + 1] - start)
+                yield rows[start:stop][own], proba[:, own]
+
+
+class GradedLists(ItemScorer, ModelWrapper, BaseEstimator):
+    """Mixin of the rankers that ask a model of grades about whole queries."""
+
+    _fitted_state: tuple[str, ...] = ("tie_model_", "n_queries_", "n_tuning_queries_")
+
+    tie_model: Any
+    tie_model_: GradedRelevance
+
+    def _unfitted_tie_model(self) -> GradedRelevance:
+        """Return the tie model that was named, refused before anything is trained."""
+        model, found = None, self.tie_model
+        # Other names are refused here: the message would list what is none of grades.
+        if not isinstance(found, str) or found in _NAMES:
+            model = tie_model_candidates(found)[0]
+        if not isinstance(model, GradedRelevance):
+            kind = ValueError if isinstance(found, str) else TypeError
+            raise kind(
+                "tie_model must be a model of grades, 'graded_relevance', "
+                "'feature_aware_relevance' or an instance of either, since a whole "
+                f"query is asked about, got {shown(self.tie_model)}."
+            )
+        return model
+
+    def _learn(
+        self,
+        model: GradedRelevance,
+        given: tuple[Items, FloatArray],
+        tuning_size: float,
+    ) -> tuple[list[LabelledScores], list[ValuedItems], int]:
+        """Train, divide, and fit the tie model.
+
+        Parameters
+        ----------
+        model : GradedRelevance
+            Unfitted.
+        given : tuple
+            What ``take_labelled_items`` returned.
+        tuning_size : float
+            Share of the calibration queries that fit the tie model alone; 0: all fit
+            it.
+
+        Returns
+        -------
+        data : list of LabelledScores
+            Of the queries that fit the tie model, and of the others if there are any.
+        valued : list of ValuedItems
+            Of the same; the values of the former are out of fold.
+        seed : int
+        """
+        found = train_and_score(self, *given, tuning_size=tuning_size)
+        first, last = found.tuning or found.rest, found.rest
+        items = first.fit(model)
+        values = np.empty(first.scores.size)
+        values[items.rows] = items.scores
+        data, valued = [first], [ValuedItems(first.scores, values, first.queries)]
+        if last is not first:
+            values = model.checked_transform(last.scores, last.queries, last.X)
+            data.append(last)
+            valued.append(ValuedItems(last.scores, values, last.queries))
+        self.tie_model_ = model
+        self.n_queries_ = last.queries.n_queries
+        self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
+        return data, valued, found.seed
+
+    def _valued(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ValuedItems:
+        """Return new items with their values."""
+        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
+        return ValuedItems(scores, values, items.queries)
+
+    def _labelled(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any = None
+    ) -> tuple[ValuedItems, FloatArray]:
+        """Return labelled items with their values, and their relevance."""
+        check_row_order(X, y=y, sample_weight=sample_weight)
+        items = self._valued(X, qid, needs_qid=True)
+        return items, check_relevance(y, items.queries.n_items)
+
+    def _mean_of_queries(
+        self, values: FloatArray, sample_weight: Any, queries: Queries, name: str
+    ) -> float:
+        """Return the mean of what is known of some queries, NaN with a warning of none.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_queries,), float64
+            NaN for queries that stand aside.
+        sample_weight : array-like of shape (n_items,) or None
+            A query weighs the mean of its items.
+        queries : Queries
+        name : str
+            What is undefined, and why.
+        """
+        weight = check_sample_weight(sample_weight, queries.n_items)
+        of_query = np.ones(queries.n_queries)
+        if weight is not None:
+            of_query = np.bincount(queries.codes, weight) / queries.sizes
+        known = ~np.isnan(values)
+        if not of_query[known].sum():
+            warn_user(f"{name}.", UndefinedMetricWarning)
+            return float("nan")
+        return float(np.average(values[known], weights=of_query[known]))

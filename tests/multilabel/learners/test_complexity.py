@@ -1,0 +1,178 @@
+"""Rademacher complexity, VC and Littlestone dimension against their definitions."""
+
+from itertools import combinations, product
+from math import floor, log2
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from multilabel.learners.tiny import tiny_classes
+
+from skrank_abstain.multilabel import (
+    bin_rel,
+    empirical_rademacher_complexity,
+    littlestone_dimension,
+    multilabel_sample_losses,
+    rademacher_bound,
+    vc_dimension,
+)
+from skrank_abstain.multilabel.learners import _complexity
+
+
+def binary_classes(max_functions, max_points):
+    shape = st.tuples(st.integers(1, max_functions), st.integers(1, max_points))
+    return arrays(np.int64, shape, elements=st.integers(0, 1))
+
+
+def rademacher(values):
+    """The mean over all signs of the largest mean of signed values."""
+    n = len(values[0])
+    largest = [
+        max(sum(s * v for s, v in zip(signs, row, strict=True)) / n for row in values)
+        for signs in product([-1, 1], repeat=n)
+    ]
+    return sum(largest) / len(largest)
+
+
+def shatters(members, points):
+    patterns = {tuple(row[x] for x in points) for row in members}
+    return len(patterns) == 2 ** len(points)
+
+
+def vc(members):
+    n_points = len(members[0])
+    return max(
+        d
+        for d in range(n_points + 1)
+        if any(shatters(members, points) for points in combinations(range(n_points), d))
+    )
+
+
+def has_tree(members, depth):
+    """Whether a complete tree of this depth is shattered: all trees are tried.
+
+    A tree is a point for each node; node n has the children 2 n + 1 and 2 n + 2.
+    """
+    for tree in product(range(len(members[0])), repeat=2**depth - 1):
+        for path in product([0, 1], repeat=depth):
+            node, asked = 0, []
+            for answer in path:
+                asked.append((tree[node], answer))
+                node = 2 * node + 1 + answer
+            if not any(all(row[x] == a for x, a in asked) for row in members):
+                break
+        else:
+            return True
+    return False
+
+
+def littlestone(members):
+    depth = 0
+    while 2 ** (depth + 1) <= len(members) and has_tree(members, depth + 1):
+        depth += 1
+    return depth
+
+
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 5), st.integers(1, 6)),
+        elements=st.floats(-3, 3, width=16),
+    )
+)
+def test_rademacher_complexity_by_the_definition(values):
+    found = empirical_rademacher_complexity(values)
+    assert found == pytest.approx(rademacher(values.tolist()), abs=1e-12)
+    assert found >= -1e-12
+
+
+def test_rademacher_complexity_by_hand():
+    assert empirical_rademacher_complexity([[3.0, -1.0]]) == 0
+    # All 0/1 patterns: the mean share of positive signs.
+    cube = [*product([0, 1], repeat=4)]
+    assert empirical_rademacher_complexity(cube) == pytest.approx(1 / 2)
+    assert empirical_rademacher_complexity([[0, 0], [1, 1]] * 3) == 1 / 4
+
+
+@given(tiny_classes(), st.integers(1, 2), st.data())
+def test_the_bound_holds_for_every_relevance(case, max_grade, data):
+    ranks, points, _ = case
+    y = data.draw(
+        arrays(np.int64, (len(points), 3), elements=st.integers(0, max_grade))
+    )
+    for family, p in product(["sum", "precision"], [1, 2, 3]):
+        losses = [
+            multilabel_sample_losses(y, -h[points], loss=family, p=p) for h in ranks
+        ]
+        tops = range(1, p + 1) if family == "sum" else [p]
+        classes = [
+            bin_rel(ranks[:, points], j)[:, :, label]
+            for j in tops
+            for label in range(3)
+        ]
+        expected = max_grade * sum(rademacher(members.tolist()) for members in classes)
+        bound = rademacher_bound(ranks, points, family=family, p=p, max_grade=max_grade)
+        assert bound == pytest.approx(expected, abs=1e-12)
+        assert empirical_rademacher_complexity(losses) <= bound + 1e-12
+
+
+@given(binary_classes(10, 5))
+def test_vc_dimension_by_the_definition(members):
+    assert vc_dimension(members) == vc(members.tolist())
+
+
+@given(binary_classes(7, 4))
+def test_littlestone_dimension_by_the_definition(members):
+    assert littlestone_dimension(members) == littlestone(members.tolist())
+
+
+@given(binary_classes(16, 7))
+def test_the_dimensions_are_in_order(members):
+    different = len(np.unique(members, axis=0))
+    dimensions = vc_dimension(members), littlestone_dimension(members)
+    assert 0 <= dimensions[0] <= dimensions[1] <= log2(different)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6, 7, 8, 15])
+def test_dimensions_of_known_classes(n):
+    # Thresholds on a line: one point is shattered, and binary search finds each of
+    # n + 1 functions. Single points: one mistake tells which.
+    thresholds = np.tri(n + 1, n, -1, dtype=int)
+    assert vc_dimension(thresholds) == 1
+    assert littlestone_dimension(thresholds) == floor(log2(n + 1))
+    points = np.vstack([np.eye(n, dtype=int), np.zeros((1, n), dtype=int)])
+    assert vc_dimension(points) == littlestone_dimension(points) == 1
+
+
+def test_dimensions_of_all_functions_and_of_one():
+    cube = [*product([0, 1], repeat=4)]
+    assert vc_dimension(cube) == littlestone_dimension(cube) == 4
+    assert vc_dimension([[1, 0, 1]]) == littlestone_dimension([[1, 0, 1]]) == 0
+    assert vc_dimension([[1, 1]] * 3) == littlestone_dimension([[1, 1]] * 3) == 0
+
+
+def test_complexity_errors(monkeypatch):
+    for dimension in (vc_dimension, littlestone_dimension):
+        with pytest.raises(ValueError, match="members must hold 0 and 1 alone, got 2"):
+            dimension([[0, 2]])
+        with pytest.raises(
+            ValueError, match=r"members must be of shape \(n_functions, "
+        ):
+            dimension([0, 1])
+        with pytest.raises(ValueError, match="at least one of each"):
+            dimension(np.zeros((0, 3)))
+    with pytest.raises(ValueError, match="2 different functions and 2\\*\\*24 signs"):
+        empirical_rademacher_complexity(np.eye(2, 24))
+    with pytest.raises(ValueError, match=r"values must be of shape \(n_functions, n_s"):
+        empirical_rademacher_complexity([])
+    with pytest.raises(ValueError, match="max_grade must be at least 1, got 0"):
+        rademacher_bound([[[1, 2]]], [0], family="sum", max_grade=0)
+    with pytest.raises(ValueError, match="family must be one of"):
+        rademacher_bound([[[1, 2]]], [0], family="max")
+    monkeypatch.setattr(_complexity, "MAX_SUBCLASSES", 5)
+    cube = [*product([0, 1], repeat=4)]
+    for dimension in (vc_dimension, littlestone_dimension):
+        with pytest.raises(ValueError, match="at most 5 subclasses, got more"):
+            dimension(cube)

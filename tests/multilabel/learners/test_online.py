@@ -1,0 +1,404 @@
+from functools import partial
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from multilabel.learners.tiny import FAMILY_LOSSES, Rounds, chance, tiny_classes
+
+from skrank_abstain.multilabel import (
+    label_ranks,
+    multilabel_precision_loss,
+    multilabel_sum_loss,
+    online_expert_run,
+)
+from skrank_abstain.multilabel.learners._experts import expert_weights, majority_answers
+from skrank_abstain.multilabel.learners._families import all_rankings, losses_of
+
+
+def test_expert_weights(oracles):
+    case = oracles["rewa"]
+    losses = np.array(case["loss_matrix_rounds_by_experts"])
+    weights = expert_weights(losses, 1.0)
+    after = np.array(case["weights_after_each_round"])
+    np.testing.assert_allclose(weights[0], 1 / losses.shape[1])
+    np.testing.assert_allclose(weights[1:], after[:-1], rtol=1e-9)
+    expected = (weights * losses).sum()
+    assert expected == pytest.approx(case["expected_cumulative_loss"])
+
+
+@given(tiny_classes(), st.integers(0, 9), st.sampled_from(list(FAMILY_LOSSES)))
+def test_regret_is_bounded(case, seed, family):
+    ranks, points, y = case
+    for loss in FAMILY_LOSSES[family]:
+        run = online_expert_run(
+            ranks,
+            points,
+            y,
+            loss=loss,
+            family=family[0],
+            p=family[1],
+            beta=0.5,
+            random_state=seed,
+        )
+        learning = int(run.updated.sum())
+        assert run.n_experts == (1 + 6**learning if learning else 1)
+        assert run.expected_loss.shape == (len(points),)
+        excess = run.expected_loss.sum() - run.best_expert_loss
+        assert -1e-9 <= excess <= run.regret_bound + 1e-9
+
+
+def one_expert(ranks, points, teachings, updated, tops):
+    """An expert of the construction, by the definition: its ranking in each round."""
+    n_labels = ranks.shape[2]
+    alive = {(i, j): set(range(len(ranks))) for i in range(n_labels) for j in tops}
+    played = []
+    for point, teaching, update in zip(points, teachings, updated, strict=True):
+        votes = [
+            sum(
+                2 * sum(ranks[h, point, i] <= j for h in alive[i, j]) > len(alive[i, j])
+                for j in tops
+            )
+            for i in range(n_labels)
+        ]
+        played.append(label_ranks([votes])[0])
+        for (i, j), hypotheses in alive.items():
+            truth = teaching[i] <= j
+            left = {h for h in hypotheses if (ranks[h, point, i] <= j) == truth}
+            if update and left:
+                alive[i, j] = left
+    return np.array(played)
+
+
+@pytest.mark.parametrize("family", list(FAMILY_LOSSES))
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_all_experts_against_one_at_a_time(family, seed):
+    rng = np.random.default_rng(seed)
+    rankings = all_rankings(3)
+    ranks = rankings[rng.integers(0, 6, (8, 2))]
+    points, y = rng.integers(0, 2, 6), rng.integers(0, 2, (6, 3))
+    loss = FAMILY_LOSSES[family][0]
+    tops = range(1, family[1] + 1) if family[0] == "sum" else [family[1]]
+    run = online_expert_run(
+        ranks, points, y, loss=loss, family=family[0], p=family[1], random_state=28
+    )
+    assert run.updated.sum() == 2
+    played = [one_expert(ranks, points, y, run.updated & False, tops)]
+    for first in rankings:
+        for second in rankings:
+            teachings = np.ones((6, 3))
+            teachings[run.updated] = [first, second]
+            played.append(one_expert(ranks, points, teachings, run.updated, tops))
+    losses = np.array(
+        [
+            [loss([row], [-choice]) for row, choice in zip(y, expert, strict=True)]
+            for expert in played
+        ]
+    ).T
+    assert run.n_experts == losses.shape[1] == 37
+    assert run.best_expert_loss == pytest.approx(losses.sum(axis=0).min())
+    grid = np.array([*product([0.0, 1.0], repeat=3)])
+    largest = max(losses_of(loss, rankings, row).max() for row in grid)
+    expected = (expert_weights(losses, largest) * losses).sum(axis=1)
+    np.testing.assert_allclose(run.expected_loss, expected)
+    bound = largest * np.sqrt(6 * np.log(37) / 2)
+    assert run.regret_bound == pytest.approx(bound)
+    np.testing.assert_allclose(np.sort(run.expert_losses), np.sort(losses.sum(axis=0)))
+    assert run.expert_losses[0] == pytest.approx(losses[:, 0].sum())
+    best = min(loss(y, -h[points]) * len(y) for h in ranks)
+    assert run.best_hypothesis_loss == pytest.approx(best)
+    for t, row in enumerate(run.prediction):
+        assert any((row == expert[t]).all() for expert in played)
+
+
+def test_an_expert_follows_the_best_hypothesis():
+    # All rounds teach: one expert is told what the true hypothesis says, and its
+    # majority votes err at most once on two hypotheses.
+    ranks = np.array([[[1, 2, 3], [3, 2, 1]], [[3, 2, 1], [1, 2, 3]]])
+    points = np.array([0, 1, 0, 1])
+    y = 3 - ranks[1, points]
+    run = online_expert_run(
+        ranks,
+        points,
+        y,
+        loss=multilabel_sum_loss,
+        family="sum",
+        max_grade=2,
+        random_state=Rounds([True] * 4),
+    )
+    assert run.updated.all()
+    assert run.n_experts == 1 + 6**4
+    worst = max(losses_of(multilabel_sum_loss, all_rankings(3), y[0] * 1.0))
+    assert run.best_expert_loss <= worst
+    assert run.best_hypothesis_loss == 0
+
+
+@pytest.mark.parametrize("n_updates", [1, 2, 3])
+def test_the_expert_that_never_learns_is_one_more_than_is_printed(n_updates):
+    # (K!)**|b| leaves it out; K**(K |b|), which the bounds use, has room for it.
+    run = online_expert_run(
+        [[[1, 2, 3]]],
+        [0] * 3,
+        [[1, 0, 0]] * 3,
+        loss=multilabel_sum_loss,
+        family="sum",
+        random_state=Rounds(np.arange(3) < n_updates),
+    )
+    assert run.n_experts == 6**n_updates + 1
+    assert 6**n_updates < run.n_experts <= 3 ** (3 * n_updates)
+
+
+def test_no_learning_round_leaves_one_expert():
+    ranks = [[[2, 1]], [[2, 1]]]
+    for seed in range(20):
+        run = online_expert_run(
+            ranks,
+            [0] * 4,
+            [[1, 0]] * 4,
+            loss=multilabel_sum_loss,
+            family="sum",
+            beta=0.01,
+            random_state=seed,
+        )
+        if not run.updated.any():
+            break
+    assert run.n_experts == 1
+    assert run.regret_bound == 0
+    assert run.expected_loss.tolist() == [1] * 4
+    assert run.best_expert_loss == 4
+
+
+def test_rounds_without_any_loss():
+    # The largest loss is that of the grades that could come, not of those that came.
+    never = [[[1, 2]]], [0] * 3, [[0, 0]] * 3
+    run = online_expert_run(
+        *never, loss=multilabel_sum_loss, family="sum", random_state=Rounds([1, 0, 0])
+    )
+    assert run.best_expert_loss == run.expected_loss.sum() == 0
+    assert run.regret_bound == pytest.approx(np.sqrt(3 * np.log(3) / 2))
+    run = online_expert_run(*never, loss=lambda y, s: 0.0, family="sum")
+    assert run.regret_bound == run.class_regret_bound == 0
+
+
+def test_share_of_learning_rounds():
+    updates = [
+        online_expert_run(
+            [[[1, 2]]],
+            [0] * 9,
+            [[1, 0]] * 9,
+            loss=multilabel_sum_loss,
+            family="sum",
+            beta=0.5,
+            random_state=seed,
+        ).updated
+        for seed in range(60)
+    ]
+    # 9 ** (0.5 - 1) = 1/3, of 540 rounds; a deviation of 0.1 has a chance of 1e-6.
+    assert abs(np.mean(updates) - 1 / 3) < 0.1
+
+
+@pytest.mark.parametrize("max_grade", [1, 2])
+def test_regret_against_the_class_by_the_formula(max_grade):
+    # Four hypotheses, three labels, p = 2, nine rounds.
+    ranks = all_rankings(3)[[[0, 1], [2, 3], [4, 5], [1, 0]]]
+    stream = [0, 1, 0] * 3, [[1, 0, 0]] * 9
+    bound = partial(online_expert_run, ranks, *stream, p=2, max_grade=max_grade)
+    # Sum loss: worst at (g, g, 0) with ranks 3, 3 - 1 in place of 1, 2, that is
+    # (3 + 2) g - (1 + 2) g; least 1. Precision loss: worst g, with one wrong label.
+    draws = 2 * 9**1.25 * 3 * np.log(3)
+    run = bound(loss=partial(multilabel_sum_loss, p=2), family="sum", beta=0.25)
+    largest = 2 * max_grade
+    expected = largest**2 * 9**0.75 * (3 * 2) * 2 + largest * np.sqrt(draws)
+    assert run.class_regret_bound == pytest.approx(expected)
+    run = bound(
+        loss=partial(multilabel_precision_loss, p=2), family="precision", beta=0.25
+    )
+    expected = max_grade**2 * 9**0.75 * 3 * 2 + max_grade * np.sqrt(draws)
+    assert run.class_regret_bound == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("family", "p", "ranks"),
+    [
+        ("sum", 1, [[[1, 2], [2, 1]], [[2, 1], [2, 1]]]),
+        ("precision", 1, [[[1, 2], [2, 1]], [[2, 1], [2, 1]]]),
+        ("precision", 2, [[[1, 2, 3], [3, 2, 1]], [[2, 3, 1], [2, 1, 3]]]),
+    ],
+)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_regret_against_the_class_in_exact_expectation(family, p, ranks, seed):
+    # All 2**5 choices of learning rounds, each with its chance.
+    rng = np.random.default_rng(seed)
+    n_labels = p + 1
+    points, y = rng.integers(0, 2, 5), rng.integers(0, 2, (5, n_labels))
+    expected = best_expert = total = 0.0
+    for updated in product([False, True], repeat=5):
+        run = online_expert_run(
+            ranks,
+            points,
+            y,
+            loss=partial(multilabel_precision_loss, p=p),
+            family=family,
+            p=p,
+            beta=0.9,
+            random_state=Rounds(updated),
+        )
+        assert run.updated.tolist() == [*updated]
+        assert run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound
+        total += chance(updated, 0.9)
+        expected += chance(updated, 0.9) * run.expected_loss.sum()
+        best_expert += chance(updated, 0.9) * run.best_expert_loss
+    assert total == pytest.approx(1)
+    assert expected <= run.best_hypothesis_loss + run.class_regret_bound
+    # The first part of the proof, which has something to say for five rounds too: a
+    # learner for each label with log2(2) mistakes, largest and least loss 1, and no
+    # factor p.
+    mistakes = 5**0.1 * n_labels
+    assert mistakes < 5
+    assert best_expert <= run.best_hypothesis_loss + mistakes
+    draws = np.sqrt(2 * 5**1.9 * n_labels * np.log(n_labels))
+    assert run.class_regret_bound == pytest.approx(mistakes + draws)
+
+
+def test_regret_against_the_class_says_something_for_a_long_run():
+    rng = np.random.default_rng(0)
+    ranks = np.array([[[1, 2], [2, 1]], [[2, 1], [1, 2]]])
+    points, y = rng.integers(0, 2, 64), np.zeros((64, 2), dtype=int)
+    # The second hypothesis, but for every fourth round.
+    wanted = np.where(np.arange(64) % 4 == 0, points, 1 - points)
+    y[np.arange(64), wanted] = 1
+    runs = [
+        online_expert_run(
+            ranks,
+            points,
+            y,
+            loss=partial(multilabel_precision_loss, p=1),
+            family="precision",
+            p=1,
+            beta=0.3,
+            random_state=seed,
+        )
+        for seed in range(25)
+    ]
+    assert runs[0].best_hypothesis_loss == 16
+    assert runs[0].class_regret_bound < 64
+    mean = np.mean([run.expected_loss.sum() for run in runs])
+    # Better than a coin, and within the bound.
+    assert mean < 32
+    assert mean <= 16 + runs[0].class_regret_bound
+
+
+@given(tiny_classes())
+def test_the_default_learner_makes_few_mistakes_on_noise_free_data(case):
+    ranks, points, _ = case
+    for label, j in product(range(3), [1, 2]):
+        members = 1 * (ranks[:, :, label] <= j)
+        answers = majority_answers(members)
+        for truth in members:
+            says = [
+                answers(points[:t], truth[points[:t]])[point]
+                for t, point in enumerate(points)
+            ]
+            mistakes = (np.array(says) != truth[points]).sum()
+            assert mistakes <= np.log2(len(ranks))
+
+
+def test_a_learner_of_ones_own_learns_the_threshold_classes():
+    rankings = all_rankings(3)
+    ranks = rankings[np.random.default_rng(0).integers(0, 6, (5, 2))]
+    points, updated = [0, 1, 1, 0], [True, False, True, False]
+    calls = []
+
+    def learner(class_ranks, seen, relevance):
+        calls.append((class_ranks, seen, relevance))
+        return len(seen)
+
+    run = online_expert_run(
+        ranks,
+        points,
+        [[1, 0, 0]] * 4,
+        loss=partial(multilabel_precision_loss, p=2),
+        family="precision",
+        p=2,
+        learner=learner,
+        random_state=Rounds(updated),
+    )
+    # What was seen: nothing, point 0, points 0 and 1, with all that can be said of
+    # them, for each of three labels.
+    sizes = [len(seen) for _, seen, _ in calls]
+    assert [sizes.count(n) for n in range(3)] == [3, 3 * 2, 3 * 4]
+    assert {tuple(seen) for _, seen, _ in calls} == {(), (0,), (0, 1)}
+    for class_ranks, seen, relevance in calls:
+        assert (np.sort(class_ranks, axis=2) == [1, 2]).all()
+        assert relevance.shape == (len(seen), 2)
+        assert (relevance.sum(axis=1) == 1).all()
+    classes = [c[:, :, 0] == 1 for c, _, _ in calls[:3]]
+    assert (np.stack(classes, axis=2) == (ranks <= 2)).all()
+    # The learner takes row 0, then 1, then 2, whatever it is taught; the expert that
+    # never learns stays with row 0.
+    rows = np.array([[0] * 4, [0, 1, 1, 2]])
+    votes = np.stack(
+        [[ranks[h, x] <= 2 for h, x in zip(r, points, strict=True)] for r in rows]
+    )
+    losses = [
+        sum(multilabel_precision_loss([[1, 0, 0]], [v * 1.0], p=2) for v in expert)
+        for expert in votes
+    ]
+    assert run.n_experts == 37
+    assert run.expert_losses.tolist() == [losses[0], *[losses[1]] * 36]
+    assert np.isnan(run.class_regret_bound)
+
+
+def test_the_prediction_is_a_draw_by_the_weights():
+    ranks = all_rankings(2)[:, np.newaxis]
+    loss = partial(multilabel_precision_loss, p=1)
+    y, updated = [[1, 0]] * 3 + [[0, 1]], [True, True, False, False]
+    runs = [
+        online_expert_run(
+            ranks,
+            [0] * 4,
+            y,
+            loss=loss,
+            family="precision",
+            p=1,
+            random_state=Rounds(updated, seed),
+        )
+        for seed in range(400)
+    ]
+    lost = [
+        [loss([row], [-ranked]) for row, ranked in zip(y, run.prediction, strict=True)]
+        for run in runs
+    ]
+    expected = runs[0].expected_loss
+    assert 0 < expected[3] < 1
+    # Four standard deviations of a mean of 400.
+    spread = np.sqrt(expected * (1 - expected) / 400)
+    assert (abs(np.mean(lost, axis=0) - expected) <= 4 * spread + 1e-12).all()
+    again = online_expert_run(
+        ranks, [0] * 4, y, loss=loss, family="precision", p=1, random_state=3
+    )
+    twice = online_expert_run(
+        ranks, [0] * 4, y, loss=loss, family="precision", p=1, random_state=3
+    )
+    assert (again.prediction == twice.prediction).all()
+
+
+def test_online_errors():
+    run = partial(online_expert_run, loss=multilabel_sum_loss, family="sum")
+    ranks = [[list(pi)] for pi in permutations([1, 2, 3])]
+    with pytest.raises(
+        ValueError, match="at most 50000 experts, got 279937 for 3 labels"
+    ):
+        run(ranks, [0] * 7, [[1, 0, 0]] * 7, random_state=Rounds([True] * 7))
+    for beta in (0.0, 1.0):
+        with pytest.raises(ValueError, match=rf"beta must be in \(0, 1\), got {beta}"):
+            run(ranks, [0], [[1, 0, 0]], beta=beta)
+    with pytest.raises(ValueError, match="points must be points from 0 to 0, got -1"):
+        run(ranks, [-1], [[1, 0, 0]])
+    with pytest.raises(ValueError, match=r"grades 0 to max_grade = 1, got 2.0. Say by"):
+        run(ranks, [0], [[2, 0, 0]])
+    with pytest.raises(ValueError, match="must ask for at most 250000 losses"):
+        run([[[*range(1, 9)]]], [0], [[0] * 8])
+    with pytest.raises(ValueError, match="learner must return a row of class_ranks, 0"):
+        run(ranks, [0], [[1, 0, 0]], learner=lambda c, x, r: len(c))

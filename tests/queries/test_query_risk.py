@@ -1,0 +1,225 @@
+"""QueryRiskRanker: whole queries are left to a person, by their expected metric."""
+
+import pickle
+
+import numpy as np
+import pytest
+from queries.drawn import draw_queries
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.queries import QueryRiskRanker
+from skrank_abstain.queries._expected_metrics import (
+    ListMetric,
+    expected_metric,
+    gains_of,
+    metric_by_query,
+)
+
+METRICS = ["ndcg@10", "mrr", "precision@3"]
+
+
+@pytest.fixture(scope="module")
+def ranker(model, past):
+    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(*past)
+
+
+def test_half_of_the_queries_are_accepted(ranker, past, new):
+    X, _, qid = past
+    assert ranker.coverage_ == 0.5
+    assert ranker.accept_queries(X, qid).mean() == 0.5
+    assert (ranker.n_queries_, ranker.n_tuning_queries_) == (200, 0)
+    assert not ranker.certified_
+    found = ranker.accept_queries(new[0], new[2])
+    assert found.shape == (60,)
+    np.testing.assert_array_equal(
+        found, ranker.query_risk(new[0], new[2]) <= ranker.threshold_
+    )
+
+
+def test_queries_without_a_relevant_item_are_counted(ranker, past):
+    _, y, qid = past
+    irrelevant = sum(y[qid == q].max() == 0 for q in np.unique(qid))
+    assert 0 < irrelevant == ranker.n_irrelevant_queries_
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_risk_is_what_the_grades_expect(model, past, new, metric):
+    ranker = QueryRiskRanker(model, metric=metric, coverage=0.5, random_state=0)
+    ranker.fit(*past)
+    X, _, qid = new
+    risk, tie_model = ranker.query_risk(X, qid), ranker.tie_model_
+    values = tie_model.transform(X[:, 0], group_queries(qid, qid.size), None)
+    for k in range(0, 60, 10):
+        rows = np.flatnonzero(qid == k)
+        rows = rows[np.argsort(-X[rows, 0])]
+        # Drawn anew: the error of a mean over 1000 draws is at most 1/2 / sqrt(1000).
+        expected = expected_metric(
+            ListMetric.parse(metric),
+            tie_model.grade_proba(values[rows]),
+            tie_model.node_weights_,
+            np.array([0.0, 1.0, 3.0]),
+            np.arange(rows.size),
+            seed=99,
+            n_draws=20_000,
+        )
+        assert risk[k] == pytest.approx(1 - expected, abs=4 * 0.5 / np.sqrt(1000))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_accepted_lists_are_better(model, past, metric):
+    ranker = QueryRiskRanker(model, metric=metric, coverage=0.3, random_state=0)
+    ranker.fit(*past)
+    X, y, qid = draw_queries(500, 2)
+    found, accepted = ranker.query_metric(X, y, qid), ranker.accept_queries(X, qid)
+    known = ~np.isnan(found)
+    assert found[accepted & known].mean() > found[~accepted & known].mean() + 0.05
+    assert ranker.score(X, y, qid) == pytest.approx(found[accepted & known].mean())
+
+
+def test_metrics_of_queries_are_those_of_their_lists(ranker, new):
+    X, y, qid = new
+    found = ranker.query_metric(X, y, qid)
+    queries = group_queries(qid, qid.size)
+    metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
+    np.testing.assert_array_equal(
+        found, metric_by_query(metric, X[:, 0], gains, queries)
+    )
+    none = [y[qid == q].max() == 0 for q in np.unique(qid)]
+    np.testing.assert_array_equal(np.isnan(found), none)
+
+
+def test_a_score_weighs_queries_by_their_items(ranker, new):
+    X, y, qid = new
+    weight = np.random.default_rng(0).uniform(size=qid.size)
+    found, accepted = ranker.query_metric(X, y, qid), ranker.accept_queries(X, qid)
+    used = np.flatnonzero(accepted & ~np.isnan(found))
+    means = [weight[qid == q].mean() for q in used]
+    expected = np.average(found[used], weights=means)
+    assert ranker.score(X, y, qid, sample_weight=weight) == pytest.approx(expected)
+
+
+def test_risks_do_not_depend_on_the_batch_or_the_order_of_rows(ranker, new):
+    X, _, qid = new
+    risk = ranker.query_risk(X, qid)
+    order = np.lexsort((np.random.default_rng(0).permutation(qid.size), qid))
+    np.testing.assert_array_equal(ranker.query_risk(X[order], qid[order]), risk)
+    one = qid == 7
+    np.testing.assert_array_equal(ranker.query_risk(X[one]), risk[[7]])
+
+
+def test_a_coverage_of_one_accepts_every_query(model, past, new):
+    ranker = QueryRiskRanker(model, coverage=1.0).fit(*past)
+    assert ranker.coverage_ == 1
+    assert ranker.accept_queries(new[0], new[2]).all()
+
+
+def test_a_bound_is_certified_on_queries_used_for_nothing_else(model, past):
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    assert (ranker.n_tuning_queries_, ranker.n_queries_) == (60, 140)
+    assert ranker.certified_
+    assert 0.2 < ranker.coverage_ <= 1
+    X, y, qid = draw_queries(1000, 5)
+    assert 1 - ranker.score(X, y, qid) <= 0.3
+    looser = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(*past)
+    assert looser.threshold_ >= ranker.threshold_
+
+
+def test_a_bound_that_cannot_be_kept_accepts_nothing(model, past, new):
+    ranker = QueryRiskRanker(model, max_risk=0.02, random_state=0)
+    message = r"No threshold could be certified for max_risk=0.02 at .* every query is"
+    with pytest.warns(UserWarning, match=message):
+        ranker.fit(*past)
+    assert not ranker.certified_
+    assert (ranker.threshold_, ranker.coverage_) == (-np.inf, 0)
+    assert not ranker.accept_queries(new[0], new[2]).any()
+    with pytest.warns(UndefinedMetricWarning, match="no accepted query has a relevant"):
+        assert np.isnan(ranker.score(*new))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:No threshold could be certified")
+@pytest.mark.filterwarnings("ignore:The scores do not agree")
+def test_a_certified_bound_fails_in_at_most_delta_of_the_draws(model):
+    X, y, qid = draw_queries(600, 10**6)
+    broken = []
+    for seed in range(60):
+        ranker = QueryRiskRanker(model, max_risk=0.25, delta=0.2, random_state=seed)
+        ranker.fit(*draw_queries(120, seed))
+        broken.append(ranker.certified_ and 1 - ranker.score(X, y, qid) > 0.25)
+    assert np.mean(broken) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 60)
+
+
+def test_it_is_saved_and_cloned(ranker, new):
+    X, _, qid = new
+    loaded = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(loaded.query_risk(X, qid), ranker.query_risk(X, qid))
+    assert clone(ranker).get_params()["coverage"] == 0.5
+    with pytest.raises(NotFittedError):
+        QueryRiskRanker(Ridge(), coverage=0.5).query_risk(X)
+
+
+def test_routing_hands_on_the_queries(past, routing):
+    X, y, qid = past
+    ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
+    params = {"qid": qid, "groups": qid}
+    pipeline = make_pipeline(StandardScaler(), ranker)
+    found = cross_validate(pipeline, X, y, cv=GroupKFold(2), params=params)
+    assert (found["test_score"] > 0.6).all()
+
+
+def test_gains_of_ones_own_decide_what_is_relevant(model, past, new):
+    X, y, qid = past
+    real = y + np.random.default_rng(0).uniform(0, 0.5, y.size)
+    ranker = QueryRiskRanker(model, coverage=0.5, random_state=0)
+    with pytest.raises(ValueError, match=r"whole grades .* Pass gain='linear'"):
+        ranker.fit(X, real, qid)
+    ranker.set_params(gain=np.floor, metric="mrr").fit(X, real, qid)
+    whole = QueryRiskRanker(model, coverage=0.5, metric="mrr", gain="linear")
+    whole.fit(X, y, qid)
+    assert ranker.n_irrelevant_queries_ == whole.n_irrelevant_queries_ > 0
+    # Ten grades of real numbers say what the three whole ones do.
+    one, other = ranker.query_risk(*new[::2]), whole.query_risk(*new[::2])
+    assert np.corrcoef(one, other)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, "coverage or max_risk must be given, and not both, got coverage=None"),
+        ({"coverage": 0.5, "max_risk": 0.2}, "not both, got coverage=0.5 and max_"),
+        ({"coverage": 0.0}, r"coverage must be in \(0, 1\], got 0.0"),
+        ({"max_risk": 1.0}, r"max_risk must be in \(0, 1\), got 1.0"),
+        ({"max_risk": 0.5, "delta": 0}, r"delta must be in \(0, 1\), got 0"),
+        ({"coverage": 0.5, "metric": "map"}, "metric must be 'ndcg@k' or .*got 'map'"),
+        ({"coverage": 0.5, "gain": "log"}, "gain must be 'exponential', 'linear' or"),
+        ({"coverage": 0.5, "gain": [1]}, "gain must be 'exponential', 'linear' or"),
+    ],
+)
+def test_bad_values_are_named(model, past, params, message):
+    with pytest.raises(ValueError, match=message):
+        QueryRiskRanker(model, **params).fit(*past)
+
+
+def test_tuning_queries_need_a_relevant_item(model):
+    X, y, qid = draw_queries(4, 0)
+    y = np.zeros(y.size)
+    with (
+        pytest.warns(UserWarning, match="All items have the same relevance"),
+        pytest.raises(ValueError, match="y must give at least one of the queries"),
+    ):
+        QueryRiskRanker(model, max_risk=0.5).fit(X, y, qid)
+
+
+def test_lists_of_one_item_are_accepted_together(model):
+    X, y, qid = draw_queries(60, 3)
+    qid = np.where(qid < 40, 1000 + np.arange(qid.size), qid)
+    y[qid >= 1000] = 1.0
+    with pytest.warns(UserWarning, match="so many have the same risk"):
+        ranker = QueryRiskRanker(model, coverage=0.5, random_state=0).fit(X, y, qid=qid)
+    assert ranker.coverage_ > 0.9
