@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from skrank_abstain._validation import shown
 
@@ -13,7 +13,7 @@ _LONGEST = 100
 def is_finite(token: bytes) -> bool:
     """Return whether a token is a finite number, without underscores."""
     try:
-        return b"_" not in token and bool(np.isfinite(float(token)))
+        return b"_" not in token and math.isfinite(float(token))
     except ValueError:
         return False
 
