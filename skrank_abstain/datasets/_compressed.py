@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,3 +27,18 @@ def open_file(file: Path) -> IO[bytes]:
     opener = next((o for sign, o in _SIGNS.items() if start.startswith(sign)), open)
     stream: IO[bytes] = opener(file, "rb")
     return stream
+
+
+def read_lines(file: Path) -> Iterator[bytes]:
+    """Yield the lines of a file; one that is a damaged archive is an error."""
+    with open_file(file) as stream:
+        number = 0
+        try:
+            for line in stream:
+                number += 1
+                yield line
+        except DAMAGED as error:
+            raise ValueError(
+                f"{file} must be a whole archive, got one that breaks off or is "
+                f"damaged after line {number}: {error}"
+            ) from error

@@ -12,20 +12,21 @@ import re
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_positive_int,
-    shown,
+from skrank_abstain._validation import FloatArray, IntArray, check_positive_int
+from skrank_abstain.datasets._compressed import open_file, read_lines
+from skrank_abstain.datasets._tokens import (
+    as_integer,
+    encoding_problem,
+    is_finite,
+    show,
 )
-from skrank_abstain.datasets._compressed import DAMAGED, open_file
 from skrank_abstain.pairs import available_memory
 
 #: The files of a fold, by the name of the part in the returned Bunch.
@@ -39,8 +40,6 @@ BLOCK_LINES = 2_000
 #: (Python reads ``1_0`` as ten). Everything else is left to the parser.
 LINE_START = re.compile(rb"\s*(?:#|$|[^\s#_]+\s+qid:[^#_]*(?:#|$))")
 
-#: Only the first characters of what is wrong are shown.
-_LONGEST_TOKEN = 100
 #: Within a line: a file of such line ends would be one line, mostly comment.
 _LONE_RETURN = re.compile(rb"\r(?!\r*\n|\r*$)")
 
@@ -205,25 +204,13 @@ def _dense(items: _Items, n_features: int) -> FloatArray:
 
 
 def _read_file(file: Path, n_features: int | None) -> _Items:
-    blocks = []
-    with open_file(file) as stream:
-        first = 1
-        while lines := _next_lines(stream, first, file):
-            blocks.append(_read_block(lines, first, file, n_features))
-            first += len(lines)
+    blocks, stream, first = [], read_lines(file), 1
+    while lines := list(islice(stream, BLOCK_LINES)):
+        blocks.append(_read_block(lines, first, file, n_features))
+        first += len(lines)
     if not sum(block.target.size for block in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
     return _Items(*map(np.concatenate, zip(*blocks, strict=True)))
-
-
-def _next_lines(stream: IO[bytes], first: int, file: Path) -> list[bytes]:
-    try:
-        return list(islice(stream, BLOCK_LINES))
-    except DAMAGED as error:
-        raise ValueError(
-            f"{file} must be a whole archive, got one that breaks off or is damaged "
-            f"within {BLOCK_LINES} lines after line {first - 1}: {error}"
-        ) from error
 
 
 def _read_block(
@@ -272,20 +259,18 @@ def _first_problem(
 
 def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
     label, *rest = tokens
-    if label.startswith(b"\xef\xbb\xbf"):
-        return "a byte order mark: save the file as UTF-8 without it"
-    if b"\0" in label or label.startswith(b"PK"):
-        return "neither UTF-8 text nor gzip, bzip2 or xz"
+    if problem := encoding_problem(label):
+        return problem
     if b":" in label:
-        return f"the relevance label is missing: the line starts with {_show(label)}"
-    if not _is_finite(label):
-        return f"the relevance label must be a finite number, got {_show(label)}"
+        return f"the relevance label is missing: the line starts with {show(label)}"
+    if not is_finite(label):
+        return f"the relevance label must be a finite number, got {show(label)}"
     if not rest or not rest[0].startswith(b"qid:"):
-        got = _show(rest[0]) if rest else "the end of the line"
+        got = show(rest[0]) if rest else "the end of the line"
         return f"qid is missing: the label must be followed by qid:<integer>, got {got}"
-    query = _integer(rest[0].removeprefix(b"qid:"))
+    query = as_integer(rest[0].removeprefix(b"qid:"))
     if query is None or not -(2**63) <= query < 2**63:
-        return f"qid must be an integer of at most 64 bits, got {_show(rest[0])}"
+        return f"qid must be an integer of at most 64 bits, got {show(rest[0])}"
     # Features count from 1, so that 0 is before all of them.
     previous = 0
     for token in rest[1:]:
@@ -299,15 +284,15 @@ def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
 def _feature_problem(token: bytes, previous: int, n_features: int | None) -> str | None:
     index_text, colon, value = token.partition(b":")
     if not colon:
-        return f"a feature must be index:value, got {_show(token)}"
-    index = _integer(index_text)
+        return f"a feature must be index:value, got {show(token)}"
+    index = as_integer(index_text)
     if index is None or not 1 <= index < 2**31:
-        return f"a feature index must be an integer from 1 on, got {_show(token)}"
+        return f"a feature index must be an integer from 1 on, got {show(token)}"
     if index <= previous:
         return f"feature indices must increase, got {index} after {previous}"
-    if not _is_finite(value):
+    if not is_finite(value):
         return (
-            f"the value of feature {index} must be a finite number, got {_show(token)}"
+            f"the value of feature {index} must be a finite number, got {show(token)}"
         )
     if n_features is not None and index > n_features:
         return (
@@ -315,21 +300,3 @@ def _feature_problem(token: bytes, previous: int, n_features: int | None) -> str
             f"n_features={n_features} and feature index {index}"
         )
     return None
-
-
-def _is_finite(token: bytes) -> bool:
-    try:
-        return b"_" not in token and bool(np.isfinite(float(token)))
-    except ValueError:
-        return False
-
-
-def _integer(token: bytes) -> int | None:
-    try:
-        return None if b"_" in token else int(token)
-    except ValueError:
-        return None
-
-
-def _show(token: bytes) -> str:
-    return shown(token[:_LONGEST_TOKEN].decode("utf-8", errors="replace"))
