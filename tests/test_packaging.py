@@ -68,3 +68,13 @@ def test_a_wheel_has_every_file_of_the_package():
     declared = PYPROJECT["tool"]["setuptools"]["package-data"]["skrank_abstain"]
     assert files == set(declared)
     assert "py.typed" in files
+
+
+def test_the_citation_names_the_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {PYPROJECT['project']['version']}\n" in citation
+
+
+def test_every_system_runs_the_readmes_tests():
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert readme_commands()[1].partition("python -m ")[2] in workflow

@@ -3,6 +3,8 @@
 import doctest
 import importlib
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +57,9 @@ def test_the_top_level_exports_the_spine_alone():
     names = set(skrank_abstain.__all__) - {"__version__"}
     assert names >= {"BALToR", "SelectiveRanker", "PairDecisions"}
     assert names <= {member for room, member in NAMES if room not in WINGS}
+
+
+def test_the_reference_has_every_room_once():
+    page = Path(__file__).parents[1] / "docs" / "reference.md"
+    listed = re.findall(r"^   skrank_abstain\.(\w+)$", page.read_text("utf-8"), re.M)
+    assert sorted(listed) == ROOMS

@@ -48,7 +48,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     Parameters
     ----------
     estimator : object
-        A fitted or unfitted ranker: see :class:`BALToR`.
+        A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     gamma : float or "auto", default="auto"
         Items at most so far apart are not compared; at least 0, which is for equal
         items alone, and infinity for all. "auto" takes the smallest one of the least
@@ -66,7 +66,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         calibration items; what it returns has to be numbers. Either way the wrapped
         ranker gets X as it came.
     prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`BALToR`.
+        Whether ``estimator`` is used as it is: see :class:`~skrank_abstain.BALToR`.
     calibration_size : float, default=0.25
         Share of the queries set aside to calibrate on.
     relevance_bins : int, default=None
@@ -102,7 +102,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
 
     See Also
     --------
-    CostAbstainer : Abstains where the scores are unsure, not where items are near.
+    skrank_abstain.CostAbstainer : Abstains where scores are unsure, not items near.
     skrank_abstain.distance.bipartite_abstention_loss : The loss, of two labels.
     skrank_abstain.distance.consistency_bound : What abstaining on near items promises
         to scorers of such a set.

@@ -19,7 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
-from skrank_abstain._validation import FloatArray, check_choice, check_positive
+from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_finite,
+    check_positive,
+)
 from skrank_abstain.distance._conditional_risk import (
     LinearScorers,
     OneHiddenLayerScorers,
@@ -36,6 +41,9 @@ from skrank_abstain.distance.surrogates._margins import (
     check_surrogate,
 )
 from skrank_abstain.distance.surrogates._pairs import check_gamma
+
+#: Rounding of the difference of two risks.
+_ROUNDING = 1e-12
 
 
 def consistency_bound(
@@ -79,7 +87,8 @@ def consistency_bound(
     TypeError
         If ``scorers`` is of another class, or ``gamma`` not a number.
     ValueError
-        If ``excess`` or ``gamma`` is negative, or ``surrogate`` or ``setting`` unknown.
+        If ``excess`` (but for rounding) or ``gamma`` is negative, ``surrogate`` or
+        ``setting`` unknown, or ``as_printed`` comes with the logistic loss.
 
     See Also
     --------
@@ -138,7 +147,9 @@ def consistency_bound(
     0.444
     """
     loss = check_surrogate(surrogate)
-    s = non_negative(excess, "excess")
+    s = check_finite(excess, "excess")
+    # The difference of two risks that are equal is not quite 0.
+    s = non_negative(np.where((s < 0) & (s > -_ROUNDING), 0.0, s), "excess")
     u = float(check_scorers(scorers).reach(check_gamma(gamma)))
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -148,6 +159,11 @@ def consistency_bound(
         elif isinstance(loss, Sigmoid):
             bound = s / np.tanh(loss.k * u)
         elif isinstance(loss, Logistic):
+            if as_printed:
+                raise ValueError(
+                    "as_printed must be False for the logistic loss, for which no bound"
+                    " is printed."
+                )
             bound = _logistic(s, u)
         elif not isinstance(loss, Exponential):
             raise ValueError(

@@ -54,7 +54,7 @@ default="hinge"
         The weights w.
     n_iter_ : int
         Number of steps.
-    loss_curve_ : ndarray of shape (n_iter_,), float64
+    loss_curve_ : ndarray of shape (`n_iter_`,), float64
         Mean surrogate of the pairs of each step.
     optimality_gap_ : float
         Lower is better, at least 0. Where the surrogate is convex, the mean surrogate
@@ -68,7 +68,7 @@ default="hinge"
         ball, where it is at most 1.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

@@ -59,7 +59,7 @@ default="hinge"
         The b_j, of shape (n_hidden,), and a zero of shape (1,).
     n_iter_ : int
         Number of steps.
-    loss_curve_ : ndarray of shape (n_iter_,), float64
+    loss_curve_ : ndarray of shape (`n_iter_`,), float64
         Mean surrogate of the pairs of each step.
     n_pairs_ : int
         Number of training pairs: items of one query and different relevance, or the
@@ -69,7 +69,7 @@ default="hinge"
         ball, where it is at most 1.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

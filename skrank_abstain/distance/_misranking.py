@@ -264,8 +264,9 @@ def pairwise_abstention_loss(
 
     Notes
     -----
-    The mean over ordered pairs of L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma], with
-    L the loss of the pair in :func:`pairwise_misranking_loss` and c = ``cost`` [1]_.
+    The mean over ordered pairs of ``L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma]``,
+    with c = ``cost`` and L the loss of the pair in :func:`pairwise_misranking_loss`
+    [1]_.
     Linear in ``cost``: the value at 0 is the mass of errors on decided pairs, and
     the slope is the share of pairs that are not decided. Distances that exceed gamma by
     rounding alone (relatively 8 units in the last place) count as equal to it.
@@ -363,8 +364,9 @@ def bipartite_abstention_loss(
 
     Notes
     -----
-    The mean over ordered pairs of L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma], with
-    L the loss of the pair in :func:`bipartite_misranking_loss` and c = ``cost`` [1]_.
+    The mean over ordered pairs of ``L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma]``,
+    with c = ``cost`` and L the loss of the pair in :func:`bipartite_misranking_loss`
+    [1]_.
     Time and memory as for :func:`pairwise_abstention_loss`: O(n_pairs * n_features).
 
     References

@@ -107,7 +107,7 @@ class BALToR(SelectiveRanker):
         Queries and pairs calibrated on.
     n_features_in_ : int
         Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

@@ -115,7 +115,7 @@ class PairwiseRankerClassifier(
         of its own.
     n_features_in_ : int
         Number of columns of X, both items together.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

@@ -199,7 +199,7 @@ class SelectiveRanker(
         Queries and pairs that set the threshold.
     n_features_in_ : int
         Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     Examples

@@ -53,7 +53,7 @@ class QueryRiskRanker(GradedLists):
     Parameters
     ----------
     estimator : object
-        A fitted or unfitted ranker: see :class:`BALToR`.
+        A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     metric : str, default="ndcg@10"
         "ndcg@k", "precision@k" or "mrr". Items with a gain above 0 are relevant;
         precision@k divides by k, however short the list is.
@@ -71,7 +71,7 @@ class QueryRiskRanker(GradedLists):
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
     prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`BALToR`.
+        Whether ``estimator`` is used as it is: see :class:`~skrank_abstain.BALToR`.
     calibration_size : float, default=0.25
         Share of the queries set aside to calibrate on when the estimator is trained
         here. Certification wants many: think of 0.5, or pass a fitted ranker.
@@ -100,16 +100,16 @@ class QueryRiskRanker(GradedLists):
         Queries that fitted the tie model and did not certify; 0 with ``coverage``,
         where the same queries do both.
     estimator_, tie_model_, prefit_
-        As in :class:`BALToR`.
+        As in :class:`~skrank_abstain.BALToR`.
     n_features_in_ : int
         Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also
     --------
     TopSetRanker : A set of items that holds a best one, of every query.
-    RiskControlledRanker : A certified bound on the errors of pairs.
+    skrank_abstain.RiskControlledRanker : A certified bound on the errors of pairs.
 
     Notes
     -----
@@ -240,7 +240,8 @@ class QueryRiskRanker(GradedLists):
             # No risk is above 1: all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
         self.coverage_ = float((risks[-1] <= self.threshold_).mean())
-        if not certifies and self.coverage_ > float(self.coverage or 0) + _MOST_EXCESS:
+        asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
+        if not certifies and self.coverage_ > asked:
             warn_user(
                 f"{self.coverage_:.0%} of the calibration queries are accepted where "
                 f"coverage={self.coverage:g} was asked for: so many have the same "

@@ -42,7 +42,7 @@ class TopSetRanker(GradedLists):
     Parameters
     ----------
     estimator : object
-        A fitted or unfitted ranker: see :class:`BALToR`.
+        A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     alpha : float, default=0.1
         Share of the sets that may hold no best item, in (0, 1). At least
         ``1 / alpha - 1`` queries are needed for nothing else.
@@ -52,7 +52,7 @@ class TopSetRanker(GradedLists):
         "graded_relevance", "feature_aware_relevance", or an instance of either: models
         of the grade of an item.
     prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`BALToR`.
+        Whether ``estimator`` is used as it is: see :class:`~skrank_abstain.BALToR`.
     calibration_size : float, default=0.25
         Share of the queries set aside to calibrate on when the estimator is trained
         here.
@@ -77,10 +77,10 @@ class TopSetRanker(GradedLists):
     n_tuning_queries_ : int
         Queries that fitted the tie model.
     estimator_, tie_model_, prefit_
-        As in :class:`BALToR`.
+        As in :class:`~skrank_abstain.BALToR`.
     n_features_in_ : int
         Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

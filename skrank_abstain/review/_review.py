@@ -88,7 +88,7 @@ class Review:
 
     See Also
     --------
-    SelectiveRanker.review : Makes one.
+    skrank_abstain.SelectiveRanker.review : Makes one.
 
     Notes
     -----

@@ -12,7 +12,9 @@ from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
 @dataclass(frozen=True)
 class Coverage(Rule):
-    """Accept the pairs whose risk is at most the coverage quantile of [1]_.
+    """Accept the pairs whose risk is at most the coverage quantile.
+
+    The rule of Algorithm 1 of [1]_.
 
     Parameters
     ----------

@@ -311,9 +311,10 @@ def auc_sample_size(
     half_width : float
         Largest deviation of the empirical from the expected AUC, in (0, 1).
     bound : callable, default=auc_test_set_bound
-        A bound of this room or :func:`skrank_abstain.metrics.auc_test_set_bound`, with
-        its other arguments filled in: called with the numbers of positives and of
-        negatives, and with ``delta``. It must fall as both numbers grow.
+        :func:`skrank_abstain.metrics.auc_test_set_bound`, `auc_uniform_bound`,
+        `auc_uniform_bound_freund` or a function of your own, with its other arguments
+        filled in: called with the numbers of positives and of negatives, and with
+        ``delta``. It must fall as both numbers grow.
     delta : float
         Probability that the bound fails, in (0, 1].
     positive_share : float, default=0.5
@@ -328,10 +329,11 @@ def auc_sample_size(
     Raises
     ------
     TypeError
-        If a number has the wrong type.
+        If a number has the wrong type, or ``bound`` is no function.
     ValueError
-        If a number is out of range, or the bound is still above ``half_width`` with
-        10^15 items of the smaller class.
+        If a number is out of range, ``bound`` has a ``delta`` already or returns NaN or
+        a negative number, or is still above ``half_width`` with 10^15 items of the
+        smaller class.
 
     Notes
     -----
@@ -367,8 +369,17 @@ def auc_sample_size(
         larger = math.ceil(round(smaller * ratio, 6))
         return (smaller, larger) if share <= 0.5 else (larger, smaller)
 
+    if not callable(bound):
+        raise TypeError(f"bound must be a function, got {shown(bound)}.")
+    if "delta" in getattr(bound, "keywords", {}):
+        raise ValueError("bound must leave delta open: it is given as delta= here.")
+
+    def is_enough(smaller: int) -> bool:
+        found = bound(*sizes(smaller), delta=delta)
+        return check_real(found, "what bound returns", 0, math.inf) <= width
+
     enough = 1
-    while bound(*sizes(enough), delta=delta) > width:
+    while not is_enough(enough):
         enough *= 2
         if enough > 10**15:
             raise ValueError(
@@ -378,10 +389,10 @@ def auc_sample_size(
     too_few = enough // 2
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
-        if bound(*sizes(middle), delta=delta) > width:
-            too_few = middle
-        else:
+        if is_enough(middle):
             enough = middle
+        else:
+            too_few = middle
     return sizes(enough)
 
 

@@ -191,3 +191,22 @@ def test_sets_that_are_not_equicontinuous_have_a_bound_without_abstention():
             risk = eta * max(0, 1 - d) + (1 - eta) * max(0, 1 + d)
             wrong = (1 - eta if d >= 0 else eta) - min(eta, 1 - eta)
             assert wrong <= risk - least + 1e-12
+
+
+def test_an_excess_may_be_below_zero_by_rounding_alone():
+    scorers = LinearScorers(1.0)
+    assert consistency_bound(-1e-16, "logistic", scorers, gamma=0.5) == 0
+    with pytest.raises(ValueError, match="excess must be non-negative"):
+        consistency_bound(-1e-9, "logistic", scorers, gamma=0.5)
+
+
+def test_no_bound_is_printed_for_the_logistic_loss():
+    with pytest.raises(ValueError, match="as_printed must be False"):
+        consistency_bound(
+            0.1, "logistic", LinearScorers(1.0), gamma=0.5, as_printed=True
+        )
+
+
+def test_a_price_without_features_is_refused():
+    with pytest.raises(ValueError, match="cost must come with X"):
+        pairwise_surrogate_loss([0, 1], [0.1, 0.2], cost=0.1)

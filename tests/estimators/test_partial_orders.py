@@ -207,7 +207,7 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
     sizes = [int(np.sum(qid == query)) for query in first]
     assert ranking.qid.tolist() == np.repeat(first, sizes).tolist()
     assert ranking.place.tolist() == [k + 1 for size in sizes for k in range(size)]
-    values = ranker._scored(X, qid)[1][rows]
+    values = ranker._scored(X, qid).values[rows]
     same = ranking.qid[1:] == ranking.qid[:-1]
     down, later = np.diff(values)[same], np.diff(rows)[same]
     assert ((down < 0) | ((down == 0) & (later > 0))).all()

@@ -276,7 +276,7 @@ def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_mode
     ranker = BALToR(model, tie_model=tie_model, random_state=0)
     ranker.fit(known.data, known.target, qid=known.qid)
     X, y, qid = new.data, new.target, new.qid
-    values, queries = ranker._scored(X, qid)[1:]
+    _, values, queries, _ = ranker._scored(X, qid)
     items = ScoredItems.build(values, queries, y.astype(float))
     curve = LossCurve.of(ranker._calibration.risk, items)
     decisions = ranker.predict_pairs(X, qid=qid)
@@ -491,7 +491,7 @@ def test_without_matplotlib_nothing_is_written(ranker, new, tmp_path, monkeypatc
 
 def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
     monkeypatch.setattr(_curve, "_LEVELS", 7)
-    values, queries = ranker._scored(new.data, new.qid)[1:]
+    _, values, queries, _ = ranker._scored(new.data, new.qid)
     items = ScoredItems.build(values, queries, new.target.astype(float))
     curve = LossCurve.of(ranker._calibration.risk, items)
     assert curve.place.size == 7

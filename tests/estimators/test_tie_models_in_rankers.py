@@ -59,7 +59,7 @@ def new():
 
 def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
-    _, values, _ = ranker._scored(X, qid)
+    values = ranker._scored(X, qid).values
     bins = ranker.tie_model_.bins(values)
     return ranker._region.weight[bins[decisions.left], bins[decisions.right]]
 
@@ -160,7 +160,7 @@ def test_accepted_orders_are_a_semiorder_without_cycles(ranker, new):
     assert ranker.threshold_ <= 0.5
     intervals = ranker.rank_intervals(X, qid=qid)
     winner, loser = certain_orders(ranker, X, qid)
-    _, values, _ = ranker._scored(X, qid)
+    values = ranker._scored(X, qid).values
     assert (values[winner] > values[loser]).all()
     sizes = np.bincount(qid)[qid]
     np.testing.assert_array_equal(

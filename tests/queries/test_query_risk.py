@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from queries.drawn import draw_queries
+from queries.drawn import PIPELINES_ROUTE, draw_queries
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
@@ -164,6 +164,7 @@ def test_it_is_saved_and_cloned(ranker, new):
         QueryRiskRanker(Ridge(), coverage=0.5).query_risk(X)
 
 
+@PIPELINES_ROUTE
 def test_routing_hands_on_the_queries(past, routing):
     X, y, qid = past
     ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import sklearn
-from queries.drawn import draw_queries
+from queries.drawn import PIPELINES_ROUTE, draw_queries
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
@@ -159,6 +159,12 @@ def test_routing_hands_on_the_queries(past, routing):
     params = {"qid": qid, "groups": qid}
     search.fit(X, y, **params)
     assert (search.cv_results_["mean_test_score"] > 0.6).all()
+
+
+@PIPELINES_ROUTE
+def test_routing_hands_on_the_queries_of_a_pipeline(past, routing):
+    X, y, qid = past
+    params = {"qid": qid, "groups": qid}
     pipeline = make_pipeline(StandardScaler(), TopSetRanker(Ridge(), random_state=0))
     found = cross_validate(pipeline, X, y, cv=GroupKFold(2), params=params)
     assert (found["test_score"] > 0.7).all()

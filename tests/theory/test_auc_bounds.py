@@ -380,3 +380,19 @@ def test_coefficient_must_be_a_number():
         TypeError, match=r"log_shatter must be a real number .* got 'lin"
     ):
         auc_uniform_bound(5, 5, "linear", delta=0.1)
+
+
+@pytest.mark.parametrize(
+    ("bound", "kind", "message"),
+    [
+        (lambda m, n, delta: float("nan"), ValueError, "what bound returns must be in"),
+        (lambda m, n, delta: -1.0, ValueError, "what bound returns must be in"),
+        (lambda m, n, delta: None, TypeError, "what bound returns"),
+        ("hoeffding", TypeError, "bound must be a function"),
+        (partial(auc_test_set_bound, delta=0.1), ValueError, "must leave delta open"),
+    ],
+    ids=["nan", "negative", "none", "name", "delta"],
+)
+def test_sample_size_asks_for_a_bound(bound, kind, message):
+    with pytest.raises(kind, match=message):
+        auc_sample_size(0.05, bound, delta=0.05)

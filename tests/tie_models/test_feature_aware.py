@@ -234,7 +234,7 @@ def test_a_regressor_that_memorises_promises_no_more_than_it_keeps(
         decisions = ranker.predict_pairs(new.data, qid=new.qid)
         promised = 1 - decisions.risk[decisions.accepted].mean()
         assert promised < totals.accuracy + 0.05
-        _, values, queries = ranker._scored(new.data, new.qid)
+        _, values, queries, _ = ranker._scored(new.data, new.qid)
         items = ScoredItems.build(values, queries, new.target.astype(float))
         loss[str(model)] = ranker.tie_model_.log_loss(items)
     # Better, or hardly worse, than not to look at the features at all.

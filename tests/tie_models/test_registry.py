@@ -17,7 +17,11 @@ from skrank_abstain.tie_models import (
     [
         ("bradley_terry", BradleyTerry, {"ties": "rao_kupper", "calibration": "ml"}),
         ("davidson", BradleyTerry, {"ties": "davidson", "calibration": "ml"}),
-        ("thurstone_mosteller", ThurstoneMosteller, {"calibration": "ml"}),
+        (
+            "thurstone_mosteller",
+            ThurstoneMosteller,
+            {"calibration": "ml", "margin": "log_theta"},
+        ),
         ("isotonic_difference", IsotonicDifference, {}),
     ],
 )

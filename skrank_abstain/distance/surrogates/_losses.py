@@ -230,6 +230,8 @@ def _surrogate_loss(
         price = check_fraction(cost, "cost", include_zero=True, include_one=True)
     if X is None and check_gamma(gamma) > 0:
         raise ValueError(f"gamma must be 0 where X is not given, got {gamma!r}.")
+    if X is None and cost is not None:
+        raise ValueError(f"cost must come with X, the features, got {cost!r} alone.")
     rule = None if X is None else DistanceRule.of(X, y.size, gamma, norm)
     if chosen.n_pairs == 0:
         raise ValueError("y must have at least one pair of items of one query, got 0.")

@@ -110,9 +110,9 @@ class Hinge(MarginLoss):
 
 @dataclass(frozen=True)
 class Exponential(MarginLoss):
-    """The exponential loss of RankBoost [1]_, exp(-t).
+    """The exponential loss of RankBoost, exp(-t).
 
-    Lower is better, from 0 to infinity. O(1) for each margin.
+    As in [1]_. Lower is better, from 0 to infinity. O(1) for each margin.
 
     References
     ----------

@@ -17,15 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
-    check_choice,
     check_finite,
     check_positive_int,
     shown,
 )
-from skrank_abstain.multilabel.learners._families import FAMILIES, family_loss
-from skrank_abstain.multilabel.losses._label_arrays import check_top
+from skrank_abstain.multilabel.learners._families import check_function, family_loss
 
-#: A learner ``(class_ranks, points, relevance) -> row of class_ranks``.
+#: A learner ``(class_ranks, points, relevance) -> number of a row of class_ranks``.
 Learner = Callable[[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]], int]
 
 
@@ -68,7 +66,7 @@ def bin_rel(ranks: ArrayLike, j: int) -> IntArray:
     array([[1, 0, 1],
            [1, 1, 0]])
     """
-    array = _check_permutations(np.asarray(ranks), "ranks")
+    array = _check_permutations(_as_array(ranks, "ranks"), "ranks")
     return in_top(array, check_between(j, "j", 1, array.shape[-1]))
 
 
@@ -88,35 +86,35 @@ def least_loss_learner(family: str, p: int) -> Learner:
     return learn
 
 
+def check_learner(learner: Learner | None) -> None:
+    """Raise where a learner is neither None nor a function of three arguments."""
+    if learner is not None:
+        check_function(learner, "learner", "learner(class_ranks, points, relevance)")
+
+
 def learned_row(
     learner: Learner, class_ranks: IntArray, points: IntArray, relevance: IntArray
 ) -> int:
-    """Return the row that a learner takes, after a check that it is one."""
+    """Return the number of the row that a learner takes, or raise if it is none."""
     # What the user's function returns, whatever its type says.
     row: Any = learner(class_ranks, points, relevance)
     if not isinstance(row, Integral) or int(row) not in range(len(class_ranks)):
         raise ValueError(
-            f"learner must return a row of class_ranks, 0 to {len(class_ranks) - 1}, "
-            f"got {shown(row)}."
+            "learner must return the number of a row of class_ranks, 0 to "
+            f"{len(class_ranks) - 1}, got {shown(row)}."
         )
     return int(row)
 
 
 def check_class(class_ranks: ArrayLike) -> IntArray:
     """Return the ranks of a class as integers, or raise."""
-    ranks = np.asarray(class_ranks)
+    ranks = _as_array(class_ranks, "class_ranks")
     if ranks.ndim != 3 or ranks.size == 0:
         raise ValueError(
             "class_ranks must be of shape (n_hypotheses, n_points, n_labels), at least "
             f"one of each, got shape {ranks.shape}."
         )
     return _check_permutations(ranks, "class_ranks")
-
-
-def check_family(family: str, p: Any, n_labels: int) -> int:
-    """Return the number of top positions of a known family, or raise."""
-    check_choice(family, "family", FAMILIES)
-    return check_top(p, n_labels)
 
 
 def check_between(value: Any, name: str, low: int, high: int) -> int:
@@ -129,7 +127,7 @@ def check_between(value: Any, name: str, low: int, high: int) -> int:
 
 def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
     """Return numbers of points of the domain, or raise."""
-    array = np.asarray(points)
+    array = _as_array(points, name)
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be a non-empty 1d array of integers, got shape {array.shape} "
@@ -143,23 +141,25 @@ def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def check_label_relevance(y: ArrayLike, n_samples: int, n_labels: int) -> FloatArray:
+def check_label_relevance(
+    y: ArrayLike, n_samples: int, n_labels: int, unit: str
+) -> FloatArray:
     """Return the relevance of the labels of points, or raise."""
     array = check_finite(y, "y", ("n_rows", "n_labels"))
     if array.shape != (n_samples, n_labels):
         raise ValueError(
-            f"y must have one row per labelled point and one column per label, shape "
+            f"y must have one row per {unit} and one column per label, shape "
             f"{(n_samples, n_labels)}, got {array.shape}."
         )
     return array
 
 
-def check_binary(y: ArrayLike, n_samples: int) -> IntArray:
-    """Return one 0 or 1 per labelled point, or raise."""
-    array = np.asarray(y)
+def check_binary(y: ArrayLike, n_samples: int, unit: str) -> IntArray:
+    """Return one 0 or 1 per labelled point or round, or raise."""
+    array = _as_array(y, "y")
     if array.shape != (n_samples,):
         raise ValueError(
-            f"y must have one value per labelled point, shape {(n_samples,)}, got "
+            f"y must have one value per {unit}, shape {(n_samples,)}, got "
             f"{array.shape}."
         )
     wrong = ~np.isin(array, (0, 1))
@@ -168,6 +168,12 @@ def check_binary(y: ArrayLike, n_samples: int) -> IntArray:
             f"y must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
         )
     return array.astype(np.int64)
+
+
+def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return finite numbers with the dtype that they came in, or raise."""
+    check_finite(values, name)
+    return np.asarray(values)
 
 
 def _check_permutations(ranks: NDArray[Any], name: str) -> IntArray:

@@ -21,10 +21,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.multilabel.learners._classes import (
     check_class,
-    check_family,
     check_points,
     in_top,
 )
+from skrank_abstain.multilabel.learners._families import check_family
 
 #: Most sums, of a function and a choice of signs, that are computed.
 MAX_SUMS = 2**24
@@ -111,7 +111,8 @@ def rademacher_bound(
     family : {"sum", "precision"}
         Whether the loss is the sum or the precision loss at p.
     p : int, default=None
-        Number of top positions; None for all labels.
+        Number of top positions; None for all labels in the sum family. The precision
+        family needs one: the top n_labels miss nothing.
     max_grade : int, default=1
         Largest relevance of a label.
 
@@ -128,8 +129,8 @@ def rademacher_bound(
         If ``p`` or ``max_grade`` is not an integer.
     ValueError
         If ranks are not permutations, points are out of range, ``family`` is unknown,
-        ``p`` or ``max_grade`` out of range, or there are too many samples, see
-        `empirical_rademacher_complexity`.
+        ``p`` or ``max_grade`` out of range, ``p`` is missing for the precision family,
+        or there are too many samples, see `empirical_rademacher_complexity`.
 
     Notes
     -----
@@ -224,7 +225,7 @@ def vc_dimension(members: ArrayLike) -> int:
         for points in shattered:
             last = points[-1] + 1 if points else 0
             for point in range(last, array.shape[1]):
-                looked_at = _count(looked_at)
+                looked_at = _count(looked_at, "sets of points")
                 columns = array[:, [*points, point]]
                 codes = columns @ (1 << np.arange(size + 1))
                 if np.unique(codes).size == 2 ** (size + 1):
@@ -286,7 +287,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
 
     def dimension(left: int) -> int:
         if left not in known:
-            _count(len(known))
+            _count(len(known), "subclasses")
             found, most = 0, left.bit_count().bit_length() - 1
             for says_one in ones:
                 one, zero = left & says_one, left & ~says_one
@@ -311,10 +312,10 @@ def _check_members(members: ArrayLike) -> IntArray:
     return array.astype(np.int64)
 
 
-def _count(looked_at: int) -> int:
+def _count(looked_at: int, what: str) -> int:
     if looked_at >= MAX_SUBCLASSES:
         raise ValueError(
-            f"members must ask for at most {MAX_SUBCLASSES} subclasses, got more. Take "
+            f"members must ask for at most {MAX_SUBCLASSES} {what}, got more. Take "
             "fewer functions or points."
         )
     return looked_at + 1

@@ -10,9 +10,10 @@ apart two rankings whose top p labels are the same set, in whatever order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from inspect import signature
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,15 @@ from skrank_abstain._validation import (
     IntArray,
     check_choice,
     check_positive_int,
+    shown,
 )
 from skrank_abstain.multilabel.losses._label_arrays import check_top
 
 #: A loss ``(y_true, y_score) -> float``, such as `multilabel_auc_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
+
+#: Relevance of the labels, and the loss of each ranking in `all_rankings`.
+LossRow = tuple[tuple[int, ...], FloatArray]
 
 FAMILIES = ("sum", "precision")
 
@@ -74,7 +79,7 @@ class FamilyMembership(NamedTuple):
     >>> from skrank_abstain.multilabel import (
     ...     loss_family_membership, multilabel_dcg_loss
     ... )
-    >>> found = loss_family_membership(multilabel_dcg_loss, 3, family="precision")
+    >>> found = loss_family_membership(multilabel_dcg_loss, 3, family="precision", p=2)
     >>> found.member, found.zero_sets_equal
     (False, False)
     """
@@ -103,13 +108,15 @@ def loss_family_membership(
     ----------
     loss : callable
         ``loss(y_true, y_score) -> float`` for arrays of shape (1, n_labels), such as
-        `multilabel_auc_loss`.
+        `multilabel_auc_loss`. To one that takes a p of its own, give it by
+        `functools.partial`.
     n_labels : int
         Number of labels, small: all rankings are tried.
     family : {"sum", "precision"}
         The loss that gives the family its name.
     p : int, default=None
-        Number of top positions, from 1 to n_labels; None for all.
+        Number of top positions, from 1 to n_labels; None for all in the sum family. The
+        precision family needs one: the top n_labels miss nothing.
     max_grade : int, default=1
         Relevance is tried from 0 to ``max_grade``.
 
@@ -122,10 +129,10 @@ def loss_family_membership(
     Raises
     ------
     TypeError
-        If a number is not an integer.
+        If a number is not an integer, or ``loss`` no function of two arguments.
     ValueError
-        If ``family`` is unknown, ``p`` is out of range, or more than 250,000 losses
-        would have to be computed.
+        If ``family`` is unknown, ``p`` is out of range, or missing for the precision
+        family, or more than 250,000 losses would have to be computed.
 
     Notes
     -----
@@ -162,32 +169,101 @@ def loss_family_membership(
     >>> check.witness.y, check.witness.ranks
     ((0, 0, 0, 1), ((1, 2, 3, 4), (1, 2, 4, 3)))
     """
+    check_loss(loss)
     n_labels = check_positive_int(n_labels, "n_labels")
-    p = check_top(p, n_labels)
-    check_choice(family, "family", FAMILIES)
-    grades = check_grades(n_labels, max_grade)
+    p = check_family(family, p, n_labels)
+    table = loss_table(loss, n_labels, check_grades(n_labels, max_grade))
+    return _membership(table, n_labels, family, p)
+
+
+def _membership(
+    table: Sequence[LossRow], n_labels: int, family: str, p: int
+) -> FamilyMembership:
     ranks = all_rankings(n_labels)
     zero: Witness | None = None
     varying: Witness | None = None
     # The first witness of each kind is kept, but the search goes on: a loss may break
     # both conditions at different relevances.
-    for y in product(range(grades), repeat=n_labels):
-        losses = losses_of(loss, ranks, np.array(y, dtype=np.float64))
+    for y, losses in table:
         zero = zero or _zero_set_witness(losses, ranks, y, family, p)
         varying = varying or _variation_witness(losses, ranks, y, family, p)
     return FamilyMembership(zero is None, varying is None, zero or varying)
 
 
+def check_function(function: Any, name: str, call: str, remedy: str = "") -> None:
+    """Raise where something cannot be called as ``call``, such as "loss(y, score)"."""
+    try:
+        signature(function).bind(*call.split(","))
+    except TypeError as cause:
+        raise TypeError(
+            f"{name} must be a function, to be called as {call}, got "
+            f"{_named(function)}: {cause}.{remedy}"
+        ) from cause
+    except ValueError:
+        # Some functions that are not written in Python tell nothing of themselves.
+        pass
+
+
+def check_loss(loss: Any) -> None:
+    """Raise where a loss is not a function of relevance and scores alone."""
+    check_function(
+        loss,
+        "loss",
+        "loss(y_true, y_score)",
+        " Give it what else it needs by functools.partial, as in "
+        "functools.partial(multilabel_precision_loss, p=1).",
+    )
+
+
+def check_family(family: str, p: Any, n_labels: int) -> int:
+    """Return the number of top positions of a known family, or raise."""
+    check_choice(family, "family", FAMILIES)
+    if p is None and family == "precision":
+        raise ValueError(
+            "p must be given with family='precision', got None: the top n_labels miss "
+            "nothing."
+        )
+    return check_top(p, n_labels)
+
+
+def check_member(
+    loss: RankingLoss, table: Sequence[LossRow], n_labels: int, family: str, p: int
+) -> None:
+    """Raise where a loss with these values is not in the family at p."""
+    if not _membership(table, n_labels, family, p).member:
+        raise ValueError(
+            f"loss must be in the family of the {family} loss at p = {p}, got "
+            f"{_named(loss)}, which is not: loss_family_membership shows why. A score "
+            "is no loss. A loss with a p of its own does not see that of the family: "
+            f"pass it as in functools.partial(multilabel_{family}_loss, p={p})."
+        )
+
+
 def check_grades(n_labels: int, max_grade: int) -> int:
     """Return the number of grades, or raise where there would be too many losses."""
     grades = check_positive_int(max_grade, "max_grade") + 1
-    n_losses = math.factorial(n_labels) * grades**n_labels
+    n_losses = number_of_losses(n_labels, grades)
     if n_losses > MAX_LOSSES:
         raise ValueError(
             f"n_labels and max_grade must ask for at most {MAX_LOSSES} losses, got "
             f"{n_labels} and {grades - 1}, which ask for {n_losses}."
         )
     return grades
+
+
+def number_of_losses(n_labels: int, n_grades: int) -> int:
+    """Return how many pairs of a ranking and a relevance of the labels there are."""
+    number: int = math.factorial(n_labels) * n_grades**n_labels
+    return number
+
+
+def loss_table(loss: RankingLoss, n_labels: int, n_grades: int) -> list[LossRow]:
+    """Return each relevance of the labels, in order, with the loss of each ranking."""
+    ranks = all_rankings(n_labels)
+    return [
+        (y, losses_of(loss, ranks, np.array(y, dtype=np.float64)))
+        for y in product(range(n_grades), repeat=n_labels)
+    ]
 
 
 def all_rankings(n_labels: int) -> IntArray:
@@ -238,6 +314,10 @@ def _variation_witness(
     if not differ.size:
         return None
     return _witness(y, ranks, losses, np.array([of_first[differ[0]], differ[0]]))
+
+
+def _named(function: Any) -> str:
+    return getattr(function, "__name__", None) or shown(function)
 
 
 def _witness(

@@ -20,8 +20,8 @@ from skrank_abstain.multilabel.learners._classes import (
     check_between,
     check_binary,
     check_class,
-    check_family,
     check_label_relevance,
+    check_learner,
     check_points,
     in_top,
     learned_row,
@@ -41,8 +41,11 @@ from skrank_abstain.multilabel.learners._families import (
     TOLERANCE,
     RankingLoss,
     all_rankings,
+    check_family,
     check_grades,
-    losses_of,
+    check_loss,
+    check_member,
+    loss_table,
 )
 
 
@@ -71,20 +74,23 @@ def online_expert_run(
     y : array-like of shape (n_rounds, n_labels), int
         Relevance of its labels, 0 to ``max_grade``.
     loss : callable
-        ``loss(y_true, y_score) -> float``, such as `multilabel_sum_loss`.
+        ``loss(y_true, y_score) -> float``, such as `multilabel_sum_loss`. To one that
+        takes a p of its own, give it by `functools.partial`.
     family : {"sum", "precision"}
-        The family that the loss belongs to.
+        The family that the loss belongs to; this is checked.
     p : int, default=None
-        Number of top positions of the family; None for all labels.
+        Number of top positions of the family; None for all labels in the sum family.
+        The precision family needs one: the top n_labels miss nothing.
     max_grade : int, default=1
         Largest relevance that could come. The largest and the smallest loss are those
         over all relevances from 0 to this, not over those that came.
     learner : callable, default=None
         What each expert learns each threshold class with: ``learner(class_ranks,
-        points, relevance)`` returns a row of ``class_ranks`` for the points of shape
-        (q,) seen so far, at first none, and their relevance of shape (q, 2). To it
-        threshold classes are classes of rankings of two labels, "in the top j" and
-        "not". None for the majority vote of the hypotheses that are left, see below.
+        points, relevance)`` returns the number of a row of ``class_ranks`` for the
+        points of shape (q,) seen so far, at first none, and their relevance of shape
+        (q, 2). To it threshold classes are classes of rankings of two labels, "in the
+        top j" and "not". None for the majority vote of the hypotheses that are left,
+        see below.
     beta : float, default=0.5
         Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -99,11 +105,14 @@ def online_expert_run(
     Raises
     ------
     TypeError
-        If ``p``, ``max_grade`` or ``beta`` is not a number.
+        If ``p``, ``max_grade`` or ``beta`` is not a number, or ``loss`` or ``learner``
+        no such function.
     ValueError
         If shapes differ, ranks are not permutations, points are out of range, ``y`` has
-        other grades, ``family`` is unknown, ``p`` or ``beta`` out of range, the learner
-        returns no row, or if there would be more than 50,000 experts or 250,000 losses.
+        other grades, ``family`` is unknown, ``p`` or ``beta`` out of range, or ``p``
+        missing for the precision family, the loss is not in the family, the learner
+        returns no number of a row, or if there would be more than 50,000 experts or
+        250,000 losses.
 
     See Also
     --------
@@ -171,8 +180,10 @@ def online_expert_run(
     ranks = check_class(class_ranks)
     n_hypotheses, _, n_labels = ranks.shape
     p = check_family(family, p, n_labels)
+    check_loss(loss)
+    check_learner(learner)
     stream = check_points(points, "points", ranks.shape[1])
-    relevance = check_label_relevance(y, stream.size, n_labels)
+    relevance = check_label_relevance(y, stream.size, n_labels, "round")
     n_grades = check_grades(n_labels, max_grade)
     unknown = ~np.isin(relevance, range(n_grades))
     if unknown.any():
@@ -185,10 +196,9 @@ def online_expert_run(
     updated = draw_updates(beta, stream.size, n_labels, rng)
     rankings = all_rankings(n_labels)
     # Losses of all rankings at all relevances: experts and hypotheses look theirs up.
-    grades = [*product(range(n_grades), repeat=n_labels)]
-    table = np.stack(
-        [losses_of(loss, rankings, np.array(row, float)) for row in grades]
-    )
+    rows = loss_table(loss, n_labels, n_grades)
+    check_member(loss, rows, n_labels, family, p)
+    table = np.stack([losses for _, losses in rows])
     smallest, largest = _loss_range(table)
     at_round = table[(relevance @ _place_values(n_grades, n_labels)).astype(np.int64)]
     tops = range(1, p + 1) if family == "sum" else [p]
@@ -253,9 +263,9 @@ def online_threshold_run(
         Number of top positions, 1 to n_labels.
     learner : callable, default=None
         The online learner of rankings that each expert owns: ``learner(class_ranks,
-        points, relevance)`` returns a row of ``class_ranks`` for the points of shape
-        (q,) seen so far, at first none, and their relevance of shape (q, n_labels).
-        None for the first row of least precision loss at j.
+        points, relevance)`` returns the number of a row of ``class_ranks`` for the
+        points of shape (q,) seen so far, at first none, and their relevance of shape
+        (q, n_labels). None for the first row of least precision loss at j.
     beta : float, default=0.5
         Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -270,11 +280,12 @@ def online_threshold_run(
     Raises
     ------
     TypeError
-        If ``label``, ``j`` or ``beta`` is not a number.
+        If ``label``, ``j`` or ``beta`` is not a number, or ``learner`` no such
+        function.
     ValueError
         If shapes differ, ranks are not permutations, points, ``label``, ``j`` or
-        ``beta`` are out of range, ``y`` is not binary, the learner returns no row, or
-        if there would be more than 50,000 experts.
+        ``beta`` are out of range, ``y`` is not binary, the learner returns no number of
+        a row, or if there would be more than 50,000 experts.
 
     See Also
     --------
@@ -326,9 +337,10 @@ def online_threshold_run(
     ranks = check_class(class_ranks)
     n_hypotheses, _, n_labels = ranks.shape
     stream = check_points(points, "points", ranks.shape[1])
-    truth = check_binary(y, stream.size)
+    truth = check_binary(y, stream.size, "round")
     label = check_between(label, "label", 0, n_labels - 1)
     j = check_between(j, "j", 1, n_labels)
+    check_learner(learner)
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
     inner = learner or least_loss_learner("precision", j)

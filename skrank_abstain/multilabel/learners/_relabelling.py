@@ -6,6 +6,7 @@ finite class, and are meant for tiny examples only.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,14 +18,24 @@ from skrank_abstain.multilabel.learners._classes import (
     check_between,
     check_binary,
     check_class,
-    check_family,
     check_label_relevance,
+    check_learner,
     check_points,
     in_top,
     learned_row,
     least_loss_learner,
 )
-from skrank_abstain.multilabel.learners._families import RankingLoss
+from skrank_abstain.multilabel.learners._families import (
+    RankingLoss,
+    check_family,
+    check_loss,
+    check_member,
+    loss_table,
+    number_of_losses,
+)
+
+#: Most losses that are computed to see whether a loss is in the family.
+MAX_CHECKED = 5_000
 
 
 class RelabellingResult(NamedTuple):
@@ -116,15 +127,20 @@ def agnostic_relabelling_learner(
         Relevance of the labels of the labelled points.
     loss : callable
         The loss to be small: ``loss(y_true, y_score) -> float``, such as
-        `multilabel_auc_loss`.
+        `multilabel_auc_loss`. To one that takes a p of its own, give it by
+        `functools.partial`.
     family : {"sum", "precision"}
-        The family that the loss belongs to.
+        The family that the loss belongs to. This is checked, with the largest grade in
+        ``y``, where at most 5,000 losses have to be computed: up to five labels of
+        grades 0 and 1, four of grades 0 to 2. With six labels it is not checked.
     p : int, default=None
-        Number of top positions of the family; None for all labels.
+        Number of top positions of the family; None for all labels in the sum family.
+        The precision family needs one: the top n_labels miss nothing.
     learner : callable, default=None
         The learner that is relied on: ``learner(class_ranks, points, relevance)``
-        returns a row of ``class_ranks`` for points of shape (q,) and their relevance of
-        shape (q, n_labels). None for the first row of least sum (precision) loss at p.
+        returns the number of a row of ``class_ranks`` for points of shape (q,) and
+        their relevance of shape (q, n_labels). None for the first row of least sum
+        (precision) loss at p.
 
     Returns
     -------
@@ -135,10 +151,11 @@ def agnostic_relabelling_learner(
     Raises
     ------
     TypeError
-        If ``p`` is not an integer.
+        If ``p`` is not an integer, or ``loss`` or ``learner`` no such function.
     ValueError
         If shapes differ, ranks are not permutations, points are out of range,
-        ``family`` is unknown, ``p`` out of range, or the learner returns no row.
+        ``family`` is unknown, ``p`` out of range, or missing for the precision family,
+        the loss is not in the family, or the learner returns no number of a row.
 
     See Also
     --------
@@ -161,7 +178,8 @@ def agnostic_relabelling_learner(
     That it works rests on ``loss(r, y) <= loss(h, y) + c * sum_j loss(r, bin_rel(h,
     j))`` (Lemmas E.1 and E.2). Where the unlabelled sample has all points and the
     learner makes no mistake on noise-free data, as the default one, the loss of the
-    result is the smallest of the class; for a loss outside of the family it may not be.
+    result is the smallest of the class; for a loss outside of the family, which is
+    refused where it is found out, it might not be.
 
     O(n_hypotheses**2 m p n_labels) with the default learner.
 
@@ -190,10 +208,18 @@ def agnostic_relabelling_learner(
     (0.333, 2)
     """
     ranks = check_class(class_ranks)
-    p = check_family(family, p, ranks.shape[2])
+    n_labels = ranks.shape[2]
+    p = check_family(family, p, n_labels)
+    check_loss(loss)
+    check_learner(learner)
     points = check_points(unlabelled, "unlabelled", ranks.shape[1])
     known = check_points(labelled, "labelled", ranks.shape[1])
-    relevance = check_label_relevance(y, known.size, ranks.shape[2])
+    relevance = check_label_relevance(y, known.size, n_labels, "labelled point")
+    # Grades that are none are left to the loss.
+    n_grades = max(1, math.ceil(relevance.max())) + 1
+    if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
+        table = loss_table(loss, n_labels, n_grades)
+        check_member(loss, table, n_labels, family, p)
     tops = range(1, p + 1) if family == "sum" else [p]
     learner = learner or least_loss_learner(family, p)
     rows = _candidates(ranks, points, [*tops], learner)
@@ -233,9 +259,9 @@ def threshold_relabelling_learner(
     j : int
         Number of top positions, 1 to n_labels.
     learner : callable, default=None
-        The learner of rankings: ``learner(class_ranks, points, relevance)`` returns a
-        row of ``class_ranks`` for points of shape (m,) and their relevance of shape (m,
-        n_labels). None for the first row of least precision loss at j.
+        The learner of rankings: ``learner(class_ranks, points, relevance)`` returns the
+        number of a row of ``class_ranks`` for points of shape (m,) and their relevance
+        of shape (m, n_labels). None for the first row of least precision loss at j.
 
     Returns
     -------
@@ -245,10 +271,10 @@ def threshold_relabelling_learner(
     Raises
     ------
     TypeError
-        If ``label`` or ``j`` is not an integer.
+        If ``label`` or ``j`` is not an integer, or ``learner`` no such function.
     ValueError
         If shapes differ, ranks are not permutations, points, ``label`` or ``j`` are out
-        of range, ``y`` is not binary, or the learner returns no row.
+        of range, ``y`` is not binary, or the learner returns no number of a row.
 
     See Also
     --------
@@ -297,9 +323,10 @@ def threshold_relabelling_learner(
     ranks = check_class(class_ranks)
     points = check_points(unlabelled, "unlabelled", ranks.shape[1])
     known = check_points(labelled, "labelled", ranks.shape[1])
-    truth = check_binary(y, known.size)
+    truth = check_binary(y, known.size, "labelled point")
     label = check_between(label, "label", 0, ranks.shape[2] - 1)
     j = check_between(j, "j", 1, ranks.shape[2])
+    check_learner(learner)
     rows = _candidates(
         ranks, points, [j], learner or least_loss_learner("precision", j)
     )

@@ -94,7 +94,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         Number of labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

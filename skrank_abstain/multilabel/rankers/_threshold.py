@@ -74,7 +74,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         Number of labels.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Column names of X, where it has any.
 
     See Also

@@ -26,6 +26,8 @@ def test_bin_rel_errors():
         bin_rel([[1, 2], [1, 1]], 1)
     with pytest.raises(ValueError, match="ranks must have labels along its last axis"):
         bin_rel(1, 1)
+    with pytest.raises(ValueError, match="ranks must have rows of one length"):
+        bin_rel([[1, 2], [1, 2, 3]], 1)
     with pytest.raises(ValueError, match="j must be at most 2, got 3"):
         bin_rel([1, 2], 3)
     with pytest.raises(ValueError, match="j must be at least 1, got 0"):

@@ -171,8 +171,11 @@ def test_complexity_errors(monkeypatch):
         rademacher_bound([[[1, 2]]], [0], family="sum", max_grade=0)
     with pytest.raises(ValueError, match="family must be one of"):
         rademacher_bound([[[1, 2]]], [0], family="max")
+    with pytest.raises(ValueError, match="p must be given with family='precision'"):
+        rademacher_bound([[[1, 2]]], [0], family="precision")
     monkeypatch.setattr(_complexity, "MAX_SUBCLASSES", 5)
     cube = [*product([0, 1], repeat=4)]
-    for dimension in (vc_dimension, littlestone_dimension):
-        with pytest.raises(ValueError, match="at most 5 subclasses, got more"):
-            dimension(cube)
+    with pytest.raises(ValueError, match="at most 5 sets of points, got more"):
+        vc_dimension(cube)
+    with pytest.raises(ValueError, match="at most 5 subclasses, got more"):
+        littlestone_dimension(cube)

@@ -15,7 +15,7 @@ from skrank_abstain.multilabel import (
     multilabel_reciprocal_rank_loss,
     multilabel_sum_loss,
 )
-from skrank_abstain.multilabel.learners._families import family_loss
+from skrank_abstain.multilabel.learners._families import check_loss, family_loss
 
 
 def family_case(name):
@@ -127,3 +127,13 @@ def test_membership_errors():
         check(8, family="sum")
     with pytest.raises(TypeError, match="max_grade must be an integer"):
         check(3, family="sum", max_grade=1.5)
+    with pytest.raises(ValueError, match="p must be given with family='precision', go"):
+        check(3, family="precision")
+    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+        loss_family_membership("auc", 3, family="sum")
+    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
+        loss_family_membership(multilabel_precision_loss, 3, family="sum")
+
+
+def test_a_function_without_a_signature_is_let_through():
+    check_loss(max)

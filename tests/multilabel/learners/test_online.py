@@ -9,6 +9,8 @@ from multilabel.learners.tiny import FAMILY_LOSSES, Rounds, chance, tiny_classes
 
 from skrank_abstain.multilabel import (
     label_ranks,
+    multilabel_auc_loss,
+    multilabel_auc_score,
     multilabel_precision_loss,
     multilabel_sum_loss,
     online_expert_run,
@@ -177,7 +179,9 @@ def test_rounds_without_any_loss():
     )
     assert run.best_expert_loss == run.expected_loss.sum() == 0
     assert run.regret_bound == pytest.approx(np.sqrt(3 * np.log(3) / 2))
-    run = online_expert_run(*never, loss=lambda y, s: 0.0, family="sum")
+    # One label can be ranked in one way.
+    never = [[[1]]], [0] * 3, [[1]] * 3
+    run = online_expert_run(*never, loss=multilabel_sum_loss, family="sum")
     assert run.regret_bound == run.class_regret_bound == 0
 
 
@@ -400,5 +404,29 @@ def test_online_errors():
         run(ranks, [0], [[2, 0, 0]])
     with pytest.raises(ValueError, match="must ask for at most 250000 losses"):
         run([[[*range(1, 9)]]], [0], [[0] * 8])
-    with pytest.raises(ValueError, match="learner must return a row of class_ranks, 0"):
+    with pytest.raises(ValueError, match="must return the number of a row of class_ra"):
         run(ranks, [0], [[1, 0, 0]], learner=lambda c, x, r: len(c))
+    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+        run(ranks, [0], [[1, 0, 0]], learner="erm")
+    with pytest.raises(ValueError, match="y must have one row per round and"):
+        run(ranks, [0], [[1, 0, 0]] * 2)
+
+
+def test_losses_outside_of_the_family_are_refused():
+    run = partial(online_expert_run, [[[1, 2, 3]]], [0], [[1, 0, 0]])
+    with pytest.raises(
+        ValueError, match="the precision loss at p = 2, got multilabel_auc_loss, which"
+    ):
+        run(loss=multilabel_auc_loss, family="precision", p=2)
+    with pytest.raises(ValueError, match=r"got multilabel_auc_score, .* A score is"):
+        run(loss=multilabel_auc_score, family="sum")
+    with pytest.raises(
+        ValueError, match=r"as in functools.partial\(multilabel_sum_loss, p=1\)"
+    ):
+        run(loss=multilabel_sum_loss, family="sum", p=1)
+    with pytest.raises(ValueError, match="p must be given with family='precision'"):
+        run(loss=multilabel_auc_loss, family="precision")
+    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
+        run(loss=multilabel_precision_loss, family="precision", p=1)
+    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+        run(loss="auc", family="sum")

@@ -162,9 +162,11 @@ def test_threshold_errors():
     with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 2"):
         run([0], [2], label=0, j=1)
     with pytest.raises(
-        ValueError, match=r"y must have one value per lab.*, got \(2,\)"
+        ValueError, match=r"y must have one value per round, .*, got \(2,\)"
     ):
         run([0], [1, 0], label=0, j=1)
+    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+        run([0], [1], label=0, j=1, learner="erm")
     with pytest.raises(ValueError, match=r"beta must be in \(0, 1\), got 1"):
         run([0], [1], label=0, j=1, beta=1)
     with pytest.raises(ValueError, match="at most 50000 experts, got 279937"):

@@ -10,10 +10,13 @@ from multilabel.learners.tiny import FAMILY_LOSSES, tiny_classes, top_label_loss
 
 from skrank_abstain.multilabel import (
     agnostic_relabelling_learner,
+    multilabel_auc_score,
+    multilabel_precision_loss,
     multilabel_reciprocal_rank_loss,
     multilabel_sum_loss,
     threshold_relabelling_learner,
 )
+from skrank_abstain.multilabel.learners import _relabelling
 from skrank_abstain.multilabel.learners._families import all_rankings
 
 # Rankings: Algorithms 1 and 5
@@ -36,22 +39,69 @@ def test_relabelling_finds_the_best_of_the_class_for_every_loss_of_the_family(ca
             assert found.loss == found.candidate_losses.min()
 
 
-def test_relabelling_cannot_serve_a_loss_outside_of_the_family():
+def test_relabelling_cannot_serve_a_loss_outside_of_the_family(monkeypatch):
     # Two hypotheses with the same wrong top label: data labelled by either are the same
     # for the precision family at 1, and only the reciprocal rank tells them apart.
     ranks = [[[1, 3, 2]], [[1, 2, 3]]]
     loss, y = multilabel_reciprocal_rank_loss, [[0, 1, 0]]
     sample = {"unlabelled": [0], "labelled": [0], "y": y}
-    found = agnostic_relabelling_learner(
-        ranks, **sample, loss=loss, family="precision", p=1
+    learn = partial(
+        agnostic_relabelling_learner, ranks, **sample, family="precision", p=1
     )
+    with pytest.raises(
+        ValueError, match="the precision loss at p = 1, got multilabel_reciprocal_rank_"
+    ):
+        learn(loss=loss)
+    monkeypatch.setattr(_relabelling, "MAX_CHECKED", 0)
+    found = learn(loss=loss)
     assert found.n_candidates == 1
     assert found.loss == 1 - 1 / 3
     assert min(loss(y, -np.array(h)) for h in ranks) == 1 - 1 / 2
-    top = agnostic_relabelling_learner(
-        ranks, **sample, loss=top_label_loss, family="precision", p=1
-    )
+    top = learn(loss=top_label_loss)
     assert top.loss == 1  # the best of the class
+
+
+def test_losses_outside_of_the_family_are_refused():
+    ranks, sample = all_rankings(3)[:, np.newaxis], ([0], [0], [[0, 1, 0]])
+    learn = partial(agnostic_relabelling_learner, ranks, *sample)
+    with pytest.raises(
+        ValueError, match=r"the sum loss at p = 3, got multilabel_auc_score, .* A scor"
+    ):
+        learn(loss=multilabel_auc_score, family="sum")
+    with pytest.raises(
+        ValueError, match=r"as in functools.partial\(multilabel_sum_loss, p=1\)"
+    ):
+        learn(loss=multilabel_sum_loss, family="sum", p=1)
+    found = learn(loss=partial(multilabel_sum_loss, p=1), family="sum", p=1)
+    assert found.loss == 0
+
+    # A member for grades 0 and 1, but not for those of y.
+    def grades_as_one(y_true, y_score):
+        return multilabel_sum_loss(np.minimum(y_true, 1), y_score)
+
+    assert learn(loss=grades_as_one, family="sum").loss == 0
+    with pytest.raises(ValueError, match="got grades_as_one, which is not"):
+        agnostic_relabelling_learner(
+            ranks, [0], [0], [[0, 1, 2]], loss=grades_as_one, family="sum"
+        )
+
+
+@pytest.mark.parametrize(("n_labels", "checked"), [(5, True), (6, False)])
+def test_membership_is_checked_for_few_labels(n_labels, checked):
+    learn = partial(
+        agnostic_relabelling_learner,
+        [[[*range(1, n_labels + 1)]]],
+        [0],
+        [0],
+        np.eye(1, n_labels, dtype=int),
+        loss=multilabel_auc_score,
+        family="sum",
+    )
+    if checked:
+        with pytest.raises(ValueError, match="loss must be in the family"):
+            learn()
+    else:
+        assert learn().loss == 1
 
 
 def test_relabelling_sees_the_sample_only():
@@ -65,8 +115,15 @@ def test_relabelling_sees_the_sample_only():
     assert found.loss == 2
 
 
-@pytest.mark.parametrize(("family", "tops"), [("sum", [1, 2]), ("precision", [2])])
-def test_a_learner_of_ones_own_gets_each_relabelling(family, tops):
+@pytest.mark.parametrize(
+    ("family", "loss", "tops"),
+    [
+        ("sum", multilabel_sum_loss, [1, 2]),
+        ("precision", multilabel_precision_loss, [2]),
+    ],
+)
+def test_a_learner_of_ones_own_gets_each_relabelling(family, loss, tops):
+    loss = partial(loss, p=2)
     ranks = all_rankings(3)[[[0, 5], [3, 2], [0, 5], [1, 5]]]
     calls = []
 
@@ -78,7 +135,7 @@ def test_a_learner_of_ones_own_gets_each_relabelling(family, tops):
 
     sample = {"unlabelled": [0, 1], "labelled": [0, 1], "y": [[0, 0, 1], [0, 1, 0]]}
     found = agnostic_relabelling_learner(
-        ranks, **sample, loss=multilabel_sum_loss, family=family, p=2, learner=learner
+        ranks, **sample, loss=loss, family=family, p=2, learner=learner
     )
     told = [
         {(x, tuple((h[x] <= j).astype(int))) for x in (0, 1) for j in tops}
@@ -86,7 +143,7 @@ def test_a_learner_of_ones_own_gets_each_relabelling(family, tops):
     ]
     # Hypothesis 2 relabels as 0 does, and 3 differs from 0 in the top 2 at point 0.
     assert calls == [told[0], told[1], told[3]]
-    losses = [multilabel_sum_loss(sample["y"], -ranks[row]) for row in (2, 1, 0)]
+    losses = [loss(sample["y"], -ranks[row]) for row in (2, 1, 0)]
     assert found.candidate_losses.tolist() == losses
     assert (found.ranks == ranks[[2, 1, 0][int(np.argmin(losses))]]).all()
 
@@ -120,6 +177,18 @@ def test_learner_errors():
         learn(ranks, [0], [0], [[1, 0, 0]], learner=lambda c, x, r: 1)
     with pytest.raises(ValueError, match=r"class_ranks, 0 to 0, got 0\.5"):
         learn(ranks, [0], [0], [[1, 0, 0]], learner=lambda c, x, r: 0.5)
+    with pytest.raises(ValueError, match="the number of a row of class_ranks, 0 to 0"):
+        learn(ranks, [0], [0], [[1, 0, 0]], learner=lambda c, x, r: c[0])
+    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+        learn(ranks, [0], [0], [[1, 0, 0]], learner="erm")
+    with pytest.raises(TypeError, match=r"loss must be a function, .* got 'auc': "):
+        learn(ranks, [0], [0], [[1, 0, 0]], loss="auc")
+    with pytest.raises(TypeError, match=r"argument: 'p'\. .* functools.partial\("):
+        learn(ranks, [0], [0], [[1, 0, 0]], loss=multilabel_precision_loss)
+    with pytest.raises(ValueError, match="p must be given with family='precision'"):
+        learn(ranks, [0], [0], [[1, 0, 0]], family="precision")
+    with pytest.raises(ValueError, match="class_ranks must have rows of one length"):
+        learn([[[1, 2, 3], [1, 2]]], [0], [0], [[1, 0, 0]])
 
 
 # Threshold classes: Algorithm 4
@@ -219,5 +288,7 @@ def test_threshold_learner_errors():
         learn([[1, 0, 0]], label=0, j=1)
     with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 3"):
         learn([3], label=0, j=1)
-    with pytest.raises(ValueError, match="learner must return a row of class_ranks"):
+    with pytest.raises(ValueError, match="learner must return the number of a row of"):
         learn([1], label=0, j=1, learner=lambda c, x, r: -1)
+    with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
+        learn([1], label=0, j=1, learner="erm")

@@ -1,0 +1,73 @@
+"""The site: the pages of this folder, and a reference made from docstrings.
+
+Nothing here asks the network: links between pages are checked, those to the web are
+not, and other projects' inventories are not used, since none comes with a package.
+"""
+
+from typing import Any
+
+import skrank_abstain
+
+project = "skrank_abstain"
+author = "the skrank_abstain developers"
+project_copyright = f"2026, {author}"  # as in LICENSE
+version = release = skrank_abstain.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_templates"]
+# A reference to a name that has no page is a warning, and warnings fail the build.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(sklearn|scipy)\..*")]  # pages of other sites
+
+# Links to headings are written as GitHub makes them: page.md#some-heading.
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+# A room's page lists its __all__ in the order of the list; see _templates/room.rst.
+autosummary_ignore_module_all = False
+autosummary_imported_members = True
+# Names of the top level have their page there, as they are imported.
+autosummary_context = {"spine": skrank_abstain.__all__}
+# Docstrings say types better than signatures do.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+# Members are written out below the class, inherited ones too.
+numpydoc_show_class_members = False
+
+copybutton_exclude = ".linenos, .gp, .go"  # copies code without prompts and results
+
+smartquotes = False  # they would turn "auto" in a docstring into what does not run
+
+html_title = project
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "github_url": "https://github.com/skrank-abstain/skrank-abstain",
+    "show_prev_next": False,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+
+
+def _skip(
+    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
+) -> bool | None:
+    """Leave out what scikit-learn gives its estimators; it has pages of its own."""
+    module = getattr(obj, "__module__", None) or ""
+    return True if module.startswith("sklearn.") else None
+
+
+def setup(app: Any) -> None:
+    """Tell Sphinx about the members to leave out."""
+    app.connect("autodoc-skip-member", _skip)
