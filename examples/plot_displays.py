@@ -137,7 +137,7 @@ def main(argv: Sequence[str] | None = None) -> list[Path]:
     for name, draw in figures.items():
         draw()
         paths.append(options.out / f"display_{name}.png")
-        plt.savefig(paths[-1], dpi=100)
+        plt.savefig(paths[-1], dpi=150)
         plt.close()
         if not options.quiet:
             print(f"Figure: {paths[-1]}")

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 #: Colours of Okabe and Ito (2008), "Color Universal Design", told apart by readers
-#: with any common colour vision. Grey is for references.
+#: with any common colour vision. Grey is for references; it stands out from white as
+#: much as from black, whatever style the reader of a figure draws in.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
-GREY = "#555555"
+GREY = "#767676"
 LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v")
 
@@ -87,7 +88,7 @@ def outcome_styles(
             "marker": MARKERS[k],
             "markersize": 5,
             "fillstyle": _FILLINGS[model % len(_FILLINGS)],
-            "markerfacecoloralt": "white",
+            "markerfacecoloralt": ax.get_facecolor(),
             "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
             "label": outcome if name is None else join_label(name, outcome),
         }

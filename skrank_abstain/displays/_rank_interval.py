@@ -292,7 +292,7 @@ class RankIntervalDisplay:
         row = np.arange(1, n_items + 1)
         # Longer than the ranks, so that a rank that is certain has a bar to see.
         self.bars_ = self.ax_.hlines(
-            row, best - 0.3, worst + 0.3, color="#BBBBBB", linewidth=5, zorder=2
+            row, best - 0.3, worst + 0.3, color=GREY, alpha=0.5, linewidth=5, zorder=2
         )
         unplaced = self.scores is None and self.places is None
         self.markers_ = [] if unplaced else self._draw_markers(row)

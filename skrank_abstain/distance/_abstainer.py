@@ -170,11 +170,11 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         norm: float = np.inf,
         cost: float = 0.1,
         scale: Any = "unit_ball",
-        prefit: Any = "auto",
+        prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import Coverage, GuaranteedCoverage, Rule
+from skrank_abstain.tie_models import TieModel
 
 
 class BALToR(SelectiveRanker):
@@ -149,18 +154,18 @@ class BALToR(SelectiveRanker):
         estimator: Any,
         *,
         coverage: float = 0.8,
-        tie_model: Any = "graded_relevance",
-        loss: Any = "zero_one",
+        tie_model: str | TieModel = "graded_relevance",
+        loss: str | ArrayLike | Sequence[Any] = "zero_one",
         novelty: Any = None,
         novelty_level: float = 0.05,
         boundary: str = "accept",
         quantile: str = "inverted_cdf",
         coverage_guarantee: str | None = None,
-        prefit: Any = "auto",
+        prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -40,7 +41,7 @@ from skrank_abstain.selection import (
     calibrate,
     check_rule,
 )
-from skrank_abstain.tie_models import LabelledPairs, tie_model_candidates
+from skrank_abstain.tie_models import LabelledPairs, TieModel, tie_model_candidates
 
 
 class PairwiseRankerClassifier(
@@ -190,14 +191,14 @@ class PairwiseRankerClassifier(
         self,
         estimator: Any,
         *,
-        labels: Any = None,
-        tie_model: Any = "bradley_terry",
-        loss: Any = "zero_one",
+        labels: ArrayLike | None = None,
+        tie_model: str | TieModel = "bradley_terry",
+        loss: str | ArrayLike | Sequence[Any] = "zero_one",
         coverage: float = 1.0,
-        rule: Any = None,
-        prefit: Any = "auto",
+        rule: Rule | None = None,
+        prefit: bool | str = "auto",
         calibration_size: float = 0.25,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
         self.labels = labels
@@ -275,8 +276,8 @@ class PairwiseRankerClassifier(
         self.tie_model_, self._calibration = calibrate(
             candidates, self._loss, data, tuning, seed=seed
         )
-        self.n_queries_ = self._calibration.items.n_queries
-        self.n_pairs_ = self._calibration.items.n_pairs
+        self.n_queries_: int = self._calibration.items.n_queries
+        self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
         return self
 
@@ -323,8 +324,9 @@ class PairwiseRankerClassifier(
             rule that has a coverage is asked for this one; any other is dropped, and
             with it what it promised.
         """
-        if hasattr(self.rule, "coverage"):
-            return self._with(rule=replace(self.rule, coverage=coverage))
+        rule: Any = self.rule
+        if hasattr(rule, "coverage"):
+            return self._with(rule=replace(rule, coverage=coverage))
         return self._with(rule=None, coverage=coverage)
 
     def at_risk(self, max_risk: float) -> Self:

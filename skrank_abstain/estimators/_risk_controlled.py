@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
 from skrank_abstain.selection import CertifiedRisk, Rule
+from skrank_abstain.tie_models import TieModel
 
 
 class RiskControlledRanker(SelectiveRanker):
@@ -151,15 +153,15 @@ class RiskControlledRanker(SelectiveRanker):
         delta: float = 0.1,
         method: str = "wsr",
         tuning_size: float = 0.3,
-        tie_model: Any = "graded_relevance",
-        loss: Any = "zero_one",
+        tie_model: str | TieModel = "graded_relevance",
+        loss: str | ArrayLike | Sequence[Any] = "zero_one",
         novelty: Any = None,
         novelty_level: float = 0.05,
-        prefit: Any = "auto",
+        prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, NoReturn, Self, cast
 
 import numpy as np
@@ -76,10 +77,10 @@ class RuleThreshold(Saved):
         self._region = self._select(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
-        self.threshold_ = self._region.risk
+        self.threshold_: float = self._region.risk
         # Expected, not drawn: pairs on a randomised boundary count with their
         # probability.
-        self.coverage_ = risk.accepted_mass(self._region, items) / items.n_pairs
+        self.coverage_: float = risk.accepted_mass(self._region, items) / items.n_pairs
 
     @property
     def coverage_interval_(self) -> FloatArray:
@@ -217,16 +218,16 @@ class SelectiveRanker(
         self,
         estimator: Any,
         *,
-        rule: Any,
-        tie_model: Any = "graded_relevance",
-        loss: Any = "zero_one",
+        rule: Rule | None,  # None: the named classes make their own
+        tie_model: str | TieModel = "graded_relevance",
+        loss: str | ArrayLike | Sequence[Any] = "zero_one",
         novelty: Any = None,
         novelty_level: float = 0.05,
-        prefit: Any = "auto",
+        prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
-        random_state: Any = None,
+        random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
     ) -> None:
         self.estimator = estimator
@@ -319,8 +320,8 @@ class SelectiveRanker(
         self.tie_model_, self._calibration = calibrate(
             candidates, self._loss, *parts, seed=data.seed, groups=data.groups
         )
-        self.n_queries_ = self._calibration.items.n_queries
-        self.n_pairs_ = self._calibration.items.n_pairs
+        self.n_queries_: int = self._calibration.items.n_queries
+        self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
         self._warn_of_ties()
         self._warn_of_excess(rule)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,7 +17,13 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
 )
-from skrank_abstain.pairs._tables import plain_dicts, python_rows, to_frame
+from skrank_abstain.pairs._tables import (
+    SHOWN,
+    html_of_rows,
+    plain_dicts,
+    python_rows,
+    to_frame,
+)
 
 
 class DecidedPair(NamedTuple):
@@ -303,6 +309,28 @@ class PairDecisions:
             is None; an identifier that JSON has no kind for is its text.
         """
         return plain_dicts(self._columns())
+
+    def _repr_html_(self) -> str:
+        first = self.take(slice(SHOWN))
+        said = np.array(["right first", "tie", "left first"])[first.label + 1]
+        texts: dict[str, Iterable[Any] | None] = {
+            "pair": range(len(first)),
+            # One query needs no name.
+            "qid": first.qid if (self.qid != self.qid[:1]).any() else None,
+            "left": first.left if first.left_id is None else first.left_id,
+            "right": first.right if first.right_id is None else first.right_id,
+            "decision": [
+                label if accepted else f"abstained ({label})"
+                for label, accepted in zip(said, first.accepted, strict=True)
+            ],
+            "novel": None if first.novel is None else np.where(first.novel, "yes", ""),
+        }
+        more = len(self) - len(first)
+        return html_of_rows(repr(self), texts, first._measures(), more)
+
+    def _measures(self) -> dict[str, FloatArray | None]:
+        """Return what tells how sure a decision is, or how much an answer is worth."""
+        return {"risk": self.risk, "distance": self.distance}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return what is known, by the names and in the order of ``DecidedPair``."""

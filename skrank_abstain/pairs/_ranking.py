@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs._tables import plain_dicts, python_rows, to_frame
-
-#: Rows that a notebook shows.
-_SHOWN = 60
+from skrank_abstain.pairs._tables import (
+    SHOWN,
+    html_of_rows,
+    plain_dicts,
+    python_rows,
+    to_frame,
+)
 
 
 class RankedItem(NamedTuple):
@@ -129,30 +131,14 @@ class Ranking:
         return {name: getattr(self, name) for name in RankedItem._fields}
 
     def _repr_html_(self) -> str:
-        columns = {name: column[:_SHOWN] for name, column in self._columns().items()}
-        names = ["qid", "place", "item_id", "score", "ranks left open"]
-        rows = [
-            [
-                str(item["qid"]),
-                str(item["place"]),
-                str(item["item_id"]),
-                "" if item["score"] is None else f"{item['score']:.4g}",
-                f"{item['best']} to {item['worst']}" if item["open"] else "",
-            ]
-            for item in plain_dicts(columns)
-        ]
-        if (self.place == 1).sum() <= 1:  # one query needs no name
-            names, rows = names[1:], [row[1:] for row in rows]
-        head = _cells("th", names)
-        body = "\n".join(_cells("td", row) for row in rows)
-        rest = len(self) - len(rows)
-        more = f"<p>... and {rest} more</p>" if rest else ""
-        return (
-            f"<p>{escape(repr(self))}</p>\n<table>\n<thead>\n{head}\n</thead>\n"
-            f"<tbody>\n{body}\n</tbody>\n</table>{more}"
-        )
-
-
-def _cells(tag: str, texts: list[str]) -> str:
-    cells = "".join(f"<{tag}>{escape(text)}</{tag}>" for text in texts)
-    return f"<tr>{cells}</tr>"
+        first = {name: column[:SHOWN] for name, column in self._columns().items()}
+        bounds = zip(first["best"], first["worst"], strict=True)
+        texts: dict[str, Iterable[Any] | None] = {
+            # One query needs no name.
+            "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
+            "place": first["place"],
+            "item": first["item_id"],
+            "ranks left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
+        }
+        more = len(self) - len(first["place"])
+        return html_of_rows(repr(self), texts, {"score": first["score"]}, more)

@@ -1,9 +1,10 @@
-"""Columns of one length as frames, and as plain Python values."""
+"""Columns of one length as frames, as plain Python values, and as HTML."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
 from itertools import repeat
 from typing import Any
 
@@ -16,6 +17,8 @@ Columns = Mapping[str, NDArray[Any]]
 
 #: Rows that are turned into Python values at a time.
 _ROWS = 1 << 12
+#: Rows that a notebook shows.
+SHOWN = 10
 
 
 def to_frame(columns: Columns, backend: str) -> Any:
@@ -132,3 +135,61 @@ def plain(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [plain(part) for part in value]
     return str(value)
+
+
+def html_of_rows(
+    heading: str,
+    texts: Mapping[str, Iterable[Any] | None],
+    numbers: Mapping[str, Iterable[float] | None],
+    more: int,
+) -> str:
+    """Return what a notebook shows of many rows: a line, the first ones, how many more.
+
+    Parameters
+    ----------
+    heading : str
+    texts, numbers : dict of iterable of length n_shown, or None
+        Columns of the first rows, by the name that a reader sees. Those that are None
+        are left out. Numbers are rounded; one that is not finite stays empty.
+    more : int
+        Rows that are not shown.
+
+    Returns
+    -------
+    html : str
+        Without colours: those of the notebook hold, be it light or dark.
+    """
+    columns = {
+        **{
+            name: [str(plain(value)) for value in column]
+            for name, column in texts.items()
+            if column is not None
+        },
+        **{
+            name: [f"{value:.4g}" if math.isfinite(value) else "" for value in column]
+            for name, column in numbers.items()
+            if column is not None
+        },
+    }
+    rows = list(zip(*columns.values(), strict=True))
+    return "\n".join(
+        [
+            f"<p>{escape(heading)}</p>",
+            *([html_table(list(columns), rows)] if rows else []),
+            *([f"<p>... {more} more</p>"] if more else []),
+        ]
+    )
+
+
+def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in HTML of texts, the first of each row naming it."""
+    names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<table>\n<thead><tr>{names}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )

@@ -152,6 +152,9 @@ class Questions(PairDecisions):
         """
         write_page(self, path, shown, question)
 
+    def _measures(self) -> dict[str, FloatArray | None]:
+        return {**super()._measures(), "value": self.value}
+
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {**super()._columns(), "value": self.value}
 

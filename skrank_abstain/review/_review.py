@@ -153,6 +153,9 @@ class Review:
             f"expected_accuracy={self.expected_accuracy:.3f}, certified=nothing)"
         )
 
+    def _repr_html_(self) -> str:
+        return self.reviewers.to_html(repr(self), self.answers)
+
     @property
     def reviewer_error_(self) -> dict[str, float]:
         """Share of the answers of each reviewer that are wrong."""
@@ -439,7 +442,9 @@ class Review:
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
-        rows, place = rows_by_place(-_ranks(self._wanted), queries)
+        rows, place = rows_by_place(
+            -np.argsort(self._wanted).astype(np.float64), queries
+        )
         by_row = np.empty_like(place)
         by_row[rows] = place
         made = PairDecisions(
@@ -491,10 +496,3 @@ def _canonical_number(queries: Queries, left: IntArray, right: IntArray) -> IntA
     first = np.append(0, np.cumsum(queries.pair_counts))[query]
     number: IntArray = first + i * (2 * n - i - 1) // 2 + j - i - 1
     return number
-
-
-def _ranks(rows: IntArray) -> FloatArray:
-    """Return the position of each row among ``rows``."""
-    ranks = np.empty(rows.size)
-    ranks[rows] = np.arange(rows.size)
-    return ranks

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_real, shown
+from skrank_abstain.pairs import html_of_rows
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
 #: Before any answer a reviewer errs so often, about ties and about orders, half of the
@@ -81,6 +82,19 @@ class Reviewers:
         highest = total.max(axis=1, keepdims=True)
         likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
         return likelihood
+
+    def to_html(self, heading: str, answers: Answers) -> str:
+        """Return what a notebook shows: how much each said, and how often in error."""
+        names = answers.reviewers
+        counts = np.bincount(answers.reviewer, minlength=len(names))
+        texts = {"reviewer": names, "answers": counts}
+        rates = {
+            "wrong": self.error,
+            "untied pair, order reversed": self.turned,
+            "untied pair, called a tie": self.missed,
+            "tie, called an order": self.split,
+        }
+        return html_of_rows(heading, texts, rates, 0)
 
 
 def check_reviewer_error(reviewer_error: Any) -> Any:

@@ -6,7 +6,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -20,6 +20,7 @@ from skrank_abstain.displays import (
     ReviewCurveDisplay,
     RiskCoverageDisplay,
 )
+from skrank_abstain.displays._drawing import GREY
 from skrank_abstain.distance import DistanceAbstainer
 
 CURVES = [
@@ -79,6 +80,29 @@ def test_axes_of_the_caller_are_used(cls, ranker, new):
     assert draw(cls, ranker, new, ax=ax).ax_ is ax
     assert cls.from_predictions(*PREDICTIONS[cls], ax=ax).ax_ is ax
     assert len(plt.get_fignums()) == 1
+
+
+def luminance(colour):
+    """Relative luminance, as WCAG 2.1 defines it."""
+    rgb = np.array(to_rgb(colour))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("page", ["white", "black"])
+def test_references_can_be_seen_on_any_page(page):
+    pair = luminance(GREY) + 0.05, luminance(page) + 0.05
+    assert max(pair) / min(pair) >= 4.5  # asked of small text
+
+
+def test_half_filled_markers_are_filled_with_the_page():
+    with plt.style.context("dark_background"):
+        _, ax = plt.subplots()
+        for name in ("a", "b", "c"):
+            ClassFractionDisplay.from_predictions([1, 0], [0.1, 0.2], name=name, ax=ax)
+    third = ax.lines[-1]
+    assert third.get_fillstyle() == "left"
+    assert to_hex(third.get_markerfacecoloralt()) == "#000000"
 
 
 @pytest.mark.parametrize("cls", PREDICTIONS)

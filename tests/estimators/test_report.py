@@ -464,8 +464,18 @@ def test_the_same_report_is_the_same_file(ranker, new, tmp_path, now):
     assert set(plt.get_fignums()) == before
 
 
-def test_a_notebook_shows_the_markdown(ranker, new):
-    report = ranker.report(new.data, qid=new.qid)
+def test_a_notebook_shows_escaped_words_and_no_pictures(ranker, new, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    groups = np.where(new.qid % 2, "<script>", "a & b")
+    report = ranker.report(new.data, new.target, qid=new.qid, groups=groups)
+    shown = report._repr_html_()
+    assert "&lt;script&gt;" in shown
+    assert "<script" not in shown
+    assert "<img" not in shown
+    # Every section is there; those after the summary wait for a click.
+    titles = [line[3:] for line in report.splitlines() if line.startswith("## ")]
+    assert re.findall("<summary>(.*)</summary>", shown) == titles
+    ET.fromstring(f"<div>{shown}</div>".replace("<details open>", "<details>"))
     assert report._repr_markdown_() == report
 
 

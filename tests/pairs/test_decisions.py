@@ -1,5 +1,6 @@
 import builtins
 import json
+import re
 from dataclasses import FrozenInstanceError, replace
 from datetime import date
 
@@ -399,3 +400,39 @@ def test_missing_library_is_named_with_its_extra(backend, monkeypatch):
     message = rf"requires {backend}; install skrank-abstain\[{backend}\]"
     with pytest.raises(ImportError, match=message):
         decisions([1, 0]).to_frame(backend)
+
+
+def test_notebooks_show_the_first_pairs_by_names_to_be_read():
+    some = decisions([3, 1, 0, 0.5, 7, 7], outer=1, inner=0)
+    page = some._repr_html_()
+    assert page.startswith(f"<p>{some!r}</p>")
+    rows = re.findall("<tr>(.*)</tr>", page)
+    assert len(rows) == 1 + 10
+    assert "... 5 more" in page
+    cells = [re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
+    assert cells[0] == ["pair", "left", "right", "decision", "risk"]
+    # Scores 3 and 1; 3 and 7; 1 and 0.5, too close.
+    assert cells[1] == ["0", "0", "1", "left first", "0.25"]
+    assert cells[4] == ["3", "0", "4", "right first", f"{1 / 6:.4g}"]
+    assert cells[7] == ["6", "1", "3", "abstained (left first)", "0.4"]
+    assert ">tie<" in some.take([14])._repr_html_()
+
+
+def test_notebooks_show_what_there_is_and_escape_it():
+    some = decisions([3, 1, 0, 4], qid=["<i>", "<i>", "b", "b"])
+    novel = np.array([True, False])
+    ids = np.array(["<b>Ann</b>", 20261122.5], dtype=object)
+    named = replace(some, left_id=ids, right_id=ids[::-1], novel=novel, risk=None)
+    page = named._repr_html_()
+    assert "&lt;i&gt;" in page
+    assert "&lt;b&gt;Ann" in page
+    assert "20261122.5" in page
+    assert not re.search("<[bi]>", page)
+    assert page.count("<td>yes</td>") == 1
+    assert "risk" not in page
+    unknown = replace(some, risk=np.array([np.nan, 0.5]))
+    assert "nan" not in unknown._repr_html_()
+
+
+def test_notebooks_show_no_table_of_no_pairs():
+    assert "<table" not in decisions([1.0])._repr_html_()

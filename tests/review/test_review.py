@@ -311,6 +311,18 @@ def test_questions_are_pairs_with_a_value():
     assert repr(asked).startswith("Questions(n_pairs=12, n_queries=")
 
 
+def test_notebooks_show_questions_and_reviewers():
+    questions = RANKER.review(*INPUT).ask(3)
+    page = questions._repr_html_()
+    assert '<th scope="col">value</th>' in page
+    assert f"<td>{questions.value[0]:.4g}</td>" in page
+    assert "<table" not in RANKER.review(*INPUT)._repr_html_()
+    answers = say(questions, reviewer="<b>Ann")
+    review = RANKER.review(*INPUT, answers=answers, reviewer_error=0.125)
+    page = review._repr_html_()
+    assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0.0625</td>" in page
+
+
 def test_questions_of_queries_in_turns_of_rows():
     rows = np.random.default_rng(0).permutation(NEW.qid.size)
     review = RANKER.review(X[rows], NEW.qid[rows])

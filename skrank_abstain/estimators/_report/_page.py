@@ -11,9 +11,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from skrank_abstain.pairs import html_table
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+#: Sections that a notebook shows without being asked: origin, warnings, summary.
+_OPEN = 3
 _STYLE = """\
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto;
@@ -125,6 +129,22 @@ class Report(str):
         text = _html(self._title, self._sections)
         Path(path).write_text(text, encoding="utf-8")
 
+    def _repr_html_(self) -> str:
+        # The first sections at once, the others on a click. Pictures are left to the
+        # page: they want matplotlib, and white paper.
+        parts = [f"<h3>{escape(self._title)}</h3>"]
+        for k, section in enumerate(self._sections):
+            blocks = [b for b in section.blocks if not isinstance(b, Picture)]
+            body = "\n".join(map(_element, blocks))
+            title = f"<summary>{escape(section.title)}</summary>\n"
+            is_open = " open" if k < _OPEN else ""
+            parts.append(
+                f"<details{is_open}>\n{title}{body}\n</details>"
+                if section.title
+                else body
+            )
+        return "\n".join(parts)
+
     def _repr_markdown_(self) -> str:
         return str(self)
 
@@ -174,17 +194,7 @@ def _element(block: str | list[str] | Table | Picture) -> str:
     if isinstance(block, str):
         return f"<p>{escape(block)}</p>"
     if isinstance(block, Table):
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in block.head)
-        rows = "\n".join(
-            f'<tr><th scope="row">{escape(row[0])}</th>'
-            + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
-            + "</tr>"
-            for row in block.rows
-        )
-        return (
-            f'<div class="wide"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n'
-            f"{rows}\n</tbody>\n</table></div>"
-        )
+        return f'<div class="wide">{html_table(block.head, block.rows)}</div>'
     if isinstance(block, Picture):
         return (
             f'<figure>\n<img alt="{escape(block.alt)}" src="{_drawn(block)}">\n'
