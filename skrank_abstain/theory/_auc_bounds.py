@@ -12,6 +12,7 @@ tell apart: its shatter coefficient, as a logarithm.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
@@ -386,14 +387,8 @@ def auc_sample_size(
                 f"half_width must be reachable, got {shown(half_width)}: with 10^15 "
                 "items the bound is still above it."
             )
-    too_few = enough // 2
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
-        if is_enough(middle):
-            enough = middle
-        else:
-            too_few = middle
-    return sizes(enough)
+    between = range(enough // 2 + 1, enough)
+    return sizes(between.start + bisect_left(between, True, key=is_enough))
 
 
 def _log_coefficient(given: Any, name: str, *sizes: int) -> float:

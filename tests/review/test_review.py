@@ -6,63 +6,11 @@ import numpy as np
 import pytest
 from doubles import FirstColumn
 from review.enumerated import enumerate_posterior
+from review.simulated import DATA, INPUT, NEW, RANKER, X, fit, loop, right, say
 from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
-from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import pair_labels
 from skrank_abstain.review._reviewers import Reviewers
-
-DATA = make_ranking(n_queries=60, random_state=0)
-NEW = make_ranking(n_queries=6, n_items=12, random_state=1)
-WORDS = {-1: "right", 0: "same", 1: "left"}
-
-
-def fit(kind=BALToR, **options):
-    options = {"tie_model": "graded_relevance", "random_state": 0} | options
-    scores = DATA.utility[:, None]
-    return kind(FirstColumn().fit(None, None), **options).fit(
-        scores, DATA.target, qid=DATA.qid
-    )
-
-
-RANKER = fit()
-X = NEW.utility[:, None] + np.random.default_rng(0).normal(0, 0.5, (NEW.qid.size, 1))
-INPUT = X, NEW.qid
-
-
-def say(questions, error=0.0, seed=0, reviewer="x"):
-    """Answer questions by the true labels, and some of them wrongly."""
-    rng = np.random.default_rng(seed)
-    truth = pair_labels(NEW.target, questions.left, questions.right)
-    heard = Reviewers.of_error(error).heard()
-    return [
-        {
-            "qid": pair.qid,
-            "left": pair.left,
-            "right": pair.right,
-            "label": WORDS[int(rng.choice([-1, 0, 1], p=heard[:, label + 1]))],
-            "reviewer": reviewer,
-        }
-        for pair, label in zip(questions, truth, strict=True)
-    ]
-
-
-def right(review):
-    decisions = review.decisions
-    truth = pair_labels(NEW.target, decisions.left, decisions.right)
-    return np.mean(decisions.label == truth)
-
-
-def loop(rounds, n=10, error=0.0, ranker=RANKER, seed=0, **options):
-    answers = []
-    for k in range(rounds):
-        review = ranker.review(*INPUT, answers=answers, **options)
-        answers += say(review.ask(n), error, seed=1000 * seed + k)
-    return answers, ranker.review(*INPUT, answers=answers, **options)
-
-
-# Without answers
 
 
 def test_without_answers_it_is_the_ranker_but_for_its_bins():
