@@ -129,7 +129,8 @@ def plot(results: dict[str, dict[tuple[str, int], np.ndarray]], path: Path) -> N
     axes[0, 0].set_ylabel(f"coverage of new queries less {COVERAGE:g}")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
-    figure.savefig(path, dpi=120)
+    # A legend may be wider than the panels of one collection.
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
 
 

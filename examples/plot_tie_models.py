@@ -172,7 +172,8 @@ def plot(
         row[0].set_ylabel("accuracy on accepted pairs")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=3, frameon=False)
-    figure.savefig(path, dpi=120)
+    # A legend may be wider than the panels of one collection.
+    figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
 
 

@@ -47,10 +47,9 @@ class BALToR(SelectiveRanker):
         with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,
         ``LocalOutlierFactor(novelty=True)`` or a Pipeline that scales and ends in one,
         or a function of X that returns more for stranger items, such as the
-        ``decision_function`` of a detector of PyOD. A fitted one is used as it is,
-        and must not have seen the rows given here; an
-        unfitted one learns from what trains the ranker, or, where that comes fitted,
-        from half of the calibration queries.
+        ``decision_function`` of a detector of PyOD. A fitted one is used as it is, and
+        must not have seen the rows given here; an unfitted one learns from what trains
+        the ranker, or, where that comes fitted, from half of the calibration queries.
     novelty_level : float, default=0.05
         Items whose p-value (``novelty_pvalues``) is at most this are novel: of usual
         items at most this share. In (0, 1), at least 1 / (n_queries + 1).

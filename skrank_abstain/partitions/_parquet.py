@@ -42,8 +42,7 @@ class ParquetPartitions:
         self, source: Any, qid: str | None, columns: Iterable[str] | None = None
     ) -> None:
         if qid is None:
-            rule = "qid must name the column of queries, between which files are cut"
-            raise ValueError(f"{rule}, got None.")
+            raise ValueError("qid must name the column to cut files by, got None.")
         self._files = ParquetFiles(source, qid, columns)
         self._sizes = _sizes(_starts_of_queries(self._files, qid))
 
@@ -99,8 +98,7 @@ def _starts_of_queries(files: ParquetFiles, qid: str) -> IntArray:
             starts.append(firsts + n_rows)
             paths.append(path)
         n_rows += batch.num_rows
-    split = find_split_query(ids)
-    if split is not None:
+    if split := find_split_query(ids):
         value, first, second = split
         raise ValueError(
             "frame must have the rows of each query one after another, got query "
