@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_templates"]
@@ -42,6 +43,17 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 # Members are written out below the class, inherited ones too.
 numpydoc_show_class_members = False
+
+# Numbered scripts are pages, run as they are built; the others are programs.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_\d\d_",
+    "ignore_pattern": r"^(?!plot_\d\d_)",
+    "within_subsection_order": "FileNameSortKey",
+    "download_all_examples": False,
+    "write_computation_times": False,
+}
 
 copybutton_exclude = ".linenos, .gp, .go"  # copies code without prompts and results
 

@@ -33,7 +33,7 @@ def readme_commands():
 def test_the_readme_gives_exactly_two_commands():
     commands = readme_commands()
     assert len(commands) == 2
-    assert commands[0].endswith("examples/quickstart.py")
+    assert commands[0].endswith("examples/plot_01_quickstart.py")
     assert commands[1].endswith('-m pytest -n auto -m "not slow"')
 
 

@@ -6,8 +6,8 @@ ties are not answered but for equal scores. For every fold a ranker with default
 parameters is trained on the training queries, the threshold is set on the validation
 queries, and the test queries are counted.
 
-    python examples/compare_losses.py                          # simulated folds
-    python examples/compare_losses.py --data MQ2008 OHSUMED    # folders of FoldN
+    python losses.py                          # simulated folds
+    python losses.py --data MQ2008 OHSUMED    # folders of FoldN
 """
 
 from argparse import ArgumentParser

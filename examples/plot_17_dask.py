@@ -5,8 +5,8 @@ and the pairs of new ones are decided where they lie. Nothing but numbers of pai
 small samples comes back to this process, and the calibrated ranker is the one that one
 machine would have given, to the last bit.
 
-    python examples/plot_dask.py            # two local processes, a minute
-    python examples/plot_dask.py --smoke    # a few queries, on threads
+    python examples/plot_17_dask.py            # two local processes, a minute
+    python examples/plot_17_dask.py --smoke    # a few queries, on threads
 """
 
 import warnings

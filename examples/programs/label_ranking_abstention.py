@@ -6,8 +6,8 @@ Borda's count), linear scores, and a random forest. Around each of them
 SelectiveMultilabelRanker leaves open the pairs of labels that it is least sure of, and
 beside it as many pairs are left open by lot.
 
-    python examples/plot_label_ranking_abstention.py                     # simulated
-    python examples/plot_label_ranking_abstention.py --data DIR/*.txt    # minutes
+    python label_ranking_abstention.py                     # simulated
+    python label_ranking_abstention.py --data DIR/*.txt    # minutes
 
 Penalties and leaf sizes are chosen by cross-validation on the training samples.
 """

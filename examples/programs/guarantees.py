@@ -5,8 +5,8 @@ on freshly drawn queries, and each time its true selective risk, or its true cov
 is looked up in a large population. Methods that treat pairs as the sample fail far
 more often than they say; methods that treat queries as the sample keep their word.
 
-    python examples/plot_guarantees.py            # some minutes
-    python examples/plot_guarantees.py --smoke    # seconds
+    python guarantees.py            # some minutes
+    python guarantees.py --smoke    # seconds
 """
 
 import csv

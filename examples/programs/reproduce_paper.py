@@ -8,7 +8,7 @@ over folds go to the terminal, every number to CSV, the figures to PNG: one for 
 question, and the densities of risk and entropy on the first fold's calibration pairs
 (the paper's Figure 5).
 
-    python examples/reproduce_paper.py --data MQ2008 --ranker xgboost
+    python reproduce_paper.py --data MQ2008 --ranker xgboost
 
 The paper has MQ2007, OHSUMED and MSLR-WEB30K; unpack them and name the folder that
 holds Fold1 to Fold5. Pairs are worked through in blocks of whole queries, so that

@@ -7,8 +7,8 @@ distance of prediction and frequency over the bins, weighted by pairs. Its inter
 a bootstrap over queries. Errors of a model that is right would not be zero: frequencies
 scatter, by what the last column says.
 
-    python examples/plot_pair_reliability.py                        # simulated
-    python examples/plot_pair_reliability.py --data MQ2008 OHSUMED  # folders of FoldN
+    python pair_reliability.py                        # simulated
+    python pair_reliability.py --data MQ2008 OHSUMED  # folders of FoldN
 """
 
 from argparse import ArgumentParser

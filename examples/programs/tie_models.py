@@ -5,8 +5,8 @@ tie model is fitted on the validation queries, and the test queries are evaluate
 loss of the pairs, area under the risk-coverage curve, accuracy and coverage at falling
 targets, and the seconds of the fit. Nothing is chosen by the test queries.
 
-    python examples/plot_tie_models.py                           # simulated folds
-    python examples/plot_tie_models.py --data MQ2008 OHSUMED     # folders of FoldN
+    python tie_models.py                           # simulated folds
+    python tie_models.py --data MQ2008 OHSUMED     # folders of FoldN
 """
 
 import csv

@@ -6,8 +6,8 @@ more validation queries, drawn at random, and the coverage of the test queries i
 at. The band is what the sampling of queries alone does: 95 % of the differences between
 that many calibration queries and these test queries.
 
-    python examples/plot_coverage_error.py                        # simulated
-    python examples/plot_coverage_error.py --data MQ2008 OHSUMED  # folders of FoldN
+    python coverage_error.py                        # simulated
+    python coverage_error.py --data MQ2008 OHSUMED  # folders of FoldN
 """
 
 from argparse import ArgumentParser

@@ -4,8 +4,8 @@ XGBoost trains on a Spark frame, the threshold comes from another, and the pairs
 queries are decided by the executors. It needs Java 17 and ``pip install
 "skrank-abstain[spark]"``.
 
-    python examples/spark_calibration.py            # local[2], a minute or two
-    python examples/spark_calibration.py --smoke
+    python spark_calibration.py            # local[2], a minute or two
+    python spark_calibration.py --smoke
 """
 
 import os

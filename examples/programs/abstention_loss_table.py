@@ -6,10 +6,10 @@ pixel, and pay a cost for each. This follows their protocol: 10,000 random pairs
 images, mean and standard deviation of three runs, a grid of gammas and costs. Each run
 trains again, from another start, and draws other pairs.
 
-    python examples/abstention_loss_table.py              # scikit-learn's digits
-    python examples/abstention_loss_table.py --data DIR   # CIFAR-10 or Fashion-MNIST
-    python examples/abstention_loss_table.py --smoke      # seconds
-    python examples/abstention_loss_table.py --data DIR --scorer resnet --augment
+    python abstention_loss_table.py              # scikit-learn's digits
+    python abstention_loss_table.py --data DIR   # CIFAR-10 or Fashion-MNIST
+    python abstention_loss_table.py --smoke      # seconds
+    python abstention_loss_table.py --data DIR --scorer resnet --augment
 
 The last one needs PyTorch. With --augment it trains with all options that the paper
 names for CIFAR-10: images are padded by 4 pixels, cropped at random to their size and

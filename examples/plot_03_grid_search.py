@@ -5,7 +5,7 @@ abstention is named, in units of a wrong answer, GridSearchCV finds the coverage
 tie model and the size of the trees that cost least. The patients are scikit-learn's
 diabetes data; the clinic days are a synthetic grouping.
 
-Run it with ``python examples/plot_grid_search.py``; it takes a few seconds.
+Run it with ``python examples/plot_03_grid_search.py``; it takes a few seconds.
 """
 
 # %%

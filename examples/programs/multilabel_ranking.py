@@ -6,9 +6,9 @@ test file as a stream: it ranks the labels of a batch, is told the truth, and mo
 trust between experts. Last, SelectiveMultilabelRanker leaves open the pairs of labels
 that it is least sure of.
 
-    python examples/plot_multilabel_ranking.py                              # simulated
-    python examples/plot_multilabel_ranking.py --data DIR/emotions DIR/yeast
-    python examples/plot_multilabel_ranking.py --data DIR/emotions --forest   # minutes
+    python multilabel_ranking.py                              # simulated
+    python multilabel_ranking.py --data DIR/emotions DIR/yeast
+    python multilabel_ranking.py --data DIR/emotions --forest   # minutes
 
 A folder NAME holds NAME-train.arff, NAME-test.arff and NAME.xml. Penalties are chosen
 by cross-validation on the training file; nothing is chosen by the test file.

@@ -1,4 +1,4 @@
-"""Every example runs, and says what it is meant to say."""
+"""Every program runs, and says what it is meant to say."""
 
 import importlib.util
 import os
@@ -10,34 +10,23 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("SKRANK_DATA", ROOT.parent / "shared" / "data"))
 mpl.use("Agg")
 
 
 def load(name):
     spec = importlib.util.spec_from_file_location(
-        name, ROOT / "examples" / f"{name}.py"
+        name, ROOT / "examples" / "programs" / f"{name}.py"
     )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-def test_quickstart(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["quickstart.py", "--out", str(tmp_path)])
-    table = np.array(load("quickstart").main())
-    asked, decided, accuracy = table.T
-    # 780 pairs of ten later days: the coverage is within sampling error.
-    assert np.abs(decided - asked).max() < 0.1
-    assert accuracy[-1] > accuracy[0] + 0.1
-    assert (tmp_path / "quickstart.png").stat().st_size > 10_000
-    assert "or patient" in capsys.readouterr().out
-
-
 def test_compare_losses(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["compare_losses.py", "--quiet"])
-    means = load("compare_losses").main()["simulated"]
+    monkeypatch.setattr(sys, "argv", ["losses.py", "--quiet"])
+    means = load("losses").main()["simulated"]
     for coverage in (0.9, 0.7, 0.5):
         decided, ties, orders, wrong, fixed = means["misranking", coverage]
         assert decided == pytest.approx(coverage, abs=0.05)
@@ -185,55 +174,9 @@ def test_reproduce_paper_agrees_with_an_independent_prototype(
 
 
 @pytest.mark.slow
-def test_grid_search_chooses_a_coverage_inside(tmp_path, capsys):
-    pytest.importorskip("lightgbm")
-    table = load("plot_grid_search").main(["--out", str(tmp_path)])
-    assert len(table) == 5 * 2 * 2
-    (chosen,) = (row for row in table if row["chosen"])
-    assert chosen["utility"] == max(row["utility"] for row in table)
-    assert 0.1 < chosen["coverage"] < 1
-    # Asking about every pair is worth 0.6, and deciding every pair is worth less.
-    full = [row["utility"] for row in table if row["coverage"] == 1]
-    assert chosen["utility"] > 0.62 > 0.58 > max(full)
-    # Accuracy prefers the lowest coverage, whatever the model.
-    for leaves, tie_model in {(row["leaves"], row["tie_model"]) for row in table}:
-        accuracy = {
-            row["coverage"]: row["accuracy"]
-            for row in table
-            if (row["leaves"], row["tie_model"]) == (leaves, tie_model)
-        }
-        assert max(accuracy, key=accuracy.get) == 0.1
-    assert (tmp_path / "grid_search.png").stat().st_size > 10_000
-    printed = capsys.readouterr().out
-    assert printed.count("<- chosen") == 1
-    assert "ask a person about every pair: utility 0.600" in printed
-
-
-def test_pairwise_classifier_is_calibrated_and_below_the_best(tmp_path, capsys):
-    table = load("plot_pairwise_classifier").main(["--out", str(tmp_path)])
-    decided = np.array([row["decided"] for row in table])
-    accuracy = np.array([row["accuracy"] for row in table])
-    best = np.array([row["best"] for row in table])
-    # 4500 comparisons of 300 new sessions, calibrated on 50.
-    np.testing.assert_allclose(
-        decided, [row["coverage"] for row in table], rtol=0, atol=0.06
-    )
-    assert (np.diff(accuracy) > 0).all()
-    assert (accuracy < best).all()
-    assert accuracy[-1] > accuracy[0] + 0.2
-    assert (tmp_path / "pairwise_classifier.png").stat().st_size > 10_000
-    printed = capsys.readouterr().out
-    loss, least = (
-        float(printed.split(after)[1].split()[0].rstrip(".;"))
-        for after in ("Log loss ", "it would be ")
-    )
-    assert least < loss < least + 0.15
-
-
-@pytest.mark.slow
 def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
     pytest.importorskip("lightgbm")
-    rows = load("plot_tie_models").main(["--smoke", "--quiet", "--out", str(tmp_path)])
+    rows = load("tie_models").main(["--smoke", "--quiet", "--out", str(tmp_path)])
     assert len(rows) == 2 * 8
     mean = {
         name: np.mean([row["log_loss"] for row in rows if row["tie_model"] == name])
@@ -253,7 +196,7 @@ def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
 @pytest.mark.slow
 def test_coverage_comes_nearer_with_more_queries(tmp_path, capsys):
     pytest.importorskip("lightgbm")
-    main = load("plot_coverage_error").main
+    main = load("coverage_error").main
     [found] = main(["--smoke", "--quiet", "--out", str(tmp_path)]).values()
     for name in ("bradley_terry", "graded_relevance", "feature_aware_relevance"):
         assert found[name, 192][1] < 0.05
@@ -266,7 +209,7 @@ def test_coverage_comes_nearer_with_more_queries(tmp_path, capsys):
 @pytest.mark.slow
 def test_pair_probabilities_are_honest(tmp_path, capsys):
     pytest.importorskip("lightgbm")
-    main = load("plot_pair_reliability").main
+    main = load("pair_reliability").main
     found = main(["--smoke", "--quiet", "--out", str(tmp_path)])["simulated"]
     for name in ("bradley_terry", "graded_relevance", "feature_aware_relevance"):
         assert (found[name][:, 0] < 3 * found[name][:, 3]).all()
@@ -277,7 +220,7 @@ def test_pair_probabilities_are_honest(tmp_path, capsys):
 
 def test_calibration_errors_are_those_of_the_definition():
     pytest.importorskip("lightgbm")
-    calibration_error = load("plot_pair_reliability").calibration_error
+    calibration_error = load("pair_reliability").calibration_error
     rng = np.random.default_rng(0)
     proba = np.repeat([0.1, 0.5, 0.9], 2000)
     happened = rng.random(6000) < proba
@@ -293,7 +236,7 @@ def test_calibration_errors_are_those_of_the_definition():
 
 @pytest.mark.slow
 def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
-    rows = load("plot_guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
+    rows = load("guarantees").main(["--smoke", "--quiet", "--out", str(tmp_path)])
     assert len(rows) == 5 * 2 * 5
     by_queries = [row for row in rows if row["method"].startswith("queries")]
     assert not any(row["failed"] for row in by_queries)
@@ -310,7 +253,7 @@ def test_guarantees_are_kept_where_queries_are_the_sample(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
-    rows = load("plot_cost_vs_budget").main(
+    rows = load("cost_vs_budget").main(
         ["--smoke", "--quiet", "--ranker", "ridge", "--out", str(tmp_path)]
     )
 
@@ -338,7 +281,7 @@ def test_a_price_is_a_budget_and_risk_beats_distance(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_multilabel_rankers_are_compared_by_every_loss(tmp_path, capsys):
-    results = load("plot_multilabel_ranking").main(
+    results = load("multilabel_ranking").main(
         ["--smoke", "--quiet", "--out", str(tmp_path)]
     )
     (result,) = results.values()
@@ -365,7 +308,7 @@ def test_multilabel_rankers_are_compared_by_every_loss(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_unsure_orders_of_labels_are_the_wrong_ones(tmp_path, capsys):
-    rows = load("plot_label_ranking_abstention").main(
+    rows = load("label_ranking_abstention").main(
         ["--smoke", "--quiet", "--out", str(tmp_path)]
     )
     assert len(rows) == 2 * 3 * 10 * 2
@@ -387,48 +330,3 @@ def test_unsure_orders_of_labels_are_the_wrong_ones(tmp_path, capsys):
     assert mean("forest", "by lot", 1.0) > mean("constant (Borda)", "by lot", 1.0) + 0.2
     assert (tmp_path / "label_ranking_abstention.png").stat().st_size > 10_000
     assert "completeness: the share that was ordered" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_answers_make_the_order_of_patients_better(tmp_path, capsys):
-    found = load("plot_review_loop").main(["--quiet", "--out", str(tmp_path)])
-    rounds = found["rounds"]
-    assert rounds[-1]["right"] > rounds[0]["right"] + 0.15
-    assert abs(rounds[-1]["expected"] - rounds[-1]["right"]) < 0.04
-    assert rounds[-1]["Bo"] > rounds[-1]["Ann"] + 0.02
-    right = {name: curve["accuracy"] for name, curve in found["curves"].items()}
-    assert right["pairs"][-1] > right["random"][-1] + 0.03
-    ndcg = {name: curve["ndcg"] for name, curve in found["curves"].items()}
-    assert ndcg["top"][-1] > ndcg["random"][-1] + 0.03
-    assert (tmp_path / "review_loop.png").stat().st_size > 10_000
-    assert "best question, in pairs" in capsys.readouterr().out
-
-
-def test_sets_hold_a_best_item_as_often_as_asked(tmp_path, capsys):
-    main = load("plot_top_sets").main
-    rows = main(["--smoke", "--out", str(tmp_path)])["simulated"]
-    assert [row["alpha"] for row in rows] == [0.3, 0.2, 0.1]
-    for row in rows:
-        assert row["coverage"] > 1 - row["alpha"] - 0.1
-    assert rows[-1]["size"] > rows[0]["size"] >= 1
-    assert (tmp_path / "top_sets.png").stat().st_size > 10_000
-    assert "a fixed number of items covers" in capsys.readouterr().out
-
-
-def test_scrambled_items_are_found_and_left_to_a_person(tmp_path, capsys):
-    main = load("plot_novelty").main
-    found = main(["--smoke", "--out", str(tmp_path)])
-    assert found["EllipticEnvelope"]["power"] > 0.9
-    assert found["IsolationForest"]["power"] < 0.2
-    assert found["EllipticEnvelope"]["accuracy"] > found["no detector"]["accuracy"]
-    assert (tmp_path / "novelty.png").stat().st_size > 10_000
-    assert "false alarms" in capsys.readouterr().out
-
-
-def test_lists_that_are_kept_are_better(tmp_path, capsys):
-    main = load("plot_query_abstention").main
-    found = main(["--smoke", "--out", str(tmp_path)])["simulated"]
-    for metric in ("ndcg@10", "mrr", "precision@3"):
-        assert found[metric][2] > found[metric][0]
-    assert (tmp_path / "query_abstention.png").stat().st_size > 10_000
-    assert "with probability 0.9" in capsys.readouterr().out

@@ -7,8 +7,8 @@ costs 1, an order for a tied pair costs nothing. For every fold the ranker is tr
 the training queries, every threshold is chosen on the validation queries, and the test
 queries say what it was worth.
 
-    python examples/plot_cost_vs_budget.py                      # simulated folds
-    python examples/plot_cost_vs_budget.py --data OHSUMED       # a folder of FoldN
+    python cost_vs_budget.py                      # simulated folds
+    python cost_vs_budget.py --data OHSUMED       # a folder of FoldN
 """
 
 import csv

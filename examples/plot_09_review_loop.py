@@ -5,8 +5,8 @@ few questions a round; a review chooses them, takes the answers back, estimates 
 often each reviewer errs, and says what the next question is worth. Here the labels
 stand in for the reviewers: one is wrong in 5 % of the cases, the other in 20 %.
 
-    python examples/plot_review_loop.py
-    python examples/plot_review_loop.py --data MQ2008/Fold1    # curves of a fold, too
+    python examples/plot_09_review_loop.py
+    python examples/plot_09_review_loop.py --data MQ2008/Fold1    # curves of a fold, too
 """
 
 # %%

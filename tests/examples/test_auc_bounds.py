@@ -12,8 +12,8 @@ mpl.use("Agg")
 
 @pytest.mark.slow
 def test_figure_and_tables(tmp_path, capsys, oracles):
-    path = ROOT / "examples" / "plot_auc_bounds.py"
-    spec = importlib.util.spec_from_file_location("plot_auc_bounds", path)
+    path = ROOT / "examples" / "programs" / "auc_bounds.py"
+    spec = importlib.util.spec_from_file_location("auc_bounds", path)
     example = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(example)
     result = example.main(["--smoke", "--quiet", "--out", str(tmp_path)])

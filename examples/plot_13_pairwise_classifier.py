@@ -6,7 +6,7 @@ PairwiseRankerClassifier makes probabilities of win, tie and loss of it, and say
 comparisons it would rather not call. The answers are simulated, so the true
 probabilities are known, and with them the best that anyone could do.
 
-Run it with ``python examples/plot_pairwise_classifier.py``; it takes a few seconds.
+Run it with ``python examples/plot_13_pairwise_classifier.py``; it takes a few seconds.
 """
 
 # %%

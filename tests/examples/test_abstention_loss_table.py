@@ -13,7 +13,7 @@ import pytest
 from doubles import Trap
 from scipy.stats import chisquare
 
-EXAMPLES = Path(__file__).parent.parent / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples" / "programs"
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 256, (60, 3072), dtype=np.uint8)
 Y = RNG.integers(0, 10, 60).astype(np.uint8)

@@ -5,7 +5,7 @@ empirical AUC of any linear ranking function of one feature can be from its expe
 against the sample size, for several shares of positives. Beside them, what is measured
 on simulated samples, and how often confidence intervals of the AUC hold the true value.
 
-Run it with ``python examples/plot_auc_bounds.py``; it takes a few minutes.
+Run it with ``python auc_bounds.py``; it takes a few minutes.
 """
 
 # %%

@@ -1,0 +1,111 @@
+"""
+See what a ranker decides, and how well
+=======================================
+
+Simulated queries, a LightGBM ranker with default options, and three tie models. Each
+picture is one call of a display in :mod:`skrank_abstain.displays`.
+"""
+
+# %%
+# One model, three calibrations
+# -----------------------------
+# Training queries, then queries to calibrate on, then new ones to draw. A tie model
+# makes pair probabilities of scores; the ranker is trained once, and given fitted.
+import matplotlib.pyplot as plt
+import numpy as np
+from lightgbm import LGBMRanker
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+    RankIntervalDisplay,
+    RiskCoverageDisplay,
+)
+from skrank_abstain.tie_models import BradleyTerry
+
+train, past, new = (
+    make_ranking(n_queries, random_state=k)
+    for k, n_queries in enumerate((360, 200, 200))
+)
+sizes = np.unique(train.qid, return_counts=True)[1]
+model = LGBMRanker(n_jobs=1, verbose=-1).fit(train.data, train.target, group=sizes)
+tie_models = {
+    "Bradley-Terry, counts": BradleyTerry(calibration="counts"),
+    "Bradley-Terry": "bradley_terry",
+    "graded relevance": "graded_relevance",
+}
+rankers = {
+    name: BALToR(model, coverage=0.6, tie_model=tie_model, random_state=0).fit(
+        past.data, past.target, qid=past.qid
+    )
+    for name, tie_model in tie_models.items()
+}
+two = ("Bradley-Terry", "graded relevance")
+
+# %%
+# Fewer pairs, fewer errors
+# -------------------------
+# Several models on the same axes: a lower curve is better. The band resamples whole
+# queries, since the pairs of one query share its items.
+_, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
+for name in two:
+    RiskCoverageDisplay.from_estimator(
+        rankers[name],
+        new.data,
+        new.target,
+        new.qid,
+        n_resamples=500,
+        random_state=0,
+        reference=name == "graded relevance",
+        name=name,
+        ax=ax,
+    )
+
+# %%
+# Is the budget kept?
+# -------------------
+# No labels are needed to see how many pairs of new queries are decided.
+CoverageDisplay.from_estimator(
+    rankers["graded relevance"], new.data, qid=new.qid, name="graded relevance"
+)
+
+# %%
+# Can the probabilities be taken at their word?
+# ---------------------------------------------
+# Those of the paper's counts take the scores of a booster as they are, and are far too
+# sure.
+_, axes = plt.subplots(1, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
+for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=True):
+    PairReliabilityDisplay.from_estimator(
+        rankers[name], new.data, new.target, new.qid, ax=ax
+    )
+    ax.set_title(name)
+    ax.label_outer()
+
+# %%
+# Which pairs are decided first?
+# ------------------------------
+# Ties, or pairs with a better item?
+_, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
+for name in two:
+    ClassFractionDisplay.from_estimator(
+        rankers[name], new.data, new.target, new.qid, name=name, ax=ax
+    )
+
+# %%
+# One query
+# ---------
+# Which ranks do the decided pairs leave open, and who is in the top 5?
+RankIntervalDisplay.from_estimator(
+    rankers["graded relevance"],
+    new.data,
+    new.target,
+    new.qid,
+    query=1,
+    top_k=5,
+    name="One query, 60 % of pairs decided",
+)
+plt.show()
