@@ -1,5 +1,6 @@
 """Every page of the gallery runs, and says what its prose says."""
 
+import os
 import re
 import runpy
 from pathlib import Path
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+DATA = Path(os.environ.get("SKRANK_DATA", EXAMPLES.parents[1] / "shared" / "data"))
 PAGES = sorted(EXAMPLES.glob("plot_*.py"))
 
 
@@ -59,3 +61,57 @@ def test_02_displays(page):
         for name in found["two"]
     ]
     assert half[1] > half[0]  # "a lower curve is better": graded relevance is lower
+
+
+def test_10_top_sets(page, capsys):
+    found = page("plot_10_top_sets")
+    promised, kept, size = np.transpose(found["table"])
+    # Of 500 calibration and 500 new queries: two standard errors are below 0.06.
+    assert (kept > promised - 0.06).all()
+    assert (np.diff(size) > 0).all()
+    printed = re.findall(r"query \d+: (\d+) of (\d+) items", capsys.readouterr().out)
+    assert len(printed) == 8
+    assert all(1 <= int(some) <= int(items) for some, items in printed)
+    display = found["display"]
+    needed = np.interp(kept[-1], display.fixed_coverage, display.fixed_size)
+    assert size[-1] < needed  # "sets of different sizes need fewer on average"
+
+
+@pytest.mark.slow
+def test_11_query_abstention(page):
+    found = page("plot_11_query_abstention")
+    assert found["accepted"].mean() == pytest.approx(0.5, abs=0.1)
+    for all_lists, most, half in found["found"].values():
+        assert half > most > all_lists
+    assert found["certified"].certified_
+    assert 0.4 < found["certified"].coverage_ < 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+def test_11_query_abstention_on_real_queries(page, monkeypatch):
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    found = page("plot_11_query_abstention")
+    assert all(half > lists for lists, _, half in found["found"].values())
+    assert not found["certified"].certified_  # 157 queries are too few
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+def test_10_top_sets_on_real_queries(page, monkeypatch):
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    promised, kept, size = np.transpose(page("plot_10_top_sets")["table"])
+    # 157 calibration and 156 new queries.
+    assert (kept > promised - 0.1).all()
+    assert (np.diff(size) > 0).all()
+
+
+def test_12_novelty(page):
+    found = page("plot_12_novelty")
+    assert found["power"]["EllipticEnvelope"] > 0.9
+    assert found["power"]["IsolationForest"] < 0.2
+    assert all(share < 0.07 for share in found["false_alarms"].values())
+    plain, sound = (
+        found["accuracy"][name] for name in ("no detector", "EllipticEnvelope")
+    )
+    assert plain[0] - plain[-1] > 0.1 > abs(sound[0] - sound[-1])
