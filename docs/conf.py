@@ -4,6 +4,7 @@ Nothing here asks the network: links between pages are checked, those to the web
 not, and other projects' inventories are not used, since none comes with a package.
 """
 
+import re
 from typing import Any
 
 import skrank_abstain
@@ -51,6 +52,10 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_\d\d_",
     "ignore_pattern": r"^(?!plot_\d\d_)",
     "within_subsection_order": "FileNameSortKey",
+    # Names in the code lead to their pages, and these lead back to the examples.
+    "doc_module": ("skrank_abstain",),
+    "reference_url": {"skrank_abstain": None},
+    "backreferences_dir": "gallery/uses",
     "download_all_examples": False,
     "write_computation_times": False,
 }
@@ -80,6 +85,14 @@ def _skip(
     return True if module.startswith("sklearn.") else None
 
 
+def _link_examples(app: Any, page: str, source: list[str]) -> None:
+    """Link the examples that a page names; on GitHub there is no gallery to link to."""
+    source[0] = re.sub(
+        r"`examples/(plot_\d\d_\w+)\.py`", r"[`\1.py`](gallery/\1.rst)", source[0]
+    )
+
+
 def setup(app: Any) -> None:
-    """Tell Sphinx about the members to leave out."""
+    """Tell Sphinx about the members to leave out, and about the links to examples."""
     app.connect("autodoc-skip-member", _skip)
+    app.connect("source-read", _link_examples)

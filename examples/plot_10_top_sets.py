@@ -56,7 +56,7 @@ for query in np.unique(new.qid)[:8]:
 # %%
 # Is the promise kept?
 # --------------------
-# `score` is the share of new queries whose set holds a best item. A smaller alpha asks
+# ``score`` is the share of new queries whose set holds a best item. A smaller alpha asks
 # for larger sets.
 print(f"{'alpha':>6}{'promised':>10}{'kept':>8}{'mean size':>11}")
 table = []

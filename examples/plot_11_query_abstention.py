@@ -43,7 +43,7 @@ print(f"{accepted.sum()} of {accepted.size} lists are shown, the others are chec
 # %%
 # Are the lists that are kept the better ones?
 # --------------------------------------------
-# `score` is the mean metric of the lists kept. One ranker per metric: what is a good
+# ``score`` is the mean metric of the lists kept. One ranker per metric: what is a good
 # list depends on what it is used for.
 print(f"{'metric':14}{'all':>8}{'70 %':>8}{'50 %':>8}")
 rankers, found = {}, {}
@@ -71,7 +71,7 @@ ax.set_ylabel("1 - metric of the accepted queries, lower is better")
 # %%
 # A bound on the loss
 # -------------------
-# With `max_risk` the threshold is certified: the expected loss of the accepted lists is
+# With ``max_risk`` the threshold is certified: the expected loss of the accepted lists is
 # at most the bound, with probability 0.9 over the calibration queries. Where these are
 # too few to certify anything, no list is accepted, and a warning says so.
 bound = round(0.9 * (1 - found["ndcg@10"][0]), 3)
