@@ -104,7 +104,7 @@ RankIntervalDisplay.from_estimator(
     new.data,
     new.target,
     new.qid,
-    query=1,
+    query=0,
     top_k=5,
     name="One query, 60 % of pairs decided",
 )

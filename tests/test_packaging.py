@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 ROOT = Path(__file__).parent.parent
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -35,6 +36,16 @@ def test_the_readme_gives_exactly_two_commands():
     assert len(commands) == 2
     assert commands[0].endswith("examples/plot_01_quickstart.py")
     assert commands[1].endswith('-m pytest -n auto -m "not slow"')
+
+
+def test_the_readmes_badges_are_true():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    badges = re.findall(r"img\.shields\.io/badge/(.*)-0072B2\)", text)
+    project = PYPROJECT["project"]
+    assert [unquote(badge) for badge in badges] == [
+        "python-" + project["requires-python"].replace(">=", "≥"),
+        "licence-" + project["license"].replace("-", "--"),
+    ]
 
 
 def test_ci_runs_the_readmes_test_command():
