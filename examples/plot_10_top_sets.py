@@ -56,8 +56,8 @@ for query in np.unique(new.qid)[:8]:
 # %%
 # Is the promise kept?
 # --------------------
-# ``score`` is the share of new queries whose set holds a best item. A smaller alpha asks
-# for larger sets.
+# ``score`` is the share of new queries whose set holds a best item. A smaller alpha
+# asks for larger sets.
 print(f"{'alpha':>6}{'promised':>10}{'kept':>8}{'mean size':>11}")
 table = []
 for alpha, ranker in rankers.items():

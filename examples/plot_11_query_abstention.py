@@ -58,9 +58,9 @@ for metric in ("ndcg@10", "mrr", "precision@3"):
     print(f"{metric:14}" + "".join(f"{value:>8.3f}" for value in found[metric]))
 
 # %%
-# The loss, one minus the metric, as fewer lists are kept, from right to left. The dotted
-# lines are what lists left out by lot would do. Few lists are left at the left end, and
-# the curves are rough there.
+# The loss, one minus the metric, as fewer lists are kept, from right to left. The
+# dotted lines are what lists left out by lot would do. Few lists are left at the left
+# end, and the curves are rough there.
 _, ax = plt.subplots(figsize=(5.5, 5.5), layout="constrained")
 for metric, ranker in rankers.items():
     QueryRiskDisplay.from_estimator(
@@ -71,9 +71,9 @@ ax.set_ylabel("1 - metric of the accepted queries, lower is better")
 # %%
 # A bound on the loss
 # -------------------
-# With ``max_risk`` the threshold is certified: the expected loss of the accepted lists is
-# at most the bound, with probability 0.9 over the calibration queries. Where these are
-# too few to certify anything, no list is accepted, and a warning says so.
+# With ``max_risk`` the threshold is certified: the expected loss of the accepted lists
+# is at most the bound, with probability 0.9 over the calibration queries. Where these
+# are too few to certify anything, no list is accepted, and a warning says so.
 bound = round(0.9 * (1 - found["ndcg@10"][0]), 3)
 certified = QueryRiskRanker(model, max_risk=bound, random_state=0)
 with warnings.catch_warnings():

@@ -15,18 +15,17 @@ import csv
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from folds import folds_of
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tqdm import tqdm
 
 from skrank_abstain import BALToR, CostAbstainer
-from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
@@ -43,23 +42,6 @@ STYLES = {
 }
 
 Row = dict[str, Any]
-
-
-def folds_of(folder: Path | None, smoke: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the parts of each fold."""
-    if folder is not None:
-        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
-            yield path.name, load_letor(path)
-        return
-    for k in range(2 if smoke else 5):
-        sizes = {"train": 60, "validation": 30, "test": 60}
-        if not smoke:
-            sizes = {name: 5 * size for name, size in sizes.items()}
-        parts = {
-            name: make_ranking(size, n_features=5, random_state=10 * k + j)
-            for j, (name, size) in enumerate(sizes.items())
-        }
-        yield f"Fold{k + 1}", SimpleNamespace(**parts)
 
 
 def make_ranker(name: str) -> Any:
@@ -239,7 +221,7 @@ def main(argv: list[str] | None = None) -> list[Row]:
     folder = args.data if found and not args.smoke else None
     title = f"{folder.resolve().name if folder else 'simulated'}, {args.ranker}"
     rows: list[Row] = []
-    folds = list(folds_of(folder, args.smoke))
+    folds = list(folds_of(folder, args.smoke, n_features=5))
     settings = len(COVERAGES) * 3 + len(COSTS) * 4
     total = len(folds) * settings
     with tqdm(total=total, desc=title, unit="setting", disable=args.quiet) as progress:

@@ -11,35 +11,18 @@ queries, and the test queries are counted.
 """
 
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from folds import folds_of
 from lightgbm import LGBMRanker
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.datasets import load_letor, make_ranking
 
 COVERAGES = (0.9, 0.7, 0.5)
 COLUMNS = ("decided", "as a tie", "as an order", "wrong orders", "places fixed")
-
-
-def folds_of(folder: Path | None) -> Iterator[Any]:
-    """Yield the parts of each fold."""
-    if folder is None:
-        for seed in range(3):
-            sizes = {"train": 80, "validation": 40, "test": 80}
-            parts = {
-                name: make_ranking(n_queries, random_state=10 * seed + part)
-                for part, (name, n_queries) in enumerate(sizes.items())
-            }
-            yield SimpleNamespace(**parts)
-    else:
-        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
-            yield load_letor(path)
 
 
 def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
@@ -77,7 +60,7 @@ def main() -> dict[str, dict[tuple[str, float], Any]]:
     for folder in args.data:
         name = "simulated" if folder is None else folder.name
         folds = tqdm(list(folds_of(folder)), desc=name, disable=args.quiet)
-        rows = [compare(fold) for fold in folds]
+        rows = [compare(fold) for _, fold in folds]
         means = {key: np.nanmean([row[key] for row in rows], axis=0) for key in rows[0]}
         print(f"\n{name}: mean over folds\n")
         print(f"| loss | asked for | {' | '.join(COLUMNS)} |")

@@ -14,16 +14,15 @@ scatter, by what the last column says.
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from folds import folds_of
 from lightgbm import LGBMRanker
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker
@@ -38,19 +37,6 @@ TIE_MODELS = {
 }
 OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 N_BINS, N_RESAMPLES = 10, 500
-
-
-def folds_of(folder: Path | None, smoke: bool) -> Iterator[Any]:
-    if folder is not None:
-        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
-            yield load_letor(path)
-        return
-    size = 40 if smoke else 200
-    for k in range(2 if smoke else 5):
-        names = enumerate(("train", "validation", "test"))
-        yield SimpleNamespace(
-            **{name: make_ranking(size, random_state=10 * k + j) for j, name in names}
-        )
 
 
 def predictions(fold: Any, bar: Any) -> Iterator[tuple[str, Any]]:
@@ -162,7 +148,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         collection = folder.resolve().name if folder else "simulated"
         found: dict[str, list[Any]] = {name: [] for name in TIE_MODELS}
         with tqdm(desc=collection, disable=args.quiet, unit="model") as bar:
-            for fold in folds_of(folder, args.smoke):
+            for _, fold in folds_of(folder, args.smoke):
                 for name, columns in predictions(fold, bar):
                     found[name].append(columns)
         pooled[collection], results[collection] = found, measure(found)

@@ -14,15 +14,14 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from folds import folds_of
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.metrics import neg_aurc_scorer
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -63,23 +62,6 @@ def make_ranker(name: str) -> Any:
     from catboost import CatBoostRanker
 
     return CatBoostRanker(verbose=False, allow_writing_files=False)
-
-
-def folds_of(folder: Path | None, smoke: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the parts of each fold."""
-    if folder is not None:
-        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
-            yield path.name, load_letor(path)
-        return
-    for k in range(2 if smoke else 5):
-        sizes = {"train": 60, "validation": 30, "test": 60}
-        if not smoke:
-            sizes = {name: 5 * size for name, size in sizes.items()}
-        parts = {
-            name: make_ranking(n_queries=size, random_state=10 * k + j)
-            for j, (name, size) in enumerate(sizes.items())
-        }
-        yield f"Fold{k + 1}", SimpleNamespace(**parts)
 
 
 def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row]:

@@ -11,14 +11,18 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PROGRAMS = ROOT / "examples" / "programs"
 DATA = Path(os.environ.get("SKRANK_DATA", ROOT.parent / "shared" / "data"))
 mpl.use("Agg")
 
 
+@pytest.fixture(autouse=True)
+def _programs_find_each_other(monkeypatch):
+    monkeypatch.syspath_prepend(PROGRAMS)
+
+
 def load(name):
-    spec = importlib.util.spec_from_file_location(
-        name, ROOT / "examples" / "programs" / f"{name}.py"
-    )
+    spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
