@@ -45,7 +45,7 @@ near = calibrated(DistanceAbstainer(model, norm=2), past)
 # A price is a budget
 # -------------------
 # The share of the calibration pairs that a price buys, given as a budget, gives the
-# same decisions, but for a pair or two of nearly the threshold's risk; and
+# same decisions, but for a few pairs of nearly the threshold's risk; and
 # ``threshold_`` of a budget is its price.
 costs = (0.1, 0.2, 0.3, 0.4)
 print(f"{'price':>6}{'buys':>7}{'decided alike':>15}")
