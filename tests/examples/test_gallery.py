@@ -10,6 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from skrank_abstain.displays import PairReliabilityDisplay
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = Path(os.environ.get("SKRANK_DATA", EXAMPLES.parents[1] / "shared" / "data"))
 PAGES = sorted(EXAMPLES.glob("plot_*.py"))
@@ -63,6 +65,79 @@ def test_02_displays(page):
     assert half[1] > half[0]  # "a lower curve is better": graded relevance is lower
 
 
+@pytest.mark.slow
+def test_04_tie_models(page, capsys):
+    pytest.importorskip("lightgbm")
+    found = page("plot_04_tie_models")
+    check_tie_models(found["accuracy"])
+    assert len(plt.get_fignums()) == 2
+    assert "auto chose" in capsys.readouterr().out
+    # "Far too sure": the mean distance from the diagonal, over pairs, here read anew.
+    off = []
+    for name in ("bradley_terry (counts)", "bradley_terry", "graded_relevance"):
+        new = found["new"]
+        display = PairReliabilityDisplay.from_estimator(
+            found["rankers"][name], new.data, new.target, new.qid
+        )
+        distance = np.abs(display.prob_true - display.prob_pred)
+        off.append(np.average(distance, axis=1, weights=display.n_pairs).max())
+    assert off[0] > 0.15 > 0.03 > max(off[1:])
+
+
+def test_05_losses(page, capsys):
+    pytest.importorskip("lightgbm")
+    check_losses(page("plot_05_losses")["rows"])
+    printed = re.findall(r"^(\w+) +(0\.\d+) +(0\.\d+)$", capsys.readouterr().out, re.M)
+    # "score goes by the loss": of the zero-one loss it is the accuracy.
+    score, accuracy = np.array([row[1:] for row in printed], dtype=float).T
+    assert score[0] == accuracy[0]
+    assert (np.diff(score) > 0.02).all()
+    assert (np.diff(accuracy) < 0).all()
+
+
+def test_06_cost_or_budget(page, capsys):
+    found = page("plot_06_cost_or_budget")
+    out = capsys.readouterr().out
+    alike = re.findall(r"^ +0\.\d0 +[\d.]+% +([\d.]+)%$", out, re.M)
+    # Up to calibration pairs of equal risk.
+    assert len(alike) == 4
+    assert min(map(float, alike)) > 99.9
+    easy, hard = (
+        np.array(re.findall(r"[\d.]+(?=%)", row), dtype=float)
+        for row in re.findall("^(?:easy|hard) pairs.*$", out, re.M)
+    )
+    assert hard[0] < easy[0] - 10  # a price buys fewer decisions
+    assert hard[2] == pytest.approx(easy[2], abs=3)  # a budget as many
+    assert hard[3] < easy[3] - 5  # and lets the errors grow
+    assert easy[1] - hard[1] < easy[3] - hard[3]
+    new, budget = found["new"], found["budget"]
+    points = list(zip(found["decided"], found["right"], strict=True))
+    for coverage, right in points[:18]:  # the last decides nearly all
+        at = budget.at_coverage(coverage)
+        assert at.score(new.data, new.target, qid=new.qid) > right
+    assert points[0][1] > points[18][1] + 0.03  # "the dashed curve rises as well"
+
+
+@pytest.mark.slow
+def test_07_coverage_of_new_queries(page):
+    found = page("plot_07_coverage_of_new_queries")
+    plain, promised = found["plain"], found["promised"]
+    scatter = np.array([plain[n][:, 0].std() for n in (12, 48, 192)])
+    for n, spread in zip((12, 48, 192), scatter, strict=True):
+        decided, per_query, low, high = plain[n].T
+        error = spread / np.sqrt(decided.size)
+        assert decided.mean() == pytest.approx(0.7, abs=3 * error)
+        # 19 of 20; of 20 draws fewer than 16 would be chance in one of 400 cases.
+        assert np.mean((low <= decided) & (decided <= high)) >= 0.8
+        error = promised[n][:, 1].std() / np.sqrt(decided.size)
+        assert promised[n][:, 1].mean() > 0.7 - 2 * error
+        assert promised[n][:, 1].mean() > per_query.mean()
+    # A half with four times as many; a standard deviation of 20 is known to 16 %.
+    np.testing.assert_allclose(scatter[1:] / scatter[:-1], 0.5, atol=0.25)
+    cost = [promised[n][:, 1].mean() - 0.7 for n in (12, 192)]
+    assert cost[0] > 0.05 > 0.03 > cost[1]
+
+
 def test_10_top_sets(page, capsys):
     found = page("plot_10_top_sets")
     promised, kept, size = np.transpose(found["table"])
@@ -75,6 +150,16 @@ def test_10_top_sets(page, capsys):
     display = found["display"]
     needed = np.interp(kept[-1], display.fixed_coverage, display.fixed_size)
     assert size[-1] < needed  # "sets of different sizes need fewer on average"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+def test_10_top_sets_on_real_queries(page, monkeypatch):
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    promised, kept, size = np.transpose(page("plot_10_top_sets")["table"])
+    # 157 calibration and 156 new queries.
+    assert (kept > promised - 0.1).all()
+    assert (np.diff(size) > 0).all()
 
 
 @pytest.mark.slow
@@ -94,16 +179,6 @@ def test_11_query_abstention_on_real_queries(page, monkeypatch):
     found = page("plot_11_query_abstention")
     assert all(half > lists for lists, _, half in found["found"].values())
     assert not found["certified"].certified_  # 157 queries are too few
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
-def test_10_top_sets_on_real_queries(page, monkeypatch):
-    monkeypatch.setenv("SKRANK_DATA", str(DATA))
-    promised, kept, size = np.transpose(page("plot_10_top_sets")["table"])
-    # 157 calibration and 156 new queries.
-    assert (kept > promised - 0.1).all()
-    assert (np.diff(size) > 0).all()
 
 
 def test_12_novelty(page):

@@ -1,0 +1,112 @@
+"""
+Which loss?
+===========
+
+The loss says what a wrong answer about a pair costs, and with it what is worth
+deciding. Where most pairs are ties, "they are equal" is the surest answer there is, and
+a ranker with the default loss gives it: its accuracy is high, and it orders little.
+"""
+
+# %%
+# The same scores, three losses
+# -----------------------------
+# With ``"zero_one"`` a tie is an answer like the other two, right or wrong. With
+# ``"misranking"`` only a wrong order costs, and a tie is an answer for equal scores
+# alone. A matrix can stand between the two, or make some mistakes dearer: rows are what
+# is predicted, columns what is true, both in the order right item preferred, tie, left
+# item preferred. Here an order of two equally relevant items costs a half.
+import os
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from lightgbm import LGBMRanker
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import load_letor, make_ranking
+
+folder = Path(os.environ.get("SKRANK_DATA", "data"), "MQ2008", "Fold1")
+if folder.exists():
+    fold = load_letor(folder)
+    train, past, new = fold.train, fold.validation, fold.test
+else:
+    train, past, new = (make_ranking(300, random_state=k) for k in range(3))
+
+sizes = np.unique(train.qid, return_counts=True)[1]
+model = LGBMRanker(n_jobs=1, verbose=-1).fit(train.data, train.target, group=sizes)
+losses = {
+    "zero_one": "zero_one",
+    "between": [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]],
+    "misranking": "misranking",
+}
+rankers = {
+    name: BALToR(model, loss=loss, random_state=0).fit(
+        past.data, past.target, qid=past.qid
+    )
+    for name, loss in losses.items()
+}
+
+# %%
+# Where nearly all answers are ties, as they are on MQ2008 with ``"zero_one"``, ``fit``
+# warns of it.
+#
+# What is decided, and what it is worth
+# -------------------------------------
+# Shares are of all new pairs, but for two: *wrong* is the share of the decided orders
+# that are the wrong way round, *fixed* the share of the items whose place the decided
+# orders, and what follows from them, leave no choice about.
+rows = []
+for name, ranker in rankers.items():
+    for coverage in (0.9, 0.7, 0.5):
+        at = ranker.at_coverage(coverage)
+        totals = at.evaluate(new.data, new.target, qid=new.qid)
+        best, worst = at.rank_intervals(new.data, qid=new.qid).T
+        counts = totals.answered_order, totals.misranked, totals.answered_tie
+        shares = [count.sum() / totals.pairs.sum() for count in counts]
+        fixed = (best == worst).mean()
+        rows.append((name, coverage, *shares, totals.misranking_rate, fixed))
+
+print(f"{'loss':<11}{'asked for':>10}{'orders':>9}{'wrong':>8}{'ties':>8}{'fixed':>8}")
+for name, coverage, orders, _, ties, wrong, fixed in rows:
+    print(
+        f"{name:<11}{coverage:>10.0%}{orders:>9.1%}"
+        + (f"{wrong:>8.1%}" if orders else f"{'-':>8}")
+        + f"{ties:>8.1%}{fixed:>8.1%}"
+    )
+
+# %%
+# In a picture: each bar is all pairs of the new queries, and what is missing to its end
+# is left to a person. The blue of ``"zero_one"`` is shorter, for part of its budget
+# goes to ties; hardly a place is fixed by what is left. Giving up pairs makes wrong
+# orders rarer with each loss. Who wants a ranking takes ``"misranking"``; who wants to
+# know which items are equal keeps the default. ``examples/programs/losses.py`` measures
+# this on real collections.
+figure, axes = plt.subplots(figsize=(6.5, 4.4), layout="constrained")
+labels = [f"{name}, {coverage:.0%}" for name, coverage, *_ in rows]
+orders, wrong, ties = np.array([row[2:5] for row in rows]).T
+left = np.zeros(len(rows))
+for width, colour, label in (
+    (orders - wrong, "#0072B2", "order"),
+    (wrong, "#D55E00", "order, the wrong way round"),
+    (ties, "#009E73", "tie"),
+):
+    axes.barh(labels, width, left=left, color=colour, label=label)
+    left += width
+axes.invert_yaxis()
+axes.set(xlim=(0, 1), xlabel="share of all pairs", ylabel="loss, coverage asked for")
+figure.legend(loc="outside lower center", ncols=3, frameon=False)
+
+# %%
+# ``score`` goes by the loss
+# --------------------------
+# It is one minus the loss of a decided pair: with ``"misranking"`` the share that is
+# not in the wrong order. The accuracy of :meth:`~skrank_abstain.BALToR.evaluate` counts
+# labels, and an order of two equally relevant items has the wrong one. So compare
+# losses by neither: ask what the answers are for.
+print(f"{'loss, half of the pairs':<24}{'score':>7}{'accuracy':>10}")
+for name, ranker in rankers.items():
+    half = ranker.at_coverage(0.5)
+    score = half.score(new.data, new.target, qid=new.qid)
+    totals = half.evaluate(new.data, new.target, qid=new.qid)
+    print(f"{name:<24}{score:>7.3f}{totals.accuracy:>10.3f}")
+plt.show()
