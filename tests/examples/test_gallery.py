@@ -65,6 +65,15 @@ def test_02_displays(page):
     assert half[1] > half[0]  # "a lower curve is better": graded relevance is lower
 
 
+def check_tie_models(accuracy):
+    # "The models that know more than the difference are above the others."
+    counts, difference, *others = accuracy.values()
+    assert len(others) == 3
+    for more in others:
+        assert more[-1] > difference[-1] + 0.02
+    assert np.less(counts, difference).all()
+
+
 @pytest.mark.slow
 def test_04_tie_models(page, capsys):
     pytest.importorskip("lightgbm")
@@ -82,6 +91,20 @@ def test_04_tie_models(page, capsys):
         distance = np.abs(display.prob_true - display.prob_pred)
         off.append(np.average(distance, axis=1, weights=display.n_pairs).max())
     assert off[0] > 0.15 > 0.03 > max(off[1:])
+
+
+def check_losses(rows):
+    shares = {(name, coverage): rest for name, coverage, *rest in rows}
+    for coverage in (0.9, 0.7, 0.5):
+        orders, _, ties, _, fixed = shares["zero_one", coverage]
+        more_orders, _, no_ties, wrong, more_fixed = shares["misranking", coverage]
+        assert more_orders > orders + 0.1
+        assert ties > no_ties + 0.1
+        assert no_ties < 0.01
+        assert more_fixed > fixed + 0.03
+        between = shares["between", coverage]
+        assert orders < between[0] < more_orders
+        assert wrong <= shares["misranking", 0.9][3]
 
 
 def test_05_losses(page, capsys):
@@ -190,3 +213,18 @@ def test_12_novelty(page):
         found["accuracy"][name] for name in ("no detector", "EllipticEnvelope")
     )
     assert plain[0] - plain[-1] > 0.1 > abs(sound[0] - sound[-1])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+@pytest.mark.parametrize(
+    ("name", "found", "check"),
+    [
+        ("plot_04_tie_models", "accuracy", check_tie_models),
+        ("plot_05_losses", "rows", check_losses),
+    ],
+)
+def test_pages_say_the_same_of_real_data(page, monkeypatch, name, found, check):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    check(page(name)[found])
