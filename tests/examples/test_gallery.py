@@ -59,3 +59,26 @@ def test_02_displays(page):
         for name in found["two"]
     ]
     assert half[1] > half[0]  # "a lower curve is better": graded relevance is lower
+
+
+@pytest.mark.slow
+def test_03_grid_search(page, capsys):
+    pytest.importorskip("lightgbm")
+    found = page("plot_03_grid_search")
+    table, search = found["table"], found["search"]
+    assert len(table) == 5 * 2 * 2
+    chosen = table.loc[search.best_index_]
+    assert chosen["utility"] == table["utility"].max()
+    assert 0.1 < chosen["coverage"] < 1
+    # Asking about every pair is worth 0.6, and deciding every pair is worth less.
+    full = table["utility"][table["coverage"] == 1]
+    assert chosen["utility"] > 0.62 > 0.58 > full.max()
+    # Accuracy prefers the lowest coverage, whatever the model.
+    for _, rows in table.groupby(["leaves", "tie model"]):
+        assert rows["coverage"][rows["accuracy"].idxmax()] == 0.1
+    # Only a high coverage reaches the pairs at which tie models differ.
+    worth = table.groupby(["coverage", "tie model"])["utility"].mean().unstack()
+    gap = worth.max(axis=1) - worth.min(axis=1)
+    assert gap[gap.index >= 0.5].min() > gap[gap.index <= 0.3].max()
+    later = re.findall(r": utility ([\d.]+), .* decided", capsys.readouterr().out)
+    assert float(later[0]) > 0.6 > float(later[1])
