@@ -82,3 +82,28 @@ def test_03_grid_search(page, capsys):
     assert gap[gap.index >= 0.5].min() > gap[gap.index <= 0.3].max()
     later = re.findall(r": utility ([\d.]+), .* decided", capsys.readouterr().out)
     assert float(later[0]) > 0.6 > float(later[1])
+
+
+@pytest.mark.slow
+def test_09_review_loop(page):
+    pytest.importorskip("lightgbm")
+    found = page("plot_09_review_loop")
+    answers, right, expected, ann, bo, best = np.transpose(found["rounds"])
+    assert answers.tolist() == list(range(0, 180, 20))
+    assert right[-1] > right[0] + 0.15
+    assert abs(expected[-1] - right[-1]) < 0.04
+    assert bo[-1] > ann[-1] + 0.02
+    assert best[-1] < best[0] / 2
+    before, after = (bars(ax) for ax in plt.figure(1).axes)
+    assert after.mean() < before.mean() - 1  # in ranks
+    curves = found["curves"]
+    others = [curves[name]["accuracy"][-1] for name in ("top", "random")]
+    assert curves["pairs"]["accuracy"][-1] > max(others) + 0.03
+    others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
+    assert curves["top"]["ndcg"][2] > max(others) + 0.015
+
+
+def bars(ax):
+    """Return the lengths of the intervals that a display of ranks shows."""
+    segments = np.array(ax.collections[0].get_segments())
+    return segments[:, 1, 0] - segments[:, 0, 0]
