@@ -107,3 +107,24 @@ def bars(ax):
     """Return the lengths of the intervals that a display of ranks shows."""
     segments = np.array(ax.collections[0].get_segments())
     return segments[:, 1, 0] - segments[:, 0, 0]
+
+
+def test_13_pairwise_classifier(page, capsys):
+    asked, decided, accuracy = np.transpose(
+        page("plot_13_pairwise_classifier")["table"]
+    )
+    # 4500 comparisons of 300 new sessions, calibrated on 150.
+    np.testing.assert_allclose(decided, asked, rtol=0, atol=0.06)
+    assert (np.diff(accuracy) > 0).all()
+    assert accuracy[-1] > accuracy[0] + 0.2
+    reliable, risk = (plt.figure(number).axes[0] for number in plt.get_fignums())
+    # The standard error of a marker, 450 comparisons, is 0.024 at most.
+    curves = [line for line in reliable.lines if line.get_label()[0] != "_"]
+    for line in curves[:3]:
+        predicted, observed = line.get_data()
+        assert np.abs(predicted - observed).mean() < 0.03
+    classifier, best = (line.get_ydata() for line in risk.lines)
+    assert best.mean() < classifier.mean() - 0.03
+    printed = re.search(r"loss ([\d.]+); .* be ([\d.]+)\.$", capsys.readouterr().out)
+    loss, least = map(float, printed.groups())
+    assert least < loss < least + 0.15
