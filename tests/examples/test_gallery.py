@@ -128,3 +128,21 @@ def test_13_pairwise_classifier(page, capsys):
     printed = re.search(r"loss ([\d.]+); .* be ([\d.]+)\.$", capsys.readouterr().out)
     loss, least = map(float, printed.groups())
     assert least < loss < least + 0.15
+
+
+@pytest.mark.slow
+def test_17_dask(page, capsys):
+    for name in ("lightgbm", "dask", "distributed"):
+        pytest.importorskip(name)
+    found = page("plot_17_dask")
+    ranker, alone, sums = found["ranker"], found["alone"], found["found"]
+    # Calibrated as one machine would, to the last bit.
+    assert ranker.threshold_ == alone.threshold_
+    assert ranker.coverage_ == alone.coverage_
+    assert (ranker.n_queries_, ranker.n_pairs_) == (80, 80 * 780)
+    low, high = ranker.coverage_interval_
+    at = dict(zip(sums["asked for"], sums["decided"], strict=True))
+    assert low - 0.01 < at[0.7] < high + 0.01
+    assert (sums["right of these"].diff()[1:] < 0).all()
+    assert (found["todo"].compute()["risk"] > ranker.threshold_).all()
+    assert re.search(r"8-\d+ +item \d+ +item \d+", capsys.readouterr().out)
