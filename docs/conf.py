@@ -56,6 +56,7 @@ sphinx_gallery_conf = {
     "doc_module": ("skrank_abstain",),
     "reference_url": {"skrank_abstain": None},
     "backreferences_dir": "gallery/uses",
+    "capture_repr": ("_repr_html_",),  # not <Legend object at 0x...>
     "download_all_examples": False,
     "write_computation_times": False,
 }

@@ -1,18 +1,19 @@
-"""A ranker that is trained, calibrated and asked on a Dask cluster.
+"""
+Train, calibrate and decide on a Dask cluster
+=============================================
 
 The queries lie in partitions: LightGBM trains on some, the threshold comes from others,
 and the pairs of new ones are decided where they lie. Nothing but numbers of pairs and
 small samples comes back to this process, and the calibrated ranker is the one that one
-machine would have given, to the last bit.
-
-    python examples/plot_17_dask.py            # two local processes, a minute
-    python examples/plot_17_dask.py --smoke    # a few queries, on threads
+machine would have given, to the last bit. It takes
+``pip install "skrank-abstain[dask,lightgbm,plot]"``.
 """
 
+# %%
+# A cluster, and frames on it
+# ---------------------------
+# Each partition holds whole queries. Yours come from files, by ``dd.read_parquet``.
 import warnings
-from argparse import ArgumentParser
-from pathlib import Path
-from typing import Any
 
 import dask.dataframe as dd
 import matplotlib.pyplot as plt
@@ -20,18 +21,21 @@ import numpy as np
 import pandas as pd
 from dask.distributed import Client, LocalCluster
 from lightgbm import DaskLGBMRanker
-from tqdm import tqdm
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.partitions import calibrate, check_partitions, deferred, evaluate
 
-COVERAGES = [0.3, 0.5, 0.7, 0.9, 1.0]
+# Two workers in this process. For processes of their own, the default, a script has to
+# be guarded as for multiprocessing; of a real cluster Client takes the address.
+cluster = LocalCluster(
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+)
+client = Client(cluster)
 
 
-def partition(seed: int, n_queries: int) -> pd.DataFrame:
-    """Return the rows of some queries; yours come from files."""
-    data = make_ranking(n_queries=n_queries, n_items=40, random_state=seed)
+def partition(seed):
+    data = make_ranking(n_queries=20, n_items=40, random_state=seed)
     frame = pd.DataFrame(data.data).add_prefix("feature_")
     frame["relevance"] = data.target
     frame["query"] = [f"{seed}-{query}" for query in data.qid]
@@ -39,87 +43,71 @@ def partition(seed: int, n_queries: int) -> pd.DataFrame:
     return frame
 
 
-def train(frame: Any, client: Client) -> DaskLGBMRanker:
-    """Train LightGBM on whole queries."""
-    # LightGBM takes a query that lies in two partitions without a word.
-    check_partitions(frame, "query")
-    sizes = frame.map_partitions(
-        lambda part: part.groupby("query", sort=False).size().reset_index(drop=True),
-        meta=pd.Series(dtype=np.int64),
-    )
-    features = [name for name in frame.columns if name.startswith("feature_")]
+train, past, new = (
+    dd.from_map(partition, range(first, first + 4)) for first in (0, 4, 8)
+)
+
+# %%
+# Train
+# -----
+# LightGBM takes a query that lies in two partitions without a word, so look before.
+# What it does say is how its workers find each other.
+check_partitions(train, "query")
+sizes = train.map_partitions(
+    lambda part: part.groupby("query", sort=False).size().reset_index(drop=True),
+    meta=pd.Series(dtype=np.int64),
+)
+features = [name for name in train.columns if name.startswith("feature_")]
+model = DaskLGBMRanker(client=client, n_estimators=50, verbose=-1)
+with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "Parameter n_jobs will be ignored")
-    model = DaskLGBMRanker(client=client, n_estimators=50, verbose=-1)
-    return model.fit(frame[features], frame["relevance"], group=sizes)
+    model.fit(train[features], train["relevance"], group=sizes)
 
+# %%
+# Calibrate
+# ---------
+# What :func:`~skrank_abstain.partitions.calibrate` gives is an ordinary fitted ranker:
+# the one of one machine that holds all rows.
+unfitted = BALToR(model, coverage=0.7, random_state=0)
+columns = {"label": "relevance", "qid": "query"}
+ranker = calibrate(unfitted, past, **columns)
+rows = past.compute()
+alone = unfitted.fit(rows[features], rows["relevance"], qid=rows["query"])
+print(f"{ranker.n_pairs_:,} pairs of {ranker.n_queries_} queries, calibrated")
+print(f"  on the cluster: threshold {ranker.threshold_}")
+print(f"  on one machine: threshold {alone.threshold_}")
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--out", default="out")
-    parser.add_argument("--smoke", action="store_true")
-    parser.add_argument("--quiet", action="store_true")
-    args = parser.parse_args()
-    n_queries = 20 if args.smoke else 200
-    cluster = LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=not args.smoke,
-        dashboard_address=None,
-    )
-    steps = tqdm(total=4, disable=args.quiet, desc="train")
-    with cluster, Client(cluster) as client:
-        training, past, new = (
-            dd.from_map(partition, range(first, first + 4), n_queries=n_queries)
-            for first in (0, 4, 8)
-        )
-        model = train(training, client)
-        steps.update()
-        steps.set_description("calibrate")
-        ranker = calibrate(
-            BALToR(model, coverage=0.7, random_state=0),
-            past,
-            label="relevance",
-            qid="query",
-            coverages=COVERAGES,
-        )
-        steps.update()
-        steps.set_description("evaluate")
-        reached = [
-            evaluate(ranker.at_coverage(c), new, label="relevance", qid="query")
-            for c in COVERAGES
-        ]
-        steps.update()
-        steps.set_description("decide")
-        # The riskiest pairs among the first three of each query, for people.
-        todo = deferred(ranker, new, qid="query", item_id="item", within_top=3)
-        shown = todo[["qid", "left_id", "right_id", "risk"]].head(5)
-        steps.update()
-    steps.close()
+# %%
+# Evaluate
+# --------
+# Sums over the pairs of each partition come back.
+table = []
+for coverage in (0.3, 0.5, 0.7, 0.9, 1.0):
+    totals = evaluate(ranker.at_coverage(coverage), new, **columns)
+    table.append((coverage, totals.coverage, totals.accuracy))
+found = pd.DataFrame(table, columns=["asked for", "decided", "right of these"])
+print(found.round(3).to_string(index=False))
 
-    low, high = ranker.coverage_interval_
-    print(
-        f"calibrated on {ranker.n_pairs_:,} pairs of {ranker.n_queries_} queries; of "
-        f"new pairs {low:.0%} to {high:.0%} are expected to be decided\n"
-    )
-    print("asked  decided  right of these")
-    for asked, totals in zip(COVERAGES, reached, strict=True):
-        print(f"{asked:5.0%}  {totals.coverage:7.1%}  {totals.accuracy:14.1%}")
-    print(f"\nfor a person, for example:\n{shown.to_string(index=False)}")
+# %%
+# Decide
+# ------
+# The riskiest pairs among the first three of each query are for people. The list is a
+# lazy frame, made where the queries lie.
+todo = deferred(ranker, new, qid="query", item_id="item", within_top=3)
+print(todo[["qid", "left_id", "right_id", "risk"]].head().to_string(index=False))
 
-    figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
-    x = [totals.coverage for totals in reached]
-    ax.plot(x, [totals.accuracy for totals in reached], marker="o", color="#0072B2")
-    ax.set(
-        xlabel="share of new pairs that is decided",
-        ylabel="share of these that is right",
-        title="Evaluated on the cluster",
-    )
-    ax.spines[["top", "right"]].set_visible(False)
-    out = Path(args.out)
-    out.mkdir(parents=True, exist_ok=True)
-    figure.savefig(out / "plot_dask.png", dpi=150)
-    print(f"\nwrote {out / 'plot_dask.png'}")
+client.close()
+cluster.close()
 
-
-if __name__ == "__main__":
-    main()
+# %%
+# In a picture
+# ------------
+# The fewer new pairs are decided, the more of them are right.
+_, ax = plt.subplots(figsize=(5.5, 4), layout="constrained")
+ax.plot(found["decided"], found["right of these"], marker="o", color="#0072B2")
+ax.set(
+    xlabel="share of new pairs that is decided",
+    ylabel="share of these that is right",
+    title="Evaluated on the cluster",
+)
+plt.show()
