@@ -82,6 +82,12 @@ def test_pages_say_the_same_of_real_data(page, monkeypatch, name, found, check):
     check(page(name)[found])
 
 
+def bars(ax):
+    """Return the lengths of the intervals that a display of ranks shows."""
+    segments = np.array(ax.collections[0].get_segments())
+    return segments[:, 1, 0] - segments[:, 0, 0]
+
+
 def test_01_quickstart(page, capsys):
     asked, decided, accuracy = np.transpose(page("plot_01_quickstart")["table"])
     # 780 pairs of ten later days: the coverage is within sampling error.
@@ -199,10 +205,24 @@ def test_07_coverage_of_new_queries(page):
     assert cost[0] > 0.05 > 0.03 > cost[1]
 
 
-def bars(ax):
-    """Return the lengths of the intervals that a display of ranks shows."""
-    segments = np.array(ax.collections[0].get_segments())
-    return segments[:, 1, 0] - segments[:, 0, 0]
+@pytest.mark.slow
+def test_08_guarantees(page, capsys):
+    found = page("plot_08_guarantees")
+    broken, delta, device = found["broken"], found["delta"], found["device"]
+    # Two standard errors of a share of 30 draws that is delta.
+    luck = 2 * np.sqrt(delta * (1 - delta) / 30)
+    assert broken["queries"] < delta + luck < broken["pairs, binomial"]
+    decided = {name: np.mean(values) for name, values in found["coverage"].items()}
+    assert decided["pairs, binomial"] > decided["queries"] > 0.5
+    right = {}
+    for kind in np.unique(device):
+        rows = found["new"] & (device == kind)
+        X, y, day = (found[name][rows] for name in ("X", "y", "day"))
+        right[kind] = found["ranker"].score(X, y, qid=day)
+    assert right["worn"] < 0.7 < 0.8 < right["new"]  # the bound is 0.2 for all together
+    printed = capsys.readouterr().out
+    assert "- CERTIFIED. With a probability of at least 0.9" in printed
+    assert re.search(r"^\| worn \| \d+ \|.* to .*\|$", printed, flags=re.MULTILINE)
 
 
 @pytest.mark.slow
@@ -297,6 +317,71 @@ def test_13_pairwise_classifier(page, capsys):
     printed = re.search(r"loss ([\d.]+); .* be ([\d.]+)\.$", capsys.readouterr().out)
     loss, least = map(float, printed.groups())
     assert least < loss < least + 0.15
+
+
+def test_14_auc(page, capsys):
+    found = page("plot_14_auc")
+    rows = re.findall(r"([\d.]+), ([\d.]+) to ([\d.]+)", capsys.readouterr().out)
+    auc, low, high = np.array(rows, dtype=float).T
+    assert np.unique(auc).size == 1
+    width = dict(zip(("delong", "bootstrap", "hoeffding"), high - low, strict=True))
+    assert width["hoeffding"] > 2 * width["delong"]
+    assert width["bootstrap"] == pytest.approx(width["delong"], rel=0.15)
+    # Three standard errors of a share of 200 samples.
+    held = {name: np.mean(values) for name, values in found["holds"].items()}
+    assert held["for queries"] == pytest.approx(0.95, abs=0.047)
+    assert held["for items"] < 0.95 - 0.047
+    one, best = (
+        found["auc_sample_size"](0.05, bound, delta=0.05, positive_share=0.25)
+        for bound in (found["auc_test_set_bound"], found["best"])
+    )
+    assert one < best < tuple(2 * count for count in one)  # "but little"
+    halves = []
+    for ax in found["axes"]:
+        linear, best, one, measured, _ = (line.get_ydata() for line in ax.lines)
+        assert (linear > best).all()
+        assert (best > one).all()
+        assert (one[[0, 20, 40]] > measured).all()
+        halves.append(found["sizes"][np.argmax(linear < 0.5)])
+        assert halves[-1] > 5 * found["sizes"][np.argmax(one < 0.5)]
+    assert halves[0] < halves[1]  # the rarer class decides
+
+
+def test_15_multilabel(page, capsys):
+    found = page("plot_15_multilabel")
+    names = list(found["scores"])
+    for kind in found["kinds"]:
+        constant, *learned = (found["losses"][name, kind].mean() for name in names)
+        assert max(learned) < constant / 2
+    printed = capsys.readouterr().out
+    rows = re.findall(r"^ +(\d)  \w+ +\*? +(\d) to (\d)$", printed, flags=re.MULTILINE)
+    place, best, worst = np.array(rows, dtype=int).T
+    np.testing.assert_array_equal(place, [1, 2, 3, 4, 5])
+    assert (best <= place).all()
+    assert (place <= worst).all()
+    assert ((best > 1) | (worst < 5)).any()  # something is decided
+    X, y = found["X"][found["new"]], found["y"][found["new"]]
+    for ranker in found["rankers"].values():
+        few, all_pairs = (ranker.at_coverage(c).score(X, y) for c in (0.3, 1.0))
+        assert few > all_pairs + 0.1
+
+
+def test_16_label_rankings(page):
+    found = page("plot_16_label_rankings")
+    correctness, completeness = {}, {}
+    for key, scores in found["found"].items():
+        correctness[key], completeness[key] = np.transpose(scores)
+    for name in found["rankers"]:
+        chosen, by_lot = (correctness[name, rule] for rule in found["left_open"])
+        assert (np.diff(chosen) > 0).all()
+        assert chosen[-1] > chosen[0] + 0.2
+        # Three standard errors of the 800 pairs of the last.
+        assert np.abs(by_lot - chosen[0]).max() < 3 / np.sqrt(800)
+        for rule in found["left_open"]:
+            share = completeness[name, rule]
+            assert share == pytest.approx(found["coverages"], abs=0.05)
+    constant, *learned = (correctness[name, "least sure"] for name in found["rankers"])
+    assert (np.min(learned, axis=0) > constant + 0.3).all()
 
 
 @pytest.mark.slow
