@@ -110,13 +110,11 @@ figure.legend(loc="outside lower center", ncols=4, frameon=False)
 # A page for the auditor
 # ----------------------
 # Which data, which software, what is promised, what came out, and what has to hold for
-# it to carry over. Two of its sections are printed; ``page.to_html("audit.html")``
-# saves all of it, with pictures. ``groups`` adds a row for each kind of day, and that
-# of the worn device shows what was not promised: the bound is about all days together.
+# it to carry over: ``page.to_html("audit.html")`` saves it with its pictures, ``print``
+# shows it as text. ``groups`` adds a row for each kind of day, and that of the worn
+# device shows what was not promised: the bound is about all days together.
 # ``fit(..., groups=device)`` promises it for each device, or decides nothing.
 new = population & ~past
 page = ranker.report(X[new], y[new], qid=day[new], groups=device[new])
-for section in page.split("\n## "):
-    if section.startswith(("What is promised", "By group")):
-        print(section)
 plt.show()
+page
