@@ -63,21 +63,24 @@ for name in two:
         name=name,
         ax=ax,
     )
+ax.set_title("Fewer pairs, fewer errors")
 
 # %%
 # Is the budget kept?
 # -------------------
 # No labels are needed to see how many pairs of new queries are decided.
-CoverageDisplay.from_estimator(
+display = CoverageDisplay.from_estimator(
     rankers["graded relevance"], new.data, qid=new.qid, name="graded relevance"
 )
+display.ax_.set_title("As many are decided as was asked for")
 
 # %%
 # Can the probabilities be taken at their word?
 # ---------------------------------------------
 # Those of the paper's counts take the scores of a booster as they are, and are far too
 # sure.
-_, axes = plt.subplots(1, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constrained")
+figure.suptitle("How probable, and how often so")
 for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=True):
     PairReliabilityDisplay.from_estimator(
         rankers[name], new.data, new.target, new.qid, ax=ax
@@ -94,6 +97,7 @@ for name in two:
     ClassFractionDisplay.from_estimator(
         rankers[name], new.data, new.target, new.qid, name=name, ax=ax
     )
+ax.set_title("Clear orders are decided first, ties later")
 
 # %%
 # One query

@@ -85,6 +85,7 @@ axes[1].plot(
     best["coverage"], best["utility"], "o", ms=14, mfc="none", mec="k", label="chosen"
 )
 axes[1].axhline(1 - cost, color="#555555", ls=":", label="ask about every pair")
+figure.suptitle("Accuracy and utility of the candidates")
 axes[0].set(xlabel="coverage asked for", ylabel="share right among decided")
 axes[0].set_title("Always best where least is decided")
 axes[1].set(xlabel="coverage asked for", ylabel=f"utility, abstention at {cost:g}")

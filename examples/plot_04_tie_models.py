@@ -95,6 +95,7 @@ for name in list(tie_models)[:4]:
         name=name,
         ax=ax,
     )
+ax.set_title("Right answers among the surest pairs")
 
 # %%
 # Are the probabilities honest?
@@ -106,7 +107,8 @@ for name in list(tie_models)[:4]:
 # ``examples/programs/tie_models.py`` and ``pair_reliability.py`` measure them on real
 # collections.
 two = ("bradley_terry (counts)", "graded_relevance")
-_, axes = plt.subplots(1, 2, figsize=(9, 5.4), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constrained")
+figure.suptitle("How probable, and how often so")
 for ax, name in zip(axes, two, strict=True):
     PairReliabilityDisplay.from_estimator(
         rankers[name], new.data, new.target, new.qid, ax=ax

@@ -94,6 +94,7 @@ for width, colour, label in (
     left += width
 axes.invert_yaxis()
 axes.set(xlim=(0, 1), xlabel="share of all pairs", ylabel="loss, coverage asked for")
+axes.set_title("What each loss decides")
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 
 # %%

@@ -98,6 +98,7 @@ for cost, x, y in zip(costs, decided[19:], right[19:], strict=True):
 RiskCoverageDisplay.from_estimator(
     budget, new.data, new.target, new.qid, kind="accuracy", name="budget", ax=ax
 )
+ax.set_title("A price is a point on the curve of the budget")
 
 # %%
 # The points of the price lie on the curve of the budget. The dashed curve rises as

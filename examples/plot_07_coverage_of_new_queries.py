@@ -80,7 +80,7 @@ for n in sizes:
 # Every draw, its new queries as a point and its interval as a line. To the right the
 # lines are short, and the points near the share asked for. In the panel of the promise,
 # draws of few queries lie above it, in the mean: a single draw may still be below.
-_, axes = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(9, 4.4), sharey=True, layout="constrained")
 for ax, title, found in zip(
     axes, ("plain quantile", "hierarchical"), (plain, promised), strict=True
 ):
@@ -93,4 +93,5 @@ for ax, title, found in zip(
     ax.set_xticks(range(len(sizes)), [str(n) for n in sizes])
     ax.set(title=title, xlabel="calibration queries")
 axes[0].set_ylabel("share of new pairs decided")
+figure.suptitle("Coverage of new queries and where it was expected, by draw")
 plt.show()

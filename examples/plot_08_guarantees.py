@@ -104,6 +104,7 @@ for name, colour, marker in zip(methods, ("#D55E00", "#0072B2"), "so", strict=Tr
 ax.axhline(max_risk, color="#555555", ls="--", label="promised")
 ax.axvline(1 - delta, color="#555555", ls=":", label="nine of ten draws")
 ax.set(xlabel="share of the draws", ylabel="true share wrong of decided pairs")
+ax.set_title("Nine of ten draws are to stay below what is promised")
 figure.legend(loc="outside lower center", ncols=4, frameon=False)
 
 # %%

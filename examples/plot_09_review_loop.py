@@ -100,7 +100,8 @@ for ax, (title, after) in zip(axes, shown.items(), strict=True):
 # :func:`~skrank_abstain.review.review_curve` simulates the loop, with answers of which
 # 10 % are wrong. In the end, questions chosen for ``"pairs"`` put most pairs right;
 # those chosen for the ``"top"`` are the first to raise the NDCG.
-_, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
+figure.suptitle("What answers are worth, by how questions are chosen")
 budgets = [0, 0.02, 0.05, 0.1, 0.2]
 curves = {}
 for objective in ("pairs", "top", "random"):

@@ -67,6 +67,7 @@ for metric, ranker in rankers.items():
         ranker, new.data, new.target, new.qid, name=metric, ax=ax
     )
 ax.set_ylabel("1 - metric of the accepted queries, lower is better")
+ax.set_title("Lists that are kept lose less")
 
 # %%
 # A bound on the loss

@@ -105,6 +105,7 @@ for name, ranker in rankers.items():
         for share in shares
     ]
     ax.plot(shares, accuracy[name], "o-", color=colours[name], label=name)
+ax.set_title("What the right detector leaves to be decided stays right")
 ax.set(xlabel="share of strange items", ylabel="share of decided pairs that are right")
 ax.legend(ncols=3, fontsize="small", **below)
 plt.show()

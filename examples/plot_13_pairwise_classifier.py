@@ -73,9 +73,10 @@ for right, alike, left in half.pair_proba(X[half.abstain(X)][:3]):
 # Where the model says 70 %, is it right in 70 % of the cases? On the diagonal it is.
 # Each marker holds as many comparisons; the bars are 95 % intervals over sessions.
 proba = classifier.pair_proba(X)  # right, alike, left, whatever the labels are
-PairReliabilityDisplay.from_predictions(
+display = PairReliabilityDisplay.from_predictions(
     y, proba, classifier.decision_function(X), qid=session
 )
+display.ax_.set_title("How probable, and how often so")
 loss, least = log_loss(y, proba), log_loss(y, truth)
 print(f"Log loss {loss:.3f}; with the true probabilities it would be {least:.3f}.")
 
@@ -89,4 +90,5 @@ for name, proba_of in (("classifier", proba), ("best possible", truth)):
     RiskCoverageDisplay.from_predictions(
         y, proba_of.argmax(axis=1) - 1, 1 - proba_of.max(axis=1), name=name, ax=ax
     )
+ax.set_title("Fewer answers, fewer errors")
 plt.show()

@@ -110,6 +110,7 @@ for ax, positives in zip(axes, (0.5, 0.1), strict=True):
     ax.axhline(0.5, color="#555555", ls=":", label="guessing")
     ax.set(xscale="log", ylim=(0, 1), xlabel="examples")
     ax.set_title(f"{positives:.0%} positives")
+figure.suptitle("How far the AUC of a sample may be from the true one")
 axes[0].set_ylabel("AUC of the sample less true AUC")
 handles, labels = axes[0].get_legend_handles_labels()
 figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)

@@ -106,4 +106,5 @@ for name, ranker in rankers.items():
         name=name,
         ax=ax,
     )
+ax.set_title("Fewer pairs of labels, fewer errors")
 plt.show()

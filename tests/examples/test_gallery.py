@@ -25,6 +25,9 @@ def page(tmp_path, monkeypatch):
     monkeypatch.setenv("SKRANK_DATA", str(tmp_path))
     monkeypatch.setattr(plt, "show", lambda: None)
     yield lambda name: runpy.run_path(str(EXAMPLES / f"{name}.py"))
+    for figure in map(plt.figure, plt.get_fignums()):
+        # What a figure is called is all that a page says of it to who cannot see it.
+        assert figure.get_suptitle() or any(ax.get_title() for ax in figure.axes)
     plt.close("all")
 
 
