@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
     "capture_repr": ("_repr_html_",),  # not <Legend object at 0x...>
     "download_all_examples": False,
     "write_computation_times": False,
+    "min_reported_time": 60,  # they differ from machine to machine
 }
 
 copybutton_exclude = ".linenos, .gp, .go"  # copies code without prompts and results
@@ -72,7 +73,6 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
     "github_url": "https://github.com/skrank-abstain/skrank-abstain",
-    "show_prev_next": False,
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -10,7 +10,8 @@ scikit-learn's diabetes data; the clinic days are a synthetic grouping.
 # %%
 # Train and calibrate
 # -------------------
-# One row per patient, one query per clinic day. BALToR trains the ranker on 70 % of the
+# One row per patient, one query per clinic day (:doc:`../data` says what a query, a
+# pair, a tie and an abstention are). BALToR trains the ranker on 70 % of the
 # earlier days and calibrates on the rest, so that the threshold is set on patients that
 # the ranker has not seen.
 from pathlib import Path
@@ -57,7 +58,8 @@ for pair in decisions.deferred(deciding_top=3):
 # What it is worth
 # ----------------
 # The later days were not used so far. The fewer pairs are decided, the more of them are
-# right; a tie is an answer too: equally urgent.
+# right; a tie is an answer too: equally urgent. What is decided differs a little from
+# what was asked for, since the threshold comes from few earlier days.
 print("Later clinic days, pairs of patients of one day")
 print(f"{'asked for':>10} {'orders':>8} {'ties':>7} {'right among decided':>21}")
 table = []

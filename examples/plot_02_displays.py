@@ -4,6 +4,7 @@ See what a ranker decides, and how well
 
 Simulated queries, a LightGBM ranker with default options, and three tie models. Each
 picture is one call of a display in :mod:`skrank_abstain.displays`.
+:doc:`plot_03_tie_models` says more about what is compared here.
 """
 
 # %%
@@ -48,8 +49,9 @@ two = ("Bradley-Terry", "graded relevance")
 # %%
 # Fewer pairs, fewer errors
 # -------------------------
-# Several models on the same axes: a lower curve is better. The band resamples whole
-# queries, since the pairs of one query share its items.
+# Several models on the same axes: a lower curve is better, and graded relevance is
+# lower here. The band resamples whole queries, since the pairs of one query share its
+# items.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     RiskCoverageDisplay.from_estimator(
@@ -68,7 +70,8 @@ ax.set_title("Fewer pairs, fewer errors")
 # %%
 # Is the budget kept?
 # -------------------
-# No labels are needed to see how many pairs of new queries are decided.
+# It is where the points are on the diagonal. No labels are needed to see how many pairs
+# of new queries are decided.
 display = CoverageDisplay.from_estimator(
     rankers["graded relevance"], new.data, qid=new.qid, name="graded relevance"
 )
@@ -77,8 +80,9 @@ display.ax_.set_title("As many are decided as was asked for")
 # %%
 # Can the probabilities be taken at their word?
 # ---------------------------------------------
-# Those of the paper's counts take the scores of a booster as they are, and are far too
-# sure.
+# On the diagonal they can. With parameters that are only counted, as we read the BALToR
+# paper, the scores of a booster are taken as they are, and the probabilities are far
+# too sure. Fitted by maximum likelihood they are right.
 figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constrained")
 figure.suptitle("How probable, and how often so")
 for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=True):
@@ -91,7 +95,8 @@ for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=Tru
 # %%
 # Which pairs are decided first?
 # ------------------------------
-# Ties, or pairs with a better item?
+# With both models pairs with a better item: their share falls as more is decided, and
+# that of ties rises. Graded relevance recognises ties, and decides more of them early.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     ClassFractionDisplay.from_estimator(
@@ -102,7 +107,9 @@ ax.set_title("Clear orders are decided first, ties later")
 # %%
 # One query
 # ---------
-# Which ranks do the decided pairs leave open, and who is in the top 5?
+# A bar reaches over the ranks that the decided pairs leave open. Items whose bar ends
+# before the line are in the top 5 for certain, those whose bar begins behind it are
+# not, and the others are worth a person's time.
 RankIntervalDisplay.from_estimator(
     rankers["graded relevance"],
     new.data,

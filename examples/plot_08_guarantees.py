@@ -5,7 +5,7 @@ Promise an error rate, and show how it was kept
 A budget of pairs promises nothing about errors.
 :class:`~skrank_abstain.RiskControlledRanker` does: of the pairs that it decides on new
 queries, at most a given share is wrong. The promise is put to the test here, beside one
-that takes pairs for the sample. The last page is for the auditor.
+that takes pairs for the sample. The last section is for the auditor.
 """
 
 # %%
@@ -55,17 +55,17 @@ def by_queries(past):
 def by_pairs(past):
     tuning = past & np.isin(day, np.unique(day[past])[::3])
     check = past & ~tuning
-    ranker = BALToR(model, coverage=0.5, tie_model=tie_model)
-    ranker.fit(X[tuning], y[tuning], qid=day[tuning])
+    rule = BALToR(model, coverage=0.5, tie_model=tie_model)
+    rule.fit(X[tuning], y[tuning], qid=day[tuning])
     for coverage in np.arange(0.525, 1.0, 0.025):
-        wider = ranker.at_coverage(coverage)
+        wider = rule.at_coverage(coverage)
         totals = wider.evaluate(X[check], y[check], qid=day[check])
         n, correct = int(totals.accepted.sum()), int(totals.correct.sum())
         wrong = binomtest(n - correct, n, alternative="less")
         if wrong.proportion_ci(1 - delta).high > max_risk:
             break
-        ranker = wider
-    return ranker
+        rule = wider
+    return rule
 
 
 # %%
@@ -110,10 +110,11 @@ figure.legend(loc="outside lower center", ncols=4, frameon=False)
 # %%
 # A page for the auditor
 # ----------------------
-# Which data, which software, what is promised, what came out, and what has to hold for
-# it to carry over: ``page.to_html("audit.html")`` saves it with its pictures, ``print``
-# shows it as text. ``groups`` adds a row for each kind of day, and that of the worn
-# device shows what was not promised: the bound is about all days together.
+# Of the last draw: which data, which software, what is promised, what came out, and
+# what has to hold for it to carry over. ``page.to_html("audit.html")`` saves it with
+# its pictures, ``print`` shows it as text. ``groups`` adds a row for each kind of day,
+# and that of the worn device shows what was not promised: the bound is about all days
+# together. Open *What is promised* and *By group* below.
 # ``fit(..., groups=device)`` promises it for each device, or decides nothing.
 new = population & ~past
 page = ranker.report(X[new], y[new], qid=day[new], groups=device[new])

@@ -34,12 +34,13 @@ model = LGBMRanker(
 ranker = BALToR(model, coverage=0.6, calibration_size=0.3, random_state=0)
 ranker.fit(X[~later], y[~later], qid=day[~later])
 X, y, day = X[later], y[later], day[later]  # those to review
+names = np.array([f"patient {row}" for row in np.flatnonzero(later)])
 
 # %%
 # What a person would do with a list of questions
 # -----------------------------------------------
 # Ann and Bo take turns. They know the truth, and err: any other label is then as
-# likely. Answers are a table; a list of dicts will do. Items are called by their rows.
+# likely. Answers are a table; a list of dicts will do.
 ERROR = {"Ann": 0.05, "Bo": 0.20}
 WORDS = {-1: "right", 0: "same", 1: "left"}
 rng = np.random.default_rng(0)
@@ -51,8 +52,15 @@ def reviewed(questions):
     for pair, label, name in zip(questions, labels, cycle(ERROR), strict=False):
         if rng.random() < ERROR[name]:
             label = rng.choice([other for other in WORDS if other != label])
-        answer = {"left": pair.left, "right": pair.right, "label": WORDS[label]}
-        said.append(answer | {"reviewer": name})
+        said.append(
+            {
+                "qid": pair.qid,
+                "left": pair.left_id,
+                "right": pair.right_id,
+                "label": WORDS[label],
+                "reviewer": name,
+            }
+        )
     return said
 
 
@@ -60,13 +68,14 @@ def reviewed(questions):
 # The loop
 # --------
 # All answers so far are the only state: the next review takes them all. More answers,
-# more pairs right, and the review knows about how many without labels. It finds out who
-# errs more often. The best question is worth less and less: stop where it is below the
-# price of an answer.
+# more pairs right, and the review knows about how many without labels. Few answers tell
+# little about who errs: in the end Bo is thought to err more often than Ann, but by
+# less than he does. The best question is worth less and less: stop where it is below
+# the price of an answer.
 print("answers  pairs right  expected  errs: Ann   Bo   best question, in pairs")
 answers, rounds = [], []
 for _ in range(9):
-    review = ranker.review(X, day, answers=answers)
+    review = ranker.review(X, day, item_id=names, answers=answers)
     questions, pairs = review.ask(20), review.decisions
     right = np.mean(pairs.label == pair_labels(y, pairs.left, pairs.right))
     ann, bo = (review.reviewer_error_.get(name, np.nan) for name in ERROR)
@@ -79,17 +88,20 @@ for _ in range(9):
 # %%
 # One day, before and after
 # -------------------------
-# A place is certain where the bar is short. The answers are about all ten days.
+# The shorter the bar, the fewer ranks are open; a place is certain where it covers one.
+# The answers are about all ten days, and more of them about other days than this one.
 _, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
-shown = {"before": ranker.review(X, day), "after the answers": review}
+grade = dict(zip(names, y, strict=True))
+before = ranker.review(X, day, item_id=names)
+shown = {"before": before, "after the answers": review}
 for ax, (title, after) in zip(axes, shown.items(), strict=True):
     ranking = after.ranking()
     today = ranking.qid == 30
     RankIntervalDisplay.from_predictions(
         np.column_stack([ranking.best, ranking.worst])[today],
-        relevance=y[ranking.item_id[today]],
+        relevance=[grade[name] for name in ranking.item_id[today]],
         places=ranking.place[today],
-        item_names=ranking.item_id[today].astype(str),
+        item_id=ranking.item_id[today],
         name=f"Day 30, {title}",
         ax=ax,
     )
@@ -99,7 +111,9 @@ for ax, (title, after) in zip(axes, shown.items(), strict=True):
 # -----------------------------------------
 # :func:`~skrank_abstain.review.review_curve` simulates the loop, with answers of which
 # 10 % are wrong. In the end, questions chosen for ``"pairs"`` put most pairs right;
-# those chosen for the ``"top"`` are the first to raise the NDCG.
+# those chosen for the ``"top"`` are the first to raise the NDCG. (Who only wants the
+# list of pairs that keep the first k open, and takes no answers back, has it from
+# ``predict_pairs(X).deferred(deciding_top=k)``, as in :doc:`plot_01_quickstart`.)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.8), layout="constrained")
 figure.suptitle("What answers are worth, by how questions are chosen")
 budgets = [0, 0.02, 0.05, 0.1, 0.2]

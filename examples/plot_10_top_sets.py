@@ -57,7 +57,7 @@ for query in np.unique(new.qid)[:8]:
 # Is the promise kept?
 # --------------------
 # ``score`` is the share of new queries whose set holds a best item. A smaller alpha
-# asks for larger sets.
+# asks for larger sets; no set is empty, so that more may be kept than was promised.
 print(f"{'alpha':>6}{'promised':>10}{'kept':>8}{'mean size':>11}")
 table = []
 for alpha, ranker in rankers.items():
@@ -69,7 +69,8 @@ for alpha, ranker in rankers.items():
 # %%
 # Beside the first k of every list
 # --------------------------------
-# The other line takes as many items of every query. Both need more items for a higher
+# *Coverage* is the share of sets that hold a best item. The other line takes as many
+# items of every query. Both need more items for a higher
 # share; where queries differ, sets of different sizes need fewer on average.
 display = TopSetDisplay.from_estimator(
     rankers[0.1], new.data, new.target, new.qid, name="sets"

@@ -70,8 +70,9 @@ for right, alike, left in half.pair_proba(X[half.abstain(X)][:3]):
 # %%
 # Is it as sure as it may be?
 # ---------------------------
-# Where the model says 70 %, is it right in 70 % of the cases? On the diagonal it is.
-# Each marker holds as many comparisons; the bars are 95 % intervals over sessions.
+# Where the model says 70 %, is it right in 70 % of the cases? On the diagonal it is,
+# and most bars reach it. Each marker holds as many comparisons; the bars are 95 %
+# intervals over sessions.
 proba = classifier.pair_proba(X)  # right, alike, left, whatever the labels are
 display = PairReliabilityDisplay.from_predictions(
     y, proba, classifier.decision_function(X), qid=session

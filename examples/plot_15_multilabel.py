@@ -66,7 +66,7 @@ for name in scores:
 
 # %%
 # Is one of the two better than the other? Each sample has a loss of its own, so that
-# the difference comes with a standard error.
+# the difference comes with a standard error. It is no larger than chance here.
 gap = losses["linear ranker", "sum@3"] - losses["one classifier per label", "sum@3"]
 error = gap.std(ddof=1) / np.sqrt(gap.size)
 print(f"sum@3, linear ranker less classifiers: {gap.mean():+.3f} ± {error:.3f}")

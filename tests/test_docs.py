@@ -13,16 +13,31 @@ TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.
 def test_every_picture_says_what_it_shows(path):
     text = path.read_text(encoding="utf-8")
     said = re.findall(r"!\[([^\]]*)\]\((?!https:)", text)
-    said += re.findall(r"```\{image\} .*\n(?::alt: )?(.*)", text)
+    said += re.findall(r"```\{(?:image|figure)\} .*\n(?::alt: )?(.*)", text)
     assert all(len(words.split()) > 5 for words in said), said
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
 def test_scripts_that_are_named_are_there(path):
     text = path.read_text(encoding="utf-8")
-    named = re.findall(r"\b(?:examples|benchmarks)/[\w/]+\.py", text)
+    named = re.findall(r"(?<!tests/)\b(?:examples|benchmarks)/[\w/]+\.py", text)
     missing = [name for name in named if not (ROOT / name).exists()]
     assert set(missing) <= {"examples/plot_NN_name.py"}
+
+
+def test_tests_that_are_named_are_there():
+    text = "".join(path.read_text(encoding="utf-8") for path in TEXTS)
+    named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
+    assert len(named) > 20
+    for file, name in named:
+        found = [
+            path
+            for path in (ROOT / "tests").rglob("*.py")
+            if str(path).endswith(f"/{file.removeprefix('tests/')}")
+        ]
+        assert any(
+            f"def {name}(" in path.read_text(encoding="utf-8") for path in found
+        ), (file, name)
 
 
 def test_every_figure_is_used():

@@ -1,10 +1,11 @@
-"""Which loss? Both on the same scores: what is decided, and what it is worth.
+"""Which loss? Three on the same scores: what is decided, and what it is worth.
 
 With ``loss="zero_one"`` a tie is an answer like the others, and where most pairs are
-ties, ties are what is surest. With ``loss="misranking"`` only a wrong order costs, and
-ties are not answered but for equal scores. For every fold a ranker with default
-parameters is trained on the training queries, the threshold is set on the validation
-queries, and the test queries are counted.
+ties, ties are what is surest. With ``loss="misranking"`` only a wrong order costs, so
+that an order of two equally relevant items is free. A matrix can make it a mistake, and
+a tie no answer: then clear orders are decided first. For every fold a ranker with
+default parameters is trained on the training queries, the threshold is set on the
+validation queries, and the test queries are counted.
 
     python losses.py                          # simulated folds
     python losses.py --data MQ2008 OHSUMED    # folders of FoldN
@@ -22,7 +23,20 @@ from tqdm import tqdm
 from skrank_abstain import BALToR
 
 COVERAGES = (0.9, 0.7, 0.5)
-COLUMNS = ("decided", "as a tie", "as an order", "wrong orders", "places fixed")
+LOSSES = {
+    "zero_one": "zero_one",
+    "misranking": "misranking",
+    # A tie is hardly an answer, and an order of two equal items is a mistake.
+    "clear orders": [[0, 1, 1], [10, 0, 10], [1, 1, 0]],
+}
+COLUMNS = (
+    "decided",
+    "as a tie",
+    "as an order",
+    "wrong orders",
+    "places fixed",
+    "top 5",
+)
 
 
 def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
@@ -33,7 +47,8 @@ def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
     order = np.argsort(train.qid, kind="stable")
     model.fit(train.data[order], train.target[order], group=sizes)
     rows = {}
-    for loss in ("zero_one", "misranking"):
+    in_top = np.minimum(np.unique(test.qid, return_counts=True)[1], 5).sum()
+    for name, loss in LOSSES.items():
         ranker = BALToR(model, loss=loss)
         ranker.fit(vali.data, vali.target, qid=vali.qid)
         for coverage in COVERAGES:
@@ -41,12 +56,13 @@ def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
             totals = at.evaluate(test.data, test.target, qid=test.qid)
             best, worst = at.rank_intervals(test.data, qid=test.qid).T
             pairs = totals.pairs.sum()
-            rows[loss, coverage] = [
+            rows[name, coverage] = [
                 totals.coverage,
                 totals.answered_tie.sum() / pairs,
                 totals.answered_order.sum() / pairs,
                 totals.misranking_rate,
                 float((best == worst).mean()),
+                (worst <= 5).sum() / in_top,
             ]
     return rows
 
@@ -54,12 +70,13 @@ def compare(fold: Any) -> dict[tuple[str, float], list[float]]:
 def main() -> dict[str, dict[tuple[str, float], Any]]:
     parser = ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, nargs="*", default=[None])
+    parser.add_argument("--smoke", action="store_true", help="two small folds")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     args = parser.parse_args()
     tables = {}
     for folder in args.data:
         name = "simulated" if folder is None else folder.name
-        folds = tqdm(list(folds_of(folder)), desc=name, disable=args.quiet)
+        folds = tqdm(list(folds_of(folder, args.smoke)), desc=name, disable=args.quiet)
         rows = [compare(fold) for _, fold in folds]
         means = {key: np.nanmean([row[key] for row in rows], axis=0) for key in rows[0]}
         print(f"\n{name}: mean over folds\n")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -26,7 +25,8 @@ from skrank_abstain.displays._drawing import (
     require_pyplot,
     take_axes,
 )
-from skrank_abstain.displays._reading import ranker_inside, rows_of_query
+from skrank_abstain.displays._reading import ranker_inside, rows_by_query, rows_of_query
+from skrank_abstain.pairs import check_item_id, group_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,9 +51,9 @@ class RankIntervalDisplay:
         the rows. Without scores the middle of the interval takes their place.
     relevance : ndarray of shape (n_items,), float64, default=None
         Known relevance, for the colour and the shape of the markers.
-    item_names : list of str, default=None
-        Names of the items; the numbers of their rows by default. More than 60 items
-        are drawn without.
+    item_id : ndarray of shape (n_items,), default=None
+        What the items are called; the numbers of their rows by default. More than 60
+        items are drawn without.
     name : str, default=None
         Title.
     places : ndarray of shape (n_items,), int64, default=None
@@ -91,14 +91,14 @@ class RankIntervalDisplay:
         intervals: IntArray,
         scores: FloatArray | None = None,
         relevance: FloatArray | None = None,
-        item_names: Sequence[str] | None = None,
+        item_id: NDArray[Any] | None = None,
         name: str | None = None,
         places: IntArray | None = None,
     ) -> None:
         self.intervals = intervals
         self.scores = scores
         self.relevance = relevance
-        self.item_names = item_names
+        self.item_id = item_id
         self.name = name
         self.places = places
 
@@ -111,7 +111,7 @@ class RankIntervalDisplay:
         qid: Any = None,
         *,
         query: Any = None,
-        item_names: Sequence[str] | None = None,
+        item_id: ArrayLike | None = None,
         top_k: int | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -133,8 +133,8 @@ class RankIntervalDisplay:
         query : object, default=None
             The query to draw, one of the values of ``qid``; needed where ``qid``, or
             the ranker's column of X, names several.
-        item_names : list of str, default=None
-            Names of the items drawn; the numbers of their rows by default.
+        item_id : array-like of shape (n_items,), default=None
+            What the rows of X are called, as in ``ranking``; their numbers by default.
         top_k, name, ax
             As in ``plot``.
 
@@ -150,8 +150,8 @@ class RankIntervalDisplay:
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
             If the ranker was calibrated on several queries and gets no ``qid``, there
-            are several queries and ``query`` does not name one of them, or an option
-            is out of range.
+            are several queries and ``query`` does not name one of them, ``item_id``
+            does not have one name per row, or an option is out of range.
 
         Notes
         -----
@@ -164,16 +164,21 @@ class RankIntervalDisplay:
                 "estimator must have ranking, got "
                 f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
             )
-        check_row_order(X, y=y, qid=qid)
+        check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
         # The query is found before the model runs: only its rows are scored.
         rows = rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
+            # Rows as the caller counts them, not from the first one of the query.
+            item_id = (
+                [f"row {row}" for row in rows]
+                if item_id is None
+                else _safe_indexing(
+                    check_item_id(item_id, rows_by_query(ranker, X, qid)), rows
+                )
+            )
             X = _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
-            if item_names is None:
-                # As the caller counts them, not from the first row of the query.
-                item_names = [f"row {row}" for row in rows]
         # One query by now: a scalar, unless a column of X says so.
         ranking = ranker.ranking(X, None if qid is None else 0)
         by_row = np.argsort(ranking.item_id)
@@ -183,7 +188,7 @@ class RankIntervalDisplay:
             relevance,
             # Of models that look at features too, places do not go by the score.
             places=ranking.place[by_row],
-            item_names=item_names,
+            item_id=item_id,
             top_k=top_k,
             name=name,
             ax=ax,
@@ -197,7 +202,7 @@ class RankIntervalDisplay:
         relevance: ArrayLike | None = None,
         *,
         places: ArrayLike | None = None,
-        item_names: Sequence[str] | None = None,
+        item_id: ArrayLike | None = None,
         top_k: int | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -215,8 +220,8 @@ class RankIntervalDisplay:
         places : array-like of shape (n_items,), int, default=None
             Place of each item, 1 = top; sets the order and the markers instead of the
             scores.
-        item_names : list of str, default=None
-            Names of the items; the numbers of their rows by default.
+        item_id : array-like of shape (n_items,), default=None
+            What the items are called; the numbers of their rows by default.
         top_k, name, ax
             As in ``plot``.
 
@@ -230,16 +235,11 @@ class RankIntervalDisplay:
             If matplotlib is not installed.
         ValueError
             If lengths differ, a rank is not among 1, ..., n_items, ``places`` are not
-            each of these once, or ``top_k`` is below 1.
+            each of these once, two items are called the same, or ``top_k`` is below 1.
         """
         require_pyplot(f"{cls.__name__}.from_predictions")
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
-        if item_names is not None and len(item_names) != n_items:
-            raise ValueError(
-                f"item_names must have one name per item: {n_items} items, item_names "
-                f"has {len(item_names)}."
-            )
         display = cls(
             intervals=ranks,
             scores=(
@@ -250,7 +250,7 @@ class RankIntervalDisplay:
                 if relevance is None
                 else check_numbers(relevance, "relevance", n_items)
             ),
-            item_names=item_names,
+            item_id=check_item_id(item_id, group_queries(None, n_items)),
             name=name,
             places=None if places is None else _check_places(places, n_items),
         )
@@ -342,7 +342,7 @@ class RankIntervalDisplay:
         ]
 
     def _draw_axes(self, n_items: int, title: str | None) -> None:
-        names = self.item_names
+        names = self.item_id
         named = [str(row) if names is None else names[row] for row in self.order_]
         what = "row of X" if names is None else "item"
         if n_items <= _MOST_NAMES:

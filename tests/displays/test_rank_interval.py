@@ -1,6 +1,7 @@
 """Intervals of ranks of one query."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from doubles import FirstColumn
 from sklearn.linear_model import Ridge
@@ -100,7 +101,7 @@ def test_line_of_the_top_k_lies_between_ranks():
 
 def test_names_follow_their_items():
     display = RankIntervalDisplay.from_predictions(
-        [[2, 2], [1, 1]], scores=[0, 1], item_names=["b", "a"], name="query 7"
+        [[2, 2], [1, 1]], scores=[0, 1], item_id=["b", "a"], name="query 7"
     )
     assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["a", "b"]
     assert display.ax_.get_title() == "query 7"
@@ -133,7 +134,7 @@ def test_more_items_take_a_higher_figure():
         (([[0, 1]],), {}, r"got \[0, 1\]"),
         (([[1, 1]], [1, 2]), {}, "scores must have one value per item"),
         (([[1, 1]], [1], [1, 2]), {}, "relevance must have one value per item"),
-        (([[1, 1]],), {"item_names": []}, "item_names must have one name per item"),
+        (([[1, 1]],), {"item_id": []}, "item_id must have one value per item"),
         (([[1, 1]],), {"top_k": 0}, "top_k must be at least 1, got 0"),
     ],
 )
@@ -152,6 +153,28 @@ def test_several_queries_in_a_column_are_refused(ranker, new):
     assert len(alone.intervals) == np.sum(new.qid == 3)
     picked = RankIntervalDisplay.from_estimator(with_column, X, query=3)
     np.testing.assert_array_equal(picked.intervals, alone.intervals)
+
+
+def test_items_are_called_as_in_ranking(ranker, new):
+    names = pd.Series([f"doc {row}" for row in range(new.qid.size)])
+    rows = np.flatnonzero(new.qid == 3)
+    picked = RankIntervalDisplay.from_estimator(
+        ranker, new.data, qid=new.qid, query=3, item_id=names
+    )
+    # A column that was cut goes by position, whatever its index says.
+    alone = RankIntervalDisplay.from_estimator(
+        ranker, new.data[rows], qid=0, item_id=names.iloc[rows]
+    )
+    expected = ranker.ranking(new.data, new.qid, item_id=names)
+    for display in (picked, alone):
+        shown = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert shown == expected.item_id[expected.qid == 3].tolist()
+    with pytest.raises(ValueError, match="item_id must have one value per item"):
+        RankIntervalDisplay.from_estimator(
+            ranker, new.data, qid=new.qid, query=3, item_id=names[rows]
+        )
+    with pytest.raises(ValueError, match="item_id must be unique within a query"):
+        RankIntervalDisplay.from_predictions([[1, 2], [1, 2]], item_id=["a", "a"])
 
 
 def test_one_query_of_several_is_drawn(ranker, new):

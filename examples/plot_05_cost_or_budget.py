@@ -31,8 +31,8 @@ def queries(signal):
     return [make_ranking(300, random_state=k, **options) for k in range(3)]
 
 
-def calibrated(rule, past):
-    return rule.fit(past.data, past.target, qid=past.qid)
+def calibrated(abstainer, past):
+    return abstainer.fit(past.data, past.target, qid=past.qid)
 
 
 train, past, new = queries(signal=2)
@@ -67,9 +67,9 @@ for name, signal in (("easy pairs", 2), ("hard pairs", 1)):
     first, then, last = queries(signal)
     scorer = Ridge().fit(first.data, first.target)
     print(f"{name:<10}", end="")
-    for rule in (CostAbstainer(scorer, cost=0.2), BALToR(scorer, coverage=0.6)):
-        rule.set_params(tie_model="bradley_terry")
-        totals = calibrated(rule, then).evaluate(last.data, last.target, qid=last.qid)
+    for either in (CostAbstainer(scorer, cost=0.2), BALToR(scorer, coverage=0.6)):
+        either.set_params(tie_model="bradley_terry")
+        totals = calibrated(either, then).evaluate(last.data, last.target, qid=last.qid)
         print(f"{totals.coverage:>12.1%}{totals.accuracy:>10.1%}", end="")
     print()
 

@@ -81,9 +81,9 @@ print(f"auto chose {rankers['auto'].tie_model_!r}")
 
 # %%
 # The same at every coverage; a higher curve is better. The models that know more than
-# the difference are above the others as pairs are given up. The lowest, our reading of
-# the BALToR paper, takes the scores as they are and only counts how many pairs are
-# tied: it is there for comparison, not for use.
+# the difference are above the others as pairs are given up. The lowest where most pairs
+# are decided, our reading of the BALToR paper, takes the scores as they are and only
+# counts how many pairs are tied: it is there for comparison, not for use.
 _, ax = plt.subplots(figsize=(5.5, 5.4), layout="constrained")
 for name in list(tie_models)[:4]:
     RiskCoverageDisplay.from_estimator(
@@ -102,8 +102,8 @@ ax.set_title("Right answers among the surest pairs")
 # -----------------------------
 # Of pairs that are called a tie with 30 %, three in ten should be ties: points on the
 # diagonal. Those of the counts are far too sure. Honest is not all: ``bradley_terry``
-# without counts is much nearer to the diagonal, and still right less often than the
-# default. :doc:`../tie_models` says which to take when, and
+# without counts is near the diagonal, too, as :doc:`plot_02_displays` shows, and still
+# right less often than the default. :doc:`../tie_models` says which to take when, and
 # ``examples/programs/tie_models.py`` and ``pair_reliability.py`` measure them on real
 # collections.
 two = ("bradley_terry (counts)", "graded_relevance")

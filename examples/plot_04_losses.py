@@ -11,10 +11,12 @@ a ranker with the default loss gives it: its accuracy is high, and it orders lit
 # The same scores, three losses
 # -----------------------------
 # With ``"zero_one"`` a tie is an answer like the other two, right or wrong. With
-# ``"misranking"`` only a wrong order costs, and a tie is an answer for equal scores
-# alone. A matrix can stand between the two, or make some mistakes dearer: rows are what
-# is predicted, columns what is true, both in the order right item preferred, tie, left
-# item preferred. Here an order of two equally relevant items costs a half.
+# ``"misranking"`` only a wrong order costs: a tie is an answer for equal scores alone,
+# and to order two equally relevant items costs nothing. A matrix says anything else:
+# rows are what is predicted, columns what is true, both in the order right item
+# preferred, tie, left item preferred. In the one here an order of two equal items is a
+# mistake like a wrong order, and a missed order ten times as bad, so that ties are
+# hardly answered.
 import os
 from pathlib import Path
 
@@ -24,6 +26,7 @@ from lightgbm import LGBMRanker
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.pairs import pair_labels
 
 folder = Path(os.environ.get("SKRANK_DATA", "data"), "MQ2008", "Fold1")
 if folder.exists():
@@ -36,8 +39,8 @@ sizes = np.unique(train.qid, return_counts=True)[1]
 model = LGBMRanker(n_jobs=1, verbose=-1).fit(train.data, train.target, group=sizes)
 losses = {
     "zero_one": "zero_one",
-    "between": [[0, 0.5, 1], [1, 0, 1], [1, 0.5, 0]],
     "misranking": "misranking",
+    "clear orders": [[0, 1, 1], [10, 0, 10], [1, 1, 0]],
 }
 rankers = {
     name: BALToR(model, loss=loss, random_state=0).fit(
@@ -53,41 +56,49 @@ rankers = {
 # What is decided, and what it is worth
 # -------------------------------------
 # Shares are of all new pairs, but for two: *wrong* is the share of the decided orders
-# that are the wrong way round, *fixed* the share of the items whose place the decided
-# orders, and what follows from them, leave no choice about.
+# that are the wrong way round, *top 5* the share of the first five places of all
+# queries that are filled for certain, as far as the decided orders are right.
 rows = []
+in_top = np.minimum(np.unique(new.qid, return_counts=True)[1], 5).sum()
 for name, ranker in rankers.items():
     for coverage in (0.9, 0.7, 0.5):
         at = ranker.at_coverage(coverage)
-        totals = at.evaluate(new.data, new.target, qid=new.qid)
-        best, worst = at.rank_intervals(new.data, qid=new.qid).T
-        counts = totals.answered_order, totals.misranked, totals.answered_tie
-        shares = [count.sum() / totals.pairs.sum() for count in counts]
-        fixed = (best == worst).mean()
-        rows.append((name, coverage, *shares, totals.misranking_rate, fixed))
+        pairs = at.predict_pairs(new.data, qid=new.qid)
+        truth = pair_labels(new.target, pairs.left, pairs.right)
+        order = pairs.decided_order
+        misranked = order & (pairs.label == -truth) & (truth != 0)
+        kinds = order, misranked, order & (truth == 0), pairs.decided_tie
+        _, worst = at.rank_intervals(new.data, qid=new.qid).T
+        shares = [kind.mean() for kind in kinds]
+        rows.append((name, coverage, *shares, (worst <= 5).sum() / in_top))
 
-print(f"{'loss':<11}{'asked for':>10}{'orders':>9}{'wrong':>8}{'ties':>8}{'fixed':>8}")
-for name, coverage, orders, _, ties, wrong, fixed in rows:
+print(f"{'loss':<13}{'asked for':>10}{'orders':>9}{'wrong':>8}{'ties':>8}{'top 5':>8}")
+for name, coverage, orders, wrong, _, ties, top in rows:
     print(
-        f"{name:<11}{coverage:>10.0%}{orders:>9.1%}"
-        + (f"{wrong:>8.1%}" if orders else f"{'-':>8}")
-        + f"{ties:>8.1%}{fixed:>8.1%}"
+        f"{name:<13}{coverage:>10.0%}{orders:>9.1%}"
+        + (f"{wrong / orders:>8.1%}" if orders else f"{'-':>8}")
+        + f"{ties:>8.1%}{top:>8.1%}"
     )
 
 # %%
 # In a picture: each bar is all pairs of the new queries, and what is missing to its end
-# is left to a person. The blue of ``"zero_one"`` is shorter, for part of its budget
-# goes to ties; hardly a place is fixed by what is left. Giving up pairs makes wrong
-# orders rarer with each loss. Who wants a ranking takes ``"misranking"``; who wants to
-# know which items are equal keeps the default. ``examples/programs/losses.py`` measures
-# this on real collections.
-figure, axes = plt.subplots(figsize=(6.5, 4.4), layout="constrained")
+# is left to a person. With ``"zero_one"`` part of the budget goes to ties. With
+# ``"misranking"`` much of it goes to orders of equally relevant items, which are free:
+# its orders are seldom wrong, and say less about who is on top. With the matrix clear
+# orders come first.
+#
+# So: who wants to know which items are equal keeps the default. Who wants few wrong
+# orders takes ``"misranking"``; who wants to know who is among the first takes the
+# matrix. ``examples/programs/losses.py`` measures this on real collections,
+# :doc:`../which_loss` has the figures.
+figure, axes = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
 labels = [f"{name}, {coverage:.0%}" for name, coverage, *_ in rows]
-orders, wrong, ties = np.array([row[2:5] for row in rows]).T
+orders, wrong, equal, ties = np.array([row[2:6] for row in rows]).T
 left = np.zeros(len(rows))
 for width, colour, label in (
-    (orders - wrong, "#0072B2", "order"),
+    (orders - wrong - equal, "#0072B2", "order, right"),
     (wrong, "#D55E00", "order, the wrong way round"),
+    (equal, "#E69F00", "order of equally relevant items"),
     (ties, "#009E73", "tie"),
 ):
     axes.barh(labels, width, left=left, color=colour, label=label)
@@ -95,7 +106,7 @@ for width, colour, label in (
 axes.invert_yaxis()
 axes.set(xlim=(0, 1), xlabel="share of all pairs", ylabel="loss, coverage asked for")
 axes.set_title("What each loss decides")
-figure.legend(loc="outside lower center", ncols=3, frameon=False)
+figure.legend(loc="outside lower center", ncols=2, frameon=False)
 
 # %%
 # ``score`` goes by the loss
