@@ -28,6 +28,7 @@ def load(name):
     return module
 
 
+@pytest.mark.slow
 def test_each_loss_decides_something_else(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["losses.py", "--quiet"])
     means = load("losses").main()["simulated"]
