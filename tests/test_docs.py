@@ -33,7 +33,7 @@ def test_tests_that_are_named_are_there():
         found = [
             path
             for path in (ROOT / "tests").rglob("*.py")
-            if str(path).endswith(f"/{file.removeprefix('tests/')}")
+            if path.as_posix().endswith(f"/{file.removeprefix('tests/')}")
         ]
         assert any(
             f"def {name}(" in path.read_text(encoding="utf-8") for path in found

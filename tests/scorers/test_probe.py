@@ -12,6 +12,8 @@ from scorers.test_files import KINDS, save
 from skrank_abstain.scorers import BOOSTERS, _probe, load_model
 from skrank_abstain.scorers._probe import stages
 
+posix = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+
 
 @pytest.fixture
 def badboost(monkeypatch):
@@ -41,6 +43,7 @@ def write(tmp_path, harms):
     return path
 
 
+@posix
 def test_what_ends_a_process_is_an_error(badboost, children, tmp_path):
     path = write(tmp_path, "print abort")
     with pytest.raises(ValueError, match=r"model\.toy', which is .* BadBoost") as error:
@@ -54,6 +57,7 @@ def test_an_exit_in_place_of_an_answer():
     assert _probe._ending(3) == "ended with exit code 3"
 
 
+@posix
 @pytest.mark.slow
 def test_what_hangs_is_an_error(badboost, children, monkeypatch, tmp_path):
     path = write(tmp_path, "fine sleep")
@@ -68,6 +72,7 @@ def test_what_hangs_is_an_error(badboost, children, monkeypatch, tmp_path):
     assert all(child.returncode == -signal.SIGKILL for child in children)
 
 
+@posix
 def test_an_interrupt_ends_the_child(badboost, children, monkeypatch, tmp_path):
     def interrupt(*_):
         raise KeyboardInterrupt
