@@ -141,6 +141,8 @@ def answers(case, estimator, data):
         "predict_pairs": (X, of_query),
         "rank_intervals": (X, of_query),
         "evaluate": ((), case.labelled(data)),
+        "predict_set": (X, of_query),
+        "query_risk": (X, of_query),
     }
     if case.subject.data is pair_rows:
         calls |= dict.fromkeys(("abstain", "pair_proba", "conditional_risk"), (X, {}))
@@ -304,8 +306,9 @@ def per_row(case, data):
     for name in ("predict", "decision_function", "predict_proba", "predict_ranks"):
         if hasattr(case.estimator, name):
             found[name] = getattr(case.estimator, name)(data.X)
-    if hasattr(case.estimator, "rank_intervals"):
-        found["rank_intervals"] = case.estimator.rank_intervals(
-            data.X, **case.query(data)
-        )
+    for name in ("rank_intervals", "predict_set", "query_risk"):
+        if hasattr(case.estimator, name):
+            found[name] = getattr(case.estimator, name)(data.X, **case.query(data))
+    if "query_risk" in found:
+        found["query_risk"] = found["query_risk"][data.codes]
     return found

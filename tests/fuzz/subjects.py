@@ -28,6 +28,7 @@ from skrank_abstain.multilabel import (
     SelectiveMultilabelRanker,
     ThresholdDecompositionRanker,
 )
+from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
 from skrank_abstain.tie_models import (
     BradleyTerry,
@@ -218,6 +219,16 @@ SURROGATES = {
     "unit": (1.0, 1e-9, 1e-280, 2.0**-900),
 }
 
+#: Queries that train, fit the tie model and set the threshold.
+DIVIDED = {
+    "model": MODELS,
+    "tie_model": OF_BINS,
+    "layout": SEVERAL,
+    "n_items": (24, 17, 28, 12),
+}
+#: Queries without an item that could be wrong, or that says what is right.
+NOTHING_TO_LEARN = f"{FEW}|whose items differ in relevance|a relevant item, got none"
+
 SUBJECTS = {
     "BALToR": Subject(
         lambda r: BALToR(**shared(r), **r["rule"]),
@@ -281,6 +292,35 @@ SUBJECTS = {
             "cost": (0.1, 0.0, 0.5),
         },
         FEW,
+    ),
+    "TopSetRanker": Subject(
+        lambda r: TopSetRanker(
+            model(r), alpha=r["alpha"], tie_model=tie_model(r), random_state=r["seed"]
+        ),
+        items,
+        {**DIVIDED, "alpha": (0.5, 0.9, 0.7)},
+        NOTHING_TO_LEARN,
+    ),
+    "QueryRiskRanker": Subject(
+        lambda r: QueryRiskRanker(
+            model(r),
+            metric=r["metric"],
+            tie_model=tie_model(r),
+            random_state=r["seed"],
+            **r["target"],
+        ),
+        items,
+        {
+            **DIVIDED,
+            "metric": ("ndcg@10", "ndcg@2", "precision@3", "mrr"),
+            "target": (
+                *({"coverage": share} for share in (0.5, 1.0, 0.1)),
+                {"max_risk": 0.9, "delta": 0.5},
+            ),
+            # Gains are those of whole grades.
+            "relevance": ("graded", "binary", "distinct", "tied"),
+        },
+        NOTHING_TO_LEARN,
     ),
     "ConstrainedLinearRanker": Subject(
         lambda r: constrained(ConstrainedLinearRanker, r), items, SURROGATES, STEEP

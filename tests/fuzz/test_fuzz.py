@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sklearn.base import BaseEstimator
 
 import skrank_abstain
-from skrank_abstain import distance, multilabel, tie_models
+from skrank_abstain import distance, multilabel, queries, tie_models
 
 #: Of each estimator, a quarter of them for each group of laws.
 CASES = 200
@@ -60,7 +60,7 @@ def test_laws_hold(name, group):
 def test_no_public_estimator_is_left_out():
     public = {
         name
-        for room in (skrank_abstain, distance, multilabel, tie_models)
+        for room in (skrank_abstain, distance, multilabel, queries, tie_models)
         for name in room.__all__
         if isinstance(getattr(room, name), type)
         and issubclass(getattr(room, name), BaseEstimator)
