@@ -58,7 +58,7 @@ class OperatingPoints:
     _calibration: Calibration
 
     @abstractmethod
-    def _rule(self) -> Rule:
+    def _rule_of_fit(self) -> Rule:
         """Return the rule that set the threshold."""
 
     @abstractmethod
@@ -136,7 +136,7 @@ class OperatingPoints:
         items = self._labelled_items(X, y, qid)
         risk = self._calibration.risk
         # The model has run by now, and only once: coverages differ in the region alone.
-        own: Any = self._rule()
+        own: Any = self._rule_of_fit()
         # A randomised boundary, or a guarantee, is part of what was asked for.
         moves = "coverage" in [field.name for field in fields(own)]
         points = []

@@ -23,7 +23,7 @@ class RanksOpen:
     _region: Any
 
     @abstractmethod
-    def _rule(self) -> Rule:
+    def _rule_of_fit(self) -> Rule:
         """Return the rule that set the threshold."""
 
     @abstractmethod
@@ -208,7 +208,7 @@ class RanksOpen:
         items = self._scored(X, qid)
         return open_review(
             self.tie_model_,
-            self._rule(),
+            self._rule_of_fit(),
             self._calibration,
             self._region,
             *items,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn, Self, cast
 
@@ -60,7 +61,7 @@ class RuleThreshold(Saved):
 
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
-        *("_loss", "_calibration", "_region"),
+        *("_loss", "_calibration", "_region", "_rule_text"),
     )
 
     _loss: FloatArray
@@ -75,12 +76,26 @@ class RuleThreshold(Saved):
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
         self._region = self._select(rule)
+        self._rule_text = _text_of_rule(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
         # Expected, not drawn: pairs on a randomised boundary count with their
         # probability.
         self.coverage_: float = risk.accepted_mass(self._region, items) / items.n_pairs
+
+    def _rule_of_fit(self) -> Rule:
+        """Return the rule that set the threshold, if the parameters still name it."""
+        check_is_fitted(self, "threshold_")
+        rule = self._rule()
+        if (text := _text_of_rule(rule)) != self._rule_text:
+            raise ValueError(
+                "Parameters must be those that set the threshold, got "
+                f"{text} after {self._rule_text} had set it: what would be said here "
+                "is true of one of them only. Call fit again, or set another threshold "
+                "by a method whose name begins with at_."
+            )
+        return rule
 
     @property
     def coverage_interval_(self) -> FloatArray:
@@ -146,16 +161,27 @@ class RuleThreshold(Saved):
             setattr(other, name, value)
         rule = other._rule()
         rule.check(other._loss)
+        if rule.tuning_size and self._calibration.tuning is None:
+            raise ValueError(
+                f"The rule must be {type(rule).__name__} in fit already, got "
+                f"{self._rule_text}: what it promises takes queries that did not fit "
+                "the tie model, and all of them did. Call fit again."
+            )
         other._set_threshold(rule)
         return other
 
 
+def _text_of_rule(rule: Rule) -> str:
+    """Return a rule as text, which takes no trust to load, without addresses."""
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(rule))
+
+
 class SelectiveRanker(
-    RanksOpen,
     ItemReport,
     NovelItems,
     PairDecider,
     RuleThreshold,
+    RanksOpen,
     OperatingPoints,
     ModelWrapper,
     BaseEstimator,

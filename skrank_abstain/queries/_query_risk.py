@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import BoolArray, FloatArray, check_fraction, shown
@@ -149,7 +148,7 @@ class QueryRiskRanker(GradedLists):
     """
 
     _fitted_state: tuple[str, ...] = (
-        *("threshold_", "coverage_", "n_irrelevant_queries_"),
+        *("threshold_", "certified_", "coverage_", "n_irrelevant_queries_"),
         *("_gain_of_grade", "_draw_seed"),
     )
 
@@ -239,6 +238,8 @@ class QueryRiskRanker(GradedLists):
             found = np.quantile(risks[0], coverage, method="inverted_cdf")
             # No risk is above 1: all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
+        # No risk is negative: a threshold of minus infinity accepts nothing.
+        self.certified_ = certifies and self.threshold_ > -np.inf
         self.coverage_ = float((risks[-1] <= self.threshold_).mean())
         asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
         if not certifies and self.coverage_ > asked:
@@ -359,13 +360,6 @@ class QueryRiskRanker(GradedLists):
             f"The mean {self.metric} is undefined and set to NaN: no accepted query "
             "has a relevant item",
         )
-
-    @property
-    def certified_(self) -> bool:
-        """Whether a bound was asked for and certified."""
-        check_is_fitted(self, "threshold_")
-        # No risk is negative: a threshold of minus infinity accepts nothing.
-        return self.max_risk is not None and bool(self.threshold_ > -np.inf)
 
     def _check_target(self) -> bool:
         """Check the parameters, and return whether a bound is to be certified."""

@@ -90,7 +90,7 @@ def write_report(
     owner = ranker if owner is None else owner
     check_is_fitted(ranker, "threshold_")
     totals = ranker._calibration.risk.totals(ranker._region, data.items, None)
-    rule = ranker._rule()
+    rule = ranker._rule_of_fit()
     text = rule.in_words(ranker._calibration, ranker.threshold_)
     if not isinstance(text, RuleText):
         name = f"{type(rule).__name__}.in_words"
