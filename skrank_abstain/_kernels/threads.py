@@ -36,7 +36,11 @@ def one_thread() -> Iterator[None]:
 
 
 def n_threads(requested: int | None = None) -> int:
-    """Return ``requested``, or by default the number of CPUs that may be used."""
+    """Return ``requested``, or by default the number of CPUs that may be used.
+
+    ``OMP_NUM_THREADS`` bounds it, as it bounds scikit-learn and the boosters; joblib
+    sets it in the processes that it starts, so that these share the CPUs.
+    """
     if requested is not None:
         if requested < 1:
             raise ValueError(f"n_threads must be at least 1, got {requested}.")
@@ -45,9 +49,12 @@ def n_threads(requested: int | None = None) -> int:
         return 1
     # Under a batch system or taskset a process may use fewer CPUs than there are.
     if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    count = getattr(os, "process_cpu_count", os.cpu_count)()
-    return max(1, count or 1)
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = getattr(os, "process_cpu_count", os.cpu_count)() or 1
+    # The first of the list has the outermost level; what is no number bounds nothing.
+    bound = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    return max(1, min(count, int(bound)) if bound.isdecimal() else count)
 
 
 def split_by_cost(cost: NDArray[Any]) -> list[tuple[int, int]]:

@@ -97,6 +97,16 @@ def test_number_of_threads(monkeypatch):
         _threads.n_threads(0)
 
 
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [("", 6), ("4", 4), ("1", 1), ("9", 6), ("3,2", 3), ("0", 1), ("many", 6)],
+)
+def test_the_environment_bounds_threads(monkeypatch, bound, expected):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", bound)
+    assert _threads.n_threads() == expected
+
+
 def test_a_task_among_others_keeps_to_its_thread(monkeypatch):
     monkeypatch.setattr(_threads, "ThreadPoolExecutor", None)  # nobody asks for it
     monkeypatch.setattr(_threads, "MIN_COST", 1e-3)
