@@ -50,10 +50,13 @@ class RiskControlledByTwos(RiskControlledRanker):
 
 
 class TopSetOfThrees(TopSetRanker):
-    """A set has several queries to calibrate on: rows that differ."""
+    """A set has several queries to calibrate on: rows that differ in relevance."""
 
     def fit(self, X, y, qid=None):
-        return super().fit(X, y, in_threes(X) if qid is None else qid)
+        # Some checks draw the labels: rows are dealt out in the order of these.
+        given = np.shape(y) == (_num_samples(X),)
+        order = np.argsort(np.argsort(y, kind="stable")) if given else slice(None)
+        return super().fit(X, y, in_threes(X)[order] if qid is None else qid)
 
     def score(self, X, y, qid=None, sample_weight=None):
         qid = in_threes(X) if qid is None else qid
