@@ -211,8 +211,8 @@ def check_proba(
     Parameters
     ----------
     proba : array-like of shape (n_pairs, 3)
-        Finite and non-negative; rows sum to one within 1e-6. An empty list stands
-        for no pairs.
+        Finite and non-negative, rows sum to one, both within 1e-6. An empty list
+        stands for no pairs.
     n_pairs : int, default=None
         Number of rows there must be, where known.
     name : str, default="proba"
@@ -221,6 +221,7 @@ def check_proba(
     Returns
     -------
     proba : ndarray of shape (n_pairs, 3), float64
+        What rounding took below zero, as 1 - p - q has it, is zero.
     """
     try:
         rows = as_numbers(proba)
@@ -241,11 +242,12 @@ def check_proba(
     with np.errstate(invalid="ignore", over="ignore"):
         total = rows.sum(axis=1)
     # Written so that NaN, which compares false, is refused too.
-    bad = ~((rows >= 0).all(axis=1) & (np.abs(total - 1) <= _PROBA_TOLERANCE))
+    fine = (rows >= -_PROBA_TOLERANCE).all(axis=1)
+    bad = ~(fine & (np.abs(total - 1) <= _PROBA_TOLERANCE))
     if bad.any():
         raise ValueError(
             f"{name} must have non-negative rows that sum to one within "
             f"{_PROBA_TOLERANCE:g}, got {rows[bad][0].tolist()} at row "
             f"{int(bad.argmax())}."
         )
-    return rows
+    return np.maximum(rows, 0.0)

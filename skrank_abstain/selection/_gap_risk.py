@@ -271,18 +271,13 @@ class GapRisk(PairRisk):
                 # Other shapes might be broadcast, and what is left says no name.
                 given = self._model.checked_proba_at_gap(gap)
             proba[block] = given
+            settled = label[block], risk[block], accepted[block]
+            pairs = difference[block], proba[block], losses, cuts, *settled
             # The kernel checks the probabilities on its way: that costs nothing.
-            fine = settle_pairs(
-                difference[block],
-                proba[block],
-                losses,
-                cuts,
-                label[block],
-                risk[block],
-                accepted[block],
-            )
-            if not fine:
-                self._model.checked_proba_at_gap(gap)  # says what is wrong
+            if not settle_pairs(*pairs):
+                # Says what is wrong, or mends what was rounded below zero.
+                proba[block] = self._model.checked_proba_at_gap(gap)
+                settle_pairs(*pairs)
         if region.kappa < 1:
             weight = region.weight(np.abs(difference))
             accepted = draw_boundary(weight, region.seed, values, left, right)

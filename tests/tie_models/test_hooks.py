@@ -187,6 +187,21 @@ def test_single_precision_and_lists_are_probabilities():
         np.testing.assert_allclose(decided.proba, expected.proba, rtol=1e-6)
 
 
+def test_rounding_below_zero_is_zero():
+    class Rounded(Hooked):
+        def proba_at_gap(self, gap):
+            # As 1 - p - q has it: further below zero than rounding goes.
+            return logistic(gap) + np.array([0.1, -0.2, 0.1]) + [0, -1e-9, 1e-9]
+
+    assert Rounded().proba_at_gap(np.ones(1)).min() < 0
+    model = Rounded().fit(SCORES, Y, QID)
+    np.testing.assert_array_equal(model.proba([2.0], [1.0])[:, 1], 0)
+    decided = fit_ranker(Rounded()).predict_pairs(SCORES[:, None], qid=QID)
+    np.testing.assert_array_equal(decided.proba[:, 1], 0)
+    right = logistic(np.abs(SCORES[decided.left] - SCORES[decided.right]))[:, 2] + 0.1
+    np.testing.assert_allclose(decided.risk, 1 - right, atol=1e-8)
+
+
 class Recorder(Hooked):
     """Keep what it is fitted on."""
 
