@@ -95,8 +95,9 @@ class ItemScorer:
         if needs_qid and self._fitted_with_qid and not items.has_qid:
             raise ValueError(
                 "qid= must be given to score labelled rows, since fit got one: rows of "
-                "different queries would be compared without it. Pass qid=, request it "
-                "through metadata routing, or name a column of X with qid_col=."
+                "different queries would be compared without it. Pass qid= (a Pipeline "
+                "hands it on only with enable_metadata_routing=True and "
+                "set_score_request(qid=True)), or name a column of X with qid_col=."
             )
         warn_of_batch(self, items)
         return items, score_items(self.estimator_, items.X)
