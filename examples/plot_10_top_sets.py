@@ -75,5 +75,5 @@ for alpha, ranker in rankers.items():
 display = TopSetDisplay.from_estimator(
     rankers[0.1], new.data, new.target, new.qid, name="sets"
 )
-display.ax_.set_title("Sets that hold a best item; the point is alpha = 0.1")
+display.ax_.set_title("Sets that hold a best item (point: alpha = 0.1)")
 plt.show()

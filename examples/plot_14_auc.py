@@ -73,8 +73,8 @@ for name, held in holds.items():
 #
 # The best of twenty
 # ------------------
-# Choosing on the sample costs something, but little if the rankers were fixed before.
-# How many items does it take to know the AUC to 0.05, one in four being positive?
+# Choosing on the sample costs less than twice the items, if the rankers were fixed
+# before. How many does it take to know the AUC to 0.05, one in four being positive?
 best = partial(auc_test_set_bound, n_rankers=20)
 for name, bound in {"one ranker": auc_test_set_bound, "best of 20": best}.items():
     m, n = auc_sample_size(0.05, bound, delta=0.05, positive_share=0.25)

@@ -70,10 +70,10 @@ for (name, rule), scores in found.items():
     print(f"{name:<20}{rule:<12}" + "".join(f"{score[0]:>7.2f}" for score in scores))
 
 # %%
-# Pairs left open by lot change nothing. Pairs left open for their risk make the rest
-# better. Compare with the same ranking for everybody: that curve, not the dotted lines,
-# is what a learned ranker has to beat. On real people and their sushi that takes more:
-# ``examples/programs/label_ranking_abstention.py`` measures it.
+# Pairs left open by lot change nothing but by chance. Pairs left open for their risk
+# make the rest better. Compare with the same ranking for everybody: that curve, not the
+# dotted lines, is what a learned ranker has to beat. On real people and their sushi
+# that takes more: ``examples/programs/label_ranking_abstention.py`` measures it.
 styles = (("#555555", "s"), ("#0072B2", "o"), ("#D55E00", "^"))
 figure, ax = plt.subplots(figsize=(6, 4.2), layout="constrained")
 for name, (colour, marker) in zip(rankers, styles, strict=True):

@@ -266,7 +266,12 @@ def _check_start(start: int, n_candidates: int) -> int:
 
 
 def advise_on_certification(
-    max_risk: float, delta: float, counts: dict[Any, int]
+    max_risk: float,
+    delta: float,
+    counts: dict[Any, int],
+    margin: float,
+    *,
+    besides: str = "",
 ) -> str:
     """Say what would help where nothing could be certified, by what stands in the way.
 
@@ -276,13 +281,33 @@ def advise_on_certification(
         As `certify_risk` took them.
     counts : dict of str to int
         Queries of each group; the only key is None where there are no groups.
+    margin : float
+        Mean of ``max_risk * a_q - e_q`` at the start, on the queries that chose it.
+    besides : str, default=""
+        What would help, too, were there queries enough.
+
+    Notes
+    -----
+    If a query in which all is accepted and wrong comes with probability just above
+    p = margin / (margin + 1 - max_risk), the bound fails, and n queries show none with
+    probability (1 - p)^n: no valid test does with fewer than ``least_queries(p)``.
     """
     name, count = min(counts.items(), key=lambda entry: entry[1])
     least = least_queries(max_risk, delta)
     where = "" if name is None else f" in each group, and {name!r} has {count}"
-    few = f"Even without a single error this takes {least} certification queries"
     more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
     more += "leaves more to certify), or "
-    if count >= least:
-        return f"{more}a better tie model, or allow a larger max_risk or delta."
-    return f"{few}{where}. {more}allow a larger max_risk or delta."
+    if count < least:
+        few = f"Even without a single error this takes {least} certification queries"
+        return f"{few}{where}. {more}allow a larger max_risk or delta."
+    if margin <= 0:
+        return (
+            "No threshold kept the bound on the queries that tuned, either: pass a "
+            f"better ranker or tie model, or allow a larger max_risk.{besides}"
+        )
+    least = least_queries(margin / (margin + 1 - max_risk), delta)
+    return (
+        "By the queries that tuned, even the most promising threshold takes at least "
+        f"{least} certification queries{where}. {more}a better tie model, or allow a "
+        f"larger max_risk or delta.{besides}"
+    )

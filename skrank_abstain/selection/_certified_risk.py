@@ -11,6 +11,7 @@ from skrank_abstain._validation import (
     FloatArray,
     check_choice,
     check_fraction,
+    check_loss,
     check_real,
 )
 from skrank_abstain._warnings import warn_user
@@ -71,10 +72,11 @@ class CertifiedRisk(Rule):
         # Betting goes through the queries in order; the order must say nothing.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
+        start = choose_start(*tuned, max_risk=max_risk)
         found = certify_risk(
             rest[0][order],
             rest[1][order],
-            choose_start(*tuned, max_risk=max_risk),
+            start,
             max_risk=max_risk,
             delta=self.delta,
             method=self.method,
@@ -82,7 +84,18 @@ class CertifiedRisk(Rule):
         )
         if found is not None:
             return calibration.risk.select_risk(float(thresholds[found]))
-        hint = advise_on_certification(max_risk, self.delta, calibration.group_counts())
+        margin = float(np.mean(max_risk * tuned[0][:, start] - tuned[1][:, start]))
+        counts = calibration.group_counts()
+        counts_errors = np.array_equal(calibration.loss, check_loss("zero_one"))
+        hint = advise_on_certification(
+            max_risk,
+            self.delta,
+            counts,
+            margin,
+            besides=" If only a wrong order is an error, pass loss='misranking'."
+            if counts_errors
+            else "",
+        )
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "
             f"delta={self.delta:g} on {order.size} queries: every pair is abstained "

@@ -1,5 +1,7 @@
 """Certified thresholds: the sequence, the loss that is tested, and the guarantee."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from skrank_abstain.concentration import (
+    advise_on_certification,
     certify_risk,
     choose_start,
     fixed_sequence,
@@ -272,6 +275,30 @@ def test_bets_are_sized_for_delta():
     assert float(wsr_pvalue(errors, 0.107, level=0.01)) < 0.01
     errors = errors[:, np.newaxis]
     assert certify_risk(errors**0, errors, 0, max_risk=0.107, delta=0.01) == 0
+
+
+@pytest.mark.parametrize(("share", "wrong"), [(0.1, 0.006), (0.5, 0.03), (1.0, 0.0)])
+def test_the_advice_is_how_many_queries_any_test_takes(share, wrong):
+    """Queries of which all is wrong, just often enough that the bound fails."""
+    r, delta = 0.1, 0.1
+    margin = r * share - wrong
+    said = advise_on_certification(r, delta, {None: 1000}, margin)
+    least = int(re.search(r"takes at least (\d+) certification", said).group(1))
+    # The risk of the mixture is r where (1 - p) (wrong - r share) + p (1 - r) is 0.
+    p = (r * share - wrong) / (1 - r + r * share - wrong)
+    mixed = (1 - p) * wrong + p, (1 - p) * share + p
+    assert mixed[0] / mixed[1] == pytest.approx(r)
+    assert (1 - p) ** least <= delta < (1 - p) ** (least - 1)
+    # Betting, on queries that are all alike, is rejected from there on.
+    for n, certified in ((least - 1, False), (2 * least, True)):
+        shares = np.full((n, 1), share), np.full((n, 1), wrong)
+        found = certify_risk(*shares, 0, max_risk=r, delta=delta)
+        assert (found is not None) == certified
+
+
+def test_advice_where_no_threshold_keeps_the_bound():
+    said = advise_on_certification(0.1, 0.1, {None: 1000}, -0.01)
+    assert said.startswith("No threshold kept the bound on the queries that tuned")
 
 
 def test_groups_keep_their_types_apart():

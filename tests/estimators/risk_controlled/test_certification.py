@@ -280,9 +280,12 @@ def test_nothing_but_errors(method):
     estimator = RiskControlledRanker(model, method=method, random_state=0)
     with (
         pytest.warns(UserWarning, match="do not agree with relevance"),
-        pytest.warns(UserWarning, match="No threshold could be certified"),
+        pytest.warns(UserWarning, match="No threshold could be certified") as seen,
     ):
         estimator.fit(X, y, qid=qid)
+    text = str(seen[-1].message)
+    assert "No threshold kept the bound on the queries that tuned, either" in text
+    assert text.endswith("If only a wrong order is an error, pass loss='misranking'.")
     assert not estimator.certified_
     # Not at any bound below one: nothing else is true.
     assert not quietly(lambda: estimator.at_risk(0.999)).certified_
