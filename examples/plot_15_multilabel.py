@@ -84,12 +84,14 @@ rankers = {
     for name, model in models.items()
 }
 ranker = rankers["one classifier per label"]
-ranks, intervals = ranker.predict_ranks(X[new])[0], ranker.rank_intervals(X[new])[0]
 labels = ("sports", "politics", "culture", "science", "travel")
+true = {label for label, relevant in zip(labels, y[new][0], strict=True) if relevant}
 print("A new text, best label first; * its true labels")
-for k in ranks.argsort():
-    best, worst = intervals[k]
-    print(f"{ranks[k]:>4}  {labels[k]:<9}{'*' * y[new][0, k]:2}{best} to {worst}")
+first = ranker.ranking(X[new][:1], item_id=labels)
+for place, label, best, worst in zip(
+    first.place, first.item_id, first.best, first.worst, strict=True
+):
+    print(f"{place:>4}  {label:<9}{'*' * (label in true):2}{best} to {worst}")
 
 # %%
 # What silence is worth

@@ -35,7 +35,12 @@ class _Line(NamedTuple):
     fields: list[bytes]
 
 
-def load_trec(run: str | os.PathLike[str], qrels: str | os.PathLike[str]) -> Bunch:
+def load_trec(
+    run: str | os.PathLike[str],
+    qrels: str | os.PathLike[str],
+    *,
+    drop_unjudged: bool = False,
+) -> Bunch:
     r"""Load a run of a search engine, with the judgements of its documents.
 
     Parameters
@@ -48,11 +53,14 @@ def load_trec(run: str | os.PathLike[str], qrels: str | os.PathLike[str]) -> Bun
         The second field is not looked at.
 
         Both files may be compressed (gzip, bzip2 or xz), whatever they are called.
+    drop_unjudged : bool, default=False
+        Whether queries of the run without any judgement are left out, as trec_eval
+        does. They are an error otherwise: another file of qrels may have been meant.
 
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        One item for each line of the run, in its order:
+        One item for each line of the run that is not left out, in its order:
 
         data : ndarray of shape (n_items, 1), float64
             The score.
@@ -70,16 +78,15 @@ def load_trec(run: str | os.PathLike[str], qrels: str | os.PathLike[str]) -> Bun
     ValueError
         If a line is broken, if a document is twice in a query, or if no document of a
         query of the run is judged at all (the message has the file, the number of the
-        line and what is wrong with it); if a file holds no line or is a damaged
-        archive.
+        line and what is wrong with it); if a file holds no line, or no query is left,
+        or it is a damaged archive.
 
     Notes
     -----
     The conventions are those of trec_eval [1]_. A document without a judgement is not
     relevant, and so is one of negative relevance, which stands for "in the pool, not
     judged". Judgements of documents and queries that the run does not have are not
-    needed. A query without any judgement, which trec_eval leaves out in silence, is an
-    error here. Time and memory are linear in the size of the files.
+    needed. Time and memory are linear in the size of the files.
 
     References
     ----------
@@ -112,16 +119,21 @@ def load_trec(run: str | os.PathLike[str], qrels: str | os.PathLike[str]) -> Bun
                 f"{line.where}: the score must be a finite number, got {show(token)}."
             )
         if line.query not in judged:
+            if drop_unjudged:
+                continue
             raise ValueError(
                 f"{line.where}: query {show(line.fields[0])} has no judgement in "
-                f"'{qrels_file}'; leave its lines out of the run."
+                f"'{qrels_file}'; pass drop_unjudged=True to leave such queries out."
             )
         score.append(float(token))
         target.append(judged[line.query].get(line.document, 0))
         qid.append(line.query)
         item_id.append(line.document)
     if not score:
-        raise ValueError(f"run must hold at least one item, got none in '{run_file}'.")
+        left = " of a judged query" if drop_unjudged else ""
+        raise ValueError(
+            f"run must hold at least one item{left}, got none in '{run_file}'."
+        )
     return Bunch(
         data=np.array(score)[:, np.newaxis],
         target=np.array(target, dtype=np.int64),

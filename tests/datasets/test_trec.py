@@ -44,6 +44,17 @@ def test_run_and_qrels(tmp_path):
     assert found.qid.dtype.kind == found.item_id.dtype.kind == "U"
 
 
+def test_queries_not_judged_are_left_out_when_asked(tmp_path):
+    lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
+    found = load_trec(*write_both(tmp_path, lines, ["a 0 d 1"]), drop_unjudged=True)
+    assert found.qid.tolist() == ["a", "a"]
+    assert found.item_id.tolist() == ["d", "e"]
+    assert found.data.tolist() == [[3], [1]]
+    assert found.target.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="at least one item of a judged query"):
+        load_trec(*write_both(tmp_path, lines, ["c 0 d 1"]), drop_unjudged=True)
+
+
 def test_documents_not_judged_are_not_relevant_as_in_trec_eval(tmp_path):
     # In trec_eval, less than 0 stands for "in the pool, not judged".
     paths = write_both(
@@ -92,7 +103,7 @@ BROKEN_RUN = [
     ("q1 Q0 b 1 2,5 tag", "score must be a finite number, got '2,5'"),
     ("q1 Q0 b 1 1_0 tag", "score must be a finite number, got '1_0'"),
     ("q1 Q0 a 2 1.5 tag", "document 'a' of query 'q1' was there before, in line 2"),
-    ("q9 Q0 a 1 2.5 tag", r"query 'q9' has no judgement in '.*a\.qrels'; leave its"),
+    ("q9 Q0 a 1 2.5 tag", r"query 'q9' has no judgement in '.*a\.qrels'; pass drop_"),
     ("\ufeffq1 Q0 b 1 2.5 tag", "a byte order mark: save the file as UTF-8 without it"),
     ("q1 Q0 b\0 1 2.5 tag", "neither UTF-8 text nor gzip, bzip2 or xz"),
     ("PK\3\4 Q0 b 1 2.5 tag", "neither UTF-8 text nor gzip, bzip2 or xz"),

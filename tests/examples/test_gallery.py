@@ -77,6 +77,11 @@ def check_losses(rows):
         assert wrong / free < clear_wrong / clear
         assert equal / free > clear_equal / clear
         assert clear_top > free_top + 0.1 > top
+    # "at as many orders it has the fewest wrong ones": half, beside the default's 70 %
+    few, few_wrong = shares["zero_one", 0.7][:2]
+    many, wrong = shares["misranking", 0.5][:2]
+    assert few < many
+    assert wrong * few <= few_wrong * many
 
 
 @pytest.mark.slow

@@ -198,14 +198,18 @@ def the_ranking_has_the_rank_intervals(case):
     data = case.new
     ranking = case.estimator.ranking(data.X, **case.query(data))
     rows = ranking.item_id
-    bounds = case.estimator.rank_intervals(data.X, **case.query(data))[rows]
+    if case.subject.data is labels:
+        rows = ranking.qid * data.y.shape[1] + rows
+    bounds = case.estimator.rank_intervals(data.X, **case.query(data))
+    bounds = bounds.reshape(-1, 2)[rows]
     np.testing.assert_array_equal(
         np.column_stack([ranking.best, ranking.worst]), bounds
     )
     assert (ranking.best <= ranking.place).all()
     assert (ranking.place <= ranking.worst).all()
-    np.testing.assert_array_equal(ranking.score, case.estimator.predict(data.X)[rows])
-    np.testing.assert_array_equal(np.sort(rows), np.arange(len(data.y)))
+    scores = case.estimator.predict(data.X).ravel()
+    np.testing.assert_array_equal(ranking.score, scores[rows])
+    np.testing.assert_array_equal(np.sort(rows), np.arange(data.y.size))
 
 
 def queries_come_one_by_one(case):

@@ -43,7 +43,12 @@ from skrank_abstain.multilabel.rankers._label_items import (
 from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
-from skrank_abstain.pairs import PairDecisions, group_queries
+from skrank_abstain.pairs import (
+    PairDecisions,
+    Ranking,
+    check_item_id,
+    group_queries,
+)
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
@@ -323,6 +328,38 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             Aligned with ``predict_pairs(X, pairs=pairs)``.
         """
         return self.predict_pairs(X, pairs=pairs).abstained
+
+    def ranking(self, X: Any, *, item_id: Any = None) -> Ranking:
+        """Return the labels of each sample in order, with the ranks that stay open.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features)
+        item_id : array-like of shape (n_labels,), default=None
+            What you call the labels: any hashable values, each once. Their columns in
+            ``y`` by default.
+
+        Returns
+        -------
+        ranking : Ranking
+            As that of `SelectiveRanker`; ``qid`` is the position of the sample, and
+            ``item_id`` what the label is called.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or ``item_id`` has not one value per label.
+        """
+        items = self.to_items(X)
+        # Checked for one sample: all have the same labels.
+        one = group_queries(None, self.n_labels_)
+        names = check_item_id(item_id, one)
+        if names is None:
+            names = np.arange(self.n_labels_)
+        n_samples = items.X.shape[0] // self.n_labels_
+        return self.selective_ranker_.ranking(
+            items.X, items.qid, item_id=np.tile(names, n_samples)
+        )
 
     def rank_intervals(self, X: Any) -> IntArray:
         """Return the best and the worst rank of each label that remain possible.

@@ -102,6 +102,21 @@ def test_intervals_are_those_of_the_accepted_orders(data, ranker):
     assert np.array_equal(intervals.reshape(-1, 2), np.stack([best, worst], axis=1))
 
 
+def test_a_ranking_by_name(data, ranker):
+    X, names = data[0][350:353], ["sport", "art", "law", "war", "food"]
+    ranking = ranker.ranking(X, item_id=names)
+    assert ranking.qid.tolist() == [0] * 5 + [1] * 5 + [2] * 5
+    column = np.array([names.index(name) for name in ranking.item_id])
+    places = ranker.predict_ranks(X)[ranking.qid, column]
+    np.testing.assert_array_equal(ranking.place, places)
+    bounds = ranker.rank_intervals(X)[ranking.qid, column]
+    np.testing.assert_array_equal(np.stack([ranking.best, ranking.worst], 1), bounds)
+    np.testing.assert_array_equal(ranker.ranking(X).item_id, column)
+    for wrong in (names[:4], names * 3, ["art", *names[1:]], "sport"):
+        with pytest.raises(ValueError, match="item_id"):
+            ranker.ranking(X, item_id=wrong)
+
+
 def test_coverage_and_accuracy_on_new_samples(data, ranker):
     X, y = data[0][350:], data[1][350:]
     totals = ranker.evaluate(X, y)
