@@ -23,7 +23,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
@@ -367,6 +367,9 @@ def plot(growth: dict[str, list[list[float]]], path: Path) -> None:
         label = "items" if column == 2 else "items per query"
         ax.set(xlabel=label, ylabel="seconds", title=f"Calibration, {name}")
         ax.xaxis.set_minor_formatter(NullFormatter())
+        # An axis of less than a decade would have one label.
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.legend(frameon=False)
     figure.savefig(path, dpi=120)

@@ -209,10 +209,14 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         ax.set_xticklabels([str(size) for size in sizes])
         ax.set(xlabel="calibration queries", ylabel=label)
         ax.legend(
-            loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, frameon=False
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.18),
+            ncols=2,
+            frameon=False,
+            markerscale=2,
         )
     axes[0].set_title(f"Draws that decide; above the line: broken, {DELTA:.0%} allowed")
-    axes[1].set_title("Draws; bar: their mean, to be on or above the line")
+    axes[1].set_title("Draws; bar: their mean (the truth is known to 0.003)")
     figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
 
