@@ -366,11 +366,12 @@ def plot(growth: dict[str, list[list[float]]], path: Path) -> None:
         ax.loglog(x, seconds[0] * x / x[0], color="#555555", ls="--", label="linear")
         label = "items" if column == 2 else "items per query"
         ax.set(xlabel=label, ylabel="seconds", title=f"Calibration, {name}")
-        ax.xaxis.set_minor_formatter(NullFormatter())
-        # An axis of less than a decade would have one label.
-        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        # An axis of hardly more than a decade would have one label.
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.set_minor_formatter(NullFormatter())
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
         ax.legend(frameon=False)
     figure.savefig(path, dpi=120)
     plt.close(figure)
