@@ -30,6 +30,9 @@ from skrank_abstain.concentration._query_arrays import (
     check_shares,
 )
 
+#: A mean that is no larger may be one of zeros.
+_ROUNDING = 1e-12
+
 
 def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> int:
     """Return the threshold at which `certify_risk` should start.
@@ -290,24 +293,29 @@ def advise_on_certification(
     -----
     If a query in which all is accepted and wrong comes with probability just above
     p = margin / (margin + 1 - max_risk), the bound fails, and n queries show none with
-    probability (1 - p)^n: no valid test does with fewer than ``least_queries(p)``.
+    probability (1 - p)^n. A valid test rejects then with probability ``delta`` at most,
+    so that it certifies with probability 1 only from ``least_queries(p, delta)`` on.
     """
     name, count = min(counts.items(), key=lambda entry: entry[1])
     least = least_queries(max_risk, delta)
-    where = "" if name is None else f" in each group, and {name!r} has {count}"
     more = "Pass more labelled queries (a larger calibration_size or a fitted ranker "
     more += "leaves more to certify), or "
     if count < least:
+        where = "" if name is None else f" in each group, and {name!r} has {count}"
         few = f"Even without a single error this takes {least} certification queries"
         return f"{few}{where}. {more}allow a larger max_risk or delta."
-    if margin <= 0:
+    if margin <= _ROUNDING:
         return (
             "No threshold kept the bound on the queries that tuned, either: pass a "
             f"better ranker or tie model, or allow a larger max_risk.{besides}"
         )
-    least = least_queries(margin / (margin + 1 - max_risk), delta)
-    return (
-        "By the queries that tuned, even the most promising threshold takes at least "
-        f"{least} certification queries{where}. {more}a better tie model, or allow a "
-        f"larger max_risk or delta.{besides}"
+    sure = least_queries(margin / (margin + 1 - max_risk), delta)
+    # The margin is that of all queries: of several groups another may be in the way.
+    found = (
+        "By the queries that tuned, no test is sure to certify even the most promising "
+        f"threshold with fewer than {sure}. "
+        if name is None and count < sure
+        else ""
     )
+    more += "a better tie model, or allow a larger max_risk or delta."
+    return f"{found}{more}{besides}"

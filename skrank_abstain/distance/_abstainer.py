@@ -159,6 +159,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         "radius_",
         "gamma_",
         "coverage_",
+        "_norm",
         "_curve",
     )
 
@@ -310,13 +311,14 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
         if hasattr(self.scale, "transform"):
             self.scaler_ = clone(self.scale).fit(data.X)
         self.radius_ = 1.0
+        self._norm = float(self.norm)  # one that is set after fit has no effect
         columns = self._columns(data.X)
         if isinstance(self.scale, str):
-            self.radius_ = _half_width(columns, float(self.norm))
+            self.radius_ = _half_width(columns, self._norm)
         items = ScoredItems.build(data.scores, data.queries, data.y)
         # Measured as they come and divided then: features that were divided first would
         # put equal distances apart by rounding.
-        curve = NearCurve.of(columns, float(self.norm), items)
+        curve = NearCurve.of(columns, self._norm, items)
         self._curve = replace(curve, gamma=curve.gamma / self.radius_)
         self.n_queries_ = data.queries.n_queries
         self.n_pairs_ = data.queries.n_pairs
@@ -335,7 +337,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     ) -> tuple[NearDecision, ItemValues]:
         items, scores = self._score_items(X, qid, needs_qid=needs_qid)
         columns = self._columns(items.X)
-        decision = NearDecision(columns, float(self.norm), self.radius_)
+        decision = NearDecision(columns, self._norm, self.radius_)
         return decision, ItemValues(scores, scores, items.queries)
 
     def _columns(self, X: Any) -> FloatArray:

@@ -58,8 +58,12 @@ class OperatingPoints:
     _calibration: Calibration
 
     @abstractmethod
+    def _rule(self) -> Rule:
+        """Return the rule that the parameters name."""
+
+    @abstractmethod
     def _rule_of_fit(self) -> Rule:
-        """Return the rule that set the threshold."""
+        """Return the same if it set the threshold."""
 
     @abstractmethod
     def _select(self, rule: Rule) -> Any:
@@ -123,8 +127,9 @@ class OperatingPoints:
         Raises
         ------
         ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one, or a
-            coverage is outside (0, 1].
+            If the model was fitted with a ``qid`` and is evaluated without one, a
+            coverage is outside (0, 1], or parameters of a rule that has a coverage were
+            set after ``fit``.
 
         Notes
         -----
@@ -136,9 +141,11 @@ class OperatingPoints:
         items = self._labelled_items(X, y, qid)
         risk = self._calibration.risk
         # The model has run by now, and only once: coverages differ in the region alone.
-        own: Any = self._rule_of_fit()
+        own: Any = self._rule()
         # A randomised boundary, or a guarantee, is part of what was asked for.
         moves = "coverage" in [field.name for field in fields(own)]
+        if moves:
+            own = self._rule_of_fit()
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)

@@ -201,8 +201,9 @@ class RanksOpen:
         ------
         ValueError
             If columns do not match ``fit``, or an answer names an unknown item, items
-            of two queries, one item twice, or a label that is not understood; or if
-            names of reviewers differ by case alone.
+            of two queries, one item twice, or a label that is not understood; if names
+            of reviewers differ by case alone; or if parameters of the rule were set
+            after ``fit``.
         """
         check_row_order(X, item_id=item_id)
         items = self._scored(X, qid)

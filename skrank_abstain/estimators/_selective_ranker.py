@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, NoReturn, Self, cast
 
 import numpy as np
@@ -61,7 +61,7 @@ class RuleThreshold(Saved):
 
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
-        *("_loss", "_calibration", "_region", "_rule_text"),
+        *("_loss", "_calibration", "_region", "_rule_fields"),
     )
 
     _loss: FloatArray
@@ -76,7 +76,7 @@ class RuleThreshold(Saved):
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
         self._region = self._select(rule)
-        self._rule_text = _text_of_rule(rule)
+        self._rule_fields = _fields_of(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
@@ -88,12 +88,19 @@ class RuleThreshold(Saved):
         """Return the rule that set the threshold, if the parameters still name it."""
         check_is_fitted(self, "threshold_")
         rule = self._rule()
-        if (text := _text_of_rule(rule)) != self._rule_text:
+        if (now := _fields_of(rule)) != self._rule_fields:
+            then = dict(self._rule_fields)
+            got = ", ".join(
+                f"{name}={value!r} after {then.get(name)!r}"
+                for name, value in now
+                if value != then.get(name)
+            )
+            ways = ["at_coverage", "at_cost", "at_risk"]
+            ways = ["fit again", *(way for way in ways if hasattr(self, way))]
             raise ValueError(
-                "Parameters must be those that set the threshold, got "
-                f"{text} after {self._rule_text} had set it: what would be said here "
-                "is true of one of them only. Call fit again, or set another threshold "
-                "by a method whose name begins with at_."
+                f"Parameters must be those that set the threshold, got {got}: what "
+                "would be said here is true of one of them only. Call "
+                f"{' or '.join(ways)}."
             )
         return rule
 
@@ -164,16 +171,17 @@ class RuleThreshold(Saved):
         if rule.tuning_size and self._calibration.tuning is None:
             raise ValueError(
                 f"The rule must be {type(rule).__name__} in fit already, got "
-                f"{self._rule_text}: what it promises takes queries that did not fit "
-                "the tie model, and all of them did. Call fit again."
+                f"{self._rule_fields[0][1]}: what it promises takes queries that did "
+                "not fit the tie model, and all of them did. Call fit again."
             )
         other._set_threshold(rule)
         return other
 
 
-def _text_of_rule(rule: Rule) -> str:
-    """Return a rule as text, which takes no trust to load, without addresses."""
-    return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(rule))
+def _fields_of(rule: Rule) -> tuple[tuple[str, Any], ...]:
+    """Return what makes a rule, by name: a file with it asks for no more trust."""
+    names = [each.name for each in fields(rule)]  # type: ignore[arg-type]
+    return ("rule", type(rule).__name__), *((n, getattr(rule, n)) for n in names)
 
 
 class SelectiveRanker(

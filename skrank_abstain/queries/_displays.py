@@ -314,13 +314,13 @@ class QueryRiskDisplay:
         if count.size == 0:
             raise ValueError(
                 "y must give a query a relevant item: queries without one have no "
-                f"{ranker.metric}, and there is nothing to draw."
+                f"{ranker._metric}, and there is nothing to draw."
             )
         display = cls(
             coverage=count / count[-1],
             selective_risk=lost / count,
             aurc=area_of_prefixes(count, lost),
-            metric=ranker.metric,
+            metric=ranker._metric,
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, **kwargs)

@@ -149,7 +149,7 @@ class QueryRiskRanker(GradedLists):
 
     _fitted_state: tuple[str, ...] = (
         *("threshold_", "certified_", "coverage_", "n_irrelevant_queries_"),
-        *("_gain_of_grade", "_draw_seed"),
+        *("_metric", "_gain", "_gain_of_grade", "_draw_seed"),
     )
 
     def __init__(
@@ -219,6 +219,8 @@ class QueryRiskRanker(GradedLists):
         if unknown:
             refuse_fit_arguments(self, unknown)
         certifies = self._check_target()
+        # Parameters that are set after fit have no effect on what was fitted.
+        self._metric, self._gain = self.metric, self.gain
         model = self._unfitted_tie_model()
         items, relevance = take_labelled_items(self, X, y, qid)
         gains_of(relevance, self.gain)  # refused before anything is trained
@@ -357,7 +359,7 @@ class QueryRiskRanker(GradedLists):
             np.where(accepted, self._metric_of(items, relevance), np.nan),
             sample_weight,
             items.queries,
-            f"The mean {self.metric} is undefined and set to NaN: no accepted query "
+            f"The mean {self._metric} is undefined and set to NaN: no accepted query "
             "has a relevant item",
         )
 
@@ -423,7 +425,7 @@ class QueryRiskRanker(GradedLists):
         return -np.inf
 
     def _risk(self, items: ValuedItems) -> FloatArray:
-        metric = ListMetric.parse(self.metric)
+        metric = ListMetric.parse(self._metric)
         weights = self.tie_model_.node_weights_
         return np.array(
             [
@@ -441,8 +443,8 @@ class QueryRiskRanker(GradedLists):
         )
 
     def _metric_of(self, items: ValuedItems, y: FloatArray) -> FloatArray:
-        gains = gains_of(y, self.gain)
-        metric = ListMetric.parse(self.metric)
+        gains = gains_of(y, self._gain)
+        metric = ListMetric.parse(self._metric)
         return metric_by_query(metric, items.scores, gains, items.queries)
 
 

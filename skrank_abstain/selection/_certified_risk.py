@@ -86,15 +86,13 @@ class CertifiedRisk(Rule):
             return calibration.risk.select_risk(float(thresholds[found]))
         margin = float(np.mean(max_risk * tuned[0][:, start] - tuned[1][:, start]))
         counts = calibration.group_counts()
-        counts_errors = np.array_equal(calibration.loss, check_loss("zero_one"))
+        besides = ""
+        if self.method != "wsr":
+            besides += " method='wsr' certifies far more."
+        if np.array_equal(calibration.loss, check_loss("zero_one")):
+            besides += " If only a wrong order is an error, pass loss='misranking'."
         hint = advise_on_certification(
-            max_risk,
-            self.delta,
-            counts,
-            margin,
-            besides=" If only a wrong order is an error, pass loss='misranking'."
-            if counts_errors
-            else "",
+            max_risk, self.delta, counts, margin, besides=besides
         )
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "

@@ -62,6 +62,8 @@ class BinModel(TieModel):
     def check_probabilities(self) -> None:
         """Refuse a table that breaks a rule of pair probabilities.
 
+        What rounding took below zero is set to zero.
+
         Raises
         ------
         ValueError
@@ -88,7 +90,9 @@ class BinModel(TieModel):
                 f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "
                 f"3) for {n_bins - 1} edges, got {np.shape(self.table_)}."
             )
-        check_proba(np.reshape(self.table_, (-1, 3)), name=name)
+        shape = np.shape(self.table_)
+        rows = check_proba(np.reshape(self.table_, (-1, 3)), name=name)
+        self.table_ = rows.reshape(shape)
         mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
         apart = np.abs(self.table_ - mirrored).max()
         if apart > MIRROR:

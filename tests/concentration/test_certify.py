@@ -278,27 +278,40 @@ def test_bets_are_sized_for_delta():
 
 
 @pytest.mark.parametrize(("share", "wrong"), [(0.1, 0.006), (0.5, 0.03), (1.0, 0.0)])
-def test_the_advice_is_how_many_queries_any_test_takes(share, wrong):
+def test_the_advice_is_how_many_queries_a_sure_test_takes(share, wrong):
     """Queries of which all is wrong, just often enough that the bound fails."""
     r, delta = 0.1, 0.1
-    margin = r * share - wrong
-    said = advise_on_certification(r, delta, {None: 1000}, margin)
-    least = int(re.search(r"takes at least (\d+) certification", said).group(1))
+    said = advise_on_certification(r, delta, {None: 22}, r * share - wrong)
+    sure = 22
+    if share < 1:
+        sure = int(re.search(r"with fewer than (\d+)\.", said).group(1))
     # The risk of the mixture is r where (1 - p) (wrong - r share) + p (1 - r) is 0.
     p = (r * share - wrong) / (1 - r + r * share - wrong)
     mixed = (1 - p) * wrong + p, (1 - p) * share + p
     assert mixed[0] / mixed[1] == pytest.approx(r)
-    assert (1 - p) ** least <= delta < (1 - p) ** (least - 1)
-    # Betting, on queries that are all alike, is rejected from there on.
-    for n, certified in ((least - 1, False), (2 * least, True)):
+    assert (1 - p) ** sure <= delta < (1 - p) ** (sure - 1)
+    # Betting, on queries that are all alike, is sure from there on, and not before.
+    for n, certified in ((sure - 1, False), (2 * sure, True)):
         shares = np.full((n, 1), share), np.full((n, 1), wrong)
         found = certify_risk(*shares, 0, max_risk=r, delta=delta)
         assert (found is not None) == certified
 
 
-def test_advice_where_no_threshold_keeps_the_bound():
-    said = advise_on_certification(0.1, 0.1, {None: 1000}, -0.01)
-    assert said.startswith("No threshold kept the bound on the queries that tuned")
+@pytest.mark.parametrize(
+    ("counts", "margin", "begins"),
+    [
+        ({None: 21}, 0.05, "Even without a single error this takes 22 certification"),
+        ({None: 1000}, -0.01, "No threshold kept the bound on the queries that tuned"),
+        ({None: 1000}, 1e-17, "No threshold kept the bound on the queries that tuned"),
+        # Enough by this count, or by groups that may differ: no number is said.
+        ({None: 1000}, 0.02, "Pass more labelled queries"),
+        ({"a": 40, "b": 400}, 0.02, "Pass more labelled queries"),
+    ],
+)
+def test_advice_by_what_stands_in_the_way(counts, margin, begins):
+    said = advise_on_certification(0.1, 0.1, counts, margin, besides=" Or so.")
+    assert said.startswith(begins)
+    assert said.endswith(" Or so.") == (counts != {None: 21})
 
 
 def test_groups_keep_their_types_apart():

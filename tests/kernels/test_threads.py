@@ -47,7 +47,8 @@ def fine_ranges(monkeypatch):
 
 
 @pytest.mark.usefixtures("fine_ranges")
-def test_the_number_of_threads_changes_nothing():
+def test_the_number_of_threads_changes_nothing(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     alone = everything(1)
     for n_threads in (2, 8, None):
         np.testing.assert_array_equal(everything(n_threads), alone)
@@ -110,6 +111,9 @@ def test_the_environment_bounds_threads(monkeypatch, bound, expected):
 def test_a_task_among_others_keeps_to_its_thread(monkeypatch):
     monkeypatch.setattr(_threads, "ThreadPoolExecutor", None)  # nobody asks for it
     monkeypatch.setattr(_threads, "MIN_COST", 1e-3)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    assert _threads.n_threads() == 6
     with one_thread():
         assert _threads.n_threads() == 1
         assert _threads.n_threads(3) == 3

@@ -202,6 +202,19 @@ def test_rounding_below_zero_is_zero():
     np.testing.assert_allclose(decided.risk, 1 - right, atol=1e-8)
 
 
+def test_rounding_below_zero_is_zero_in_a_table():
+    class Rounded(BinModel):
+        def fit_bins(self, items):
+            self.edges_ = np.array([1.5])
+            won = np.array([-5e-7, 0.5, 0.5 + 5e-7])  # by the item of the higher bin
+            equal = [0.25, 0.5, 0.25]
+            self.table_ = np.array([[equal, won[::-1]], [won, equal]])
+
+    decided = fit_ranker(Rounded()).predict_pairs(SCORES[:, None], qid=QID)
+    assert decided.proba.min() == 0
+    assert decided.risk.min() >= 0
+
+
 class Recorder(Hooked):
     """Keep what it is fitted on."""
 

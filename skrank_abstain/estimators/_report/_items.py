@@ -62,8 +62,9 @@ class ItemReport:
         Raises
         ------
         ValueError
-            If an input breaks its rule, a query is in two groups, or the model was
-            fitted with a ``qid`` and gets labels without one.
+            If an input breaks its rule, a query is in two groups, the model was fitted
+            with a ``qid`` and gets labels without one, or parameters of the rule were
+            set after ``fit``: what is promised would be of another threshold.
 
         Warns
         -----

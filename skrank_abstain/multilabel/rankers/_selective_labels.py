@@ -20,6 +20,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_fraction,
     check_row_order,
+    shown,
 )
 from skrank_abstain.estimators import (
     BALToR,
@@ -43,12 +44,7 @@ from skrank_abstain.multilabel.rankers._label_items import (
 from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
-from skrank_abstain.pairs import (
-    PairDecisions,
-    Ranking,
-    check_item_id,
-    group_queries,
-)
+from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 
@@ -353,7 +349,13 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         items = self.to_items(X)
         # Checked for one sample: all have the same labels.
         one = group_queries(None, self.n_labels_)
-        names = check_item_id(item_id, one)
+        try:
+            names = check_item_id(item_id, one)
+        except ValueError as error:
+            raise ValueError(
+                f"item_id must name each of the {self.n_labels_} labels once, got "
+                f"{shown(item_id)}."
+            ) from error
         if names is None:
             names = np.arange(self.n_labels_)
         n_samples = items.X.shape[0] // self.n_labels_
