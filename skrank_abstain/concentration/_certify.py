@@ -313,7 +313,7 @@ def advise_on_certification(
     # The margin is that of all queries: of several groups another may be in the way.
     found = (
         "By the queries that tuned, no test is sure to certify even the most promising "
-        f"threshold with fewer than {sure}. "
+        f"threshold with fewer than {sure} certification queries. "
         if name is None and count < sure
         else ""
     )

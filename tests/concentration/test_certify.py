@@ -284,7 +284,9 @@ def test_the_advice_is_how_many_queries_a_sure_test_takes(share, wrong):
     said = advise_on_certification(r, delta, {None: 22}, r * share - wrong)
     sure = 22
     if share < 1:
-        sure = int(re.search(r"with fewer than (\d+)\.", said).group(1))
+        sure = int(
+            re.search(r"fewer than (\d+) certification queries\.", said).group(1)
+        )
     # The risk of the mixture is r where (1 - p) (wrong - r share) + p (1 - r) is 0.
     p = (r * share - wrong) / (1 - r + r * share - wrong)
     mixed = (1 - p) * wrong + p, (1 - p) * share + p
