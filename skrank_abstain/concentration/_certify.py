@@ -272,7 +272,7 @@ def advise_on_certification(
     max_risk: float,
     delta: float,
     counts: dict[Any, int],
-    margin: float,
+    tuned: tuple[FloatArray, FloatArray],
     *,
     besides: str = "",
 ) -> str:
@@ -284,15 +284,16 @@ def advise_on_certification(
         As `certify_risk` took them.
     counts : dict of str to int
         Queries of each group; the only key is None where there are no groups.
-    margin : float
-        Mean of ``max_risk * a_q - e_q`` at the start, on the queries that chose it.
+    tuned : tuple of two ndarray of shape (n_queries, n_thresholds), float64
+        Shares a_q and e_q that `choose_start` took.
     besides : str, default=""
         What would help, too, were there queries enough.
 
     Notes
     -----
-    If a query in which all is accepted and wrong comes with probability just above
-    p = margin / (margin + 1 - max_risk), the bound fails, and n queries show none with
+    Let m be the largest mean of ``max_risk * a_q - e_q``, that of the start. If a query
+    in which all is accepted and wrong comes with probability just above
+    p = m / (m + 1 - max_risk), the bound fails, and n queries show none with
     probability (1 - p)^n. A valid test rejects then with probability ``delta`` at most,
     so that it certifies with probability 1 only from ``least_queries(p, delta)`` on.
     """
@@ -304,6 +305,7 @@ def advise_on_certification(
         where = "" if name is None else f" in each group, and {name!r} has {count}"
         few = f"Even without a single error this takes {least} certification queries"
         return f"{few}{where}. {more}allow a larger max_risk or delta."
+    margin = (max_risk * tuned[0] - tuned[1]).mean(axis=0).max()
     if margin <= _ROUNDING:
         return (
             "No threshold kept the bound on the queries that tuned, either: pass a "

@@ -402,20 +402,17 @@ class QueryRiskRanker(GradedLists):
         # Betting goes through the queries in order; the order must say nothing.
         n_queries = tables[1][0].shape[0]
         order = np.random.default_rng(self._draw_seed).permutation(n_queries)
-        start = choose_start(*tables[0], max_risk=max_risk)
         found = certify_risk(
             tables[1][0][order],
             tables[1][1][order],
-            start,
+            choose_start(*tables[0], max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
         )
         if found is not None:
             return float(thresholds[found])
-        shares, wrong = (table[:, start].mean() for table in tables[0])
-        margin = max_risk * float(shares) - float(wrong)
         advice = advise_on_certification(
-            max_risk, self.delta, {None: n_queries}, margin
+            max_risk, self.delta, {None: n_queries}, tables[0]
         )
         warn_user(
             f"No threshold could be certified for max_risk={max_risk:g} at "

@@ -72,11 +72,10 @@ class CertifiedRisk(Rule):
         # Betting goes through the queries in order; the order must say nothing.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
-        start = choose_start(*tuned, max_risk=max_risk)
         found = certify_risk(
             rest[0][order],
             rest[1][order],
-            start,
+            choose_start(*tuned, max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
             method=self.method,
@@ -84,7 +83,6 @@ class CertifiedRisk(Rule):
         )
         if found is not None:
             return calibration.risk.select_risk(float(thresholds[found]))
-        margin = float(np.mean(max_risk * tuned[0][:, start] - tuned[1][:, start]))
         counts = calibration.group_counts()
         besides = ""
         if self.method != "wsr":
@@ -92,7 +90,7 @@ class CertifiedRisk(Rule):
         if np.array_equal(calibration.loss, check_loss("zero_one")):
             besides += " If only a wrong order is an error, pass loss='misranking'."
         hint = advise_on_certification(
-            max_risk, self.delta, counts, margin, besides=besides
+            max_risk, self.delta, counts, tuned, besides=besides
         )
         warn_user(
             f"No threshold could be certified for max_risk={self.max_risk:g} at "

@@ -281,7 +281,8 @@ def test_bets_are_sized_for_delta():
 def test_the_advice_is_how_many_queries_a_sure_test_takes(share, wrong):
     """Queries of which all is wrong, just often enough that the bound fails."""
     r, delta = 0.1, 0.1
-    said = advise_on_certification(r, delta, {None: 22}, r * share - wrong)
+    tuned = np.array([[0.0, share]]), np.array([[0.0, wrong]])
+    said = advise_on_certification(r, delta, {None: 22}, tuned)
     sure = 22
     if share < 1:
         sure = int(
@@ -300,18 +301,19 @@ def test_the_advice_is_how_many_queries_a_sure_test_takes(share, wrong):
 
 
 @pytest.mark.parametrize(
-    ("counts", "margin", "begins"),
+    ("counts", "wrong", "begins"),
     [
-        ({None: 21}, 0.05, "Even without a single error this takes 22 certification"),
-        ({None: 1000}, -0.01, "No threshold kept the bound on the queries that tuned"),
-        ({None: 1000}, 1e-17, "No threshold kept the bound on the queries that tuned"),
+        ({None: 21}, 0.0, "Even without a single error this takes 22 certification"),
+        ({None: 1000}, 0.06, "No threshold kept the bound on the queries that tuned"),
+        ({None: 1000}, 0.05, "No threshold kept the bound on the queries that tuned"),
         # Enough by this count, or by groups that may differ: no number is said.
-        ({None: 1000}, 0.02, "Pass more labelled queries"),
-        ({"a": 40, "b": 400}, 0.02, "Pass more labelled queries"),
+        ({None: 1000}, 0.03, "Pass more labelled queries"),
+        ({"a": 40, "b": 400}, 0.03, "Pass more labelled queries"),
     ],
 )
-def test_advice_by_what_stands_in_the_way(counts, margin, begins):
-    said = advise_on_certification(0.1, 0.1, counts, margin, besides=" Or so.")
+def test_advice_by_what_stands_in_the_way(counts, wrong, begins):
+    tuned = np.array([[0.5]]), np.array([[wrong]])
+    said = advise_on_certification(0.1, 0.1, counts, tuned, besides=" Or so.")
     assert said.startswith(begins)
     assert said.endswith(" Or so.") == (counts != {None: 21})
 
