@@ -13,6 +13,7 @@ PACKAGE = Path(skrank_abstain.__file__).parent
 SPINE = [
     {"displays"},
     {"estimators"},
+    {"report"},
     {"review"},
     {"metrics", "baselines"},
     {"selection"},

@@ -22,7 +22,6 @@ from skrank_abstain.estimators._repeats import (
     find_repeats,
     warn_of_repeats,
 )
-from skrank_abstain.estimators._report import Report, ReportData, write_report
 from skrank_abstain.estimators._risk_controlled import RiskControlledRanker
 from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
@@ -41,6 +40,5 @@ __all__ = [
     "RiskControlledRanker",
     "PairwiseRankerClassifier",
     "OperatingPoint",
-    "Report",
     "OneQueryWarning",
 ]

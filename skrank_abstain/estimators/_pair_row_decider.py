@@ -25,8 +25,8 @@ from skrank_abstain.estimators._item_rows import groups_of_queries
 from skrank_abstain.estimators._pair_classes import PairClasses
 from skrank_abstain.estimators._pair_rows import score_sides, sides, take_pairs
 from skrank_abstain.estimators._repeats import describe_rows, hash_halves
-from skrank_abstain.estimators._report import Report, ReportData, write_report
 from skrank_abstain.pairs import GapArray, group_queries
+from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import Calibration, Decided, PairTotals
 from skrank_abstain.tie_models import DifferenceModel
 

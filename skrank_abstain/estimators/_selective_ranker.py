@@ -22,6 +22,7 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._item_report import ItemReport
 from skrank_abstain.estimators._item_scorer import ItemValues
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._novelty import NovelItems, check_novelty, find_novel
@@ -29,7 +30,6 @@ from skrank_abstain.estimators._operating_points import OperatingPoints
 from skrank_abstain.estimators._pair_decider import PairDecider
 from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
-from skrank_abstain.estimators._report import ItemReport
 from skrank_abstain.estimators._training import (
     CalibrationData,
     take_labelled_items,

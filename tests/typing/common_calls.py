@@ -18,8 +18,8 @@ from skrank_abstain import (
 )
 from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.displays import RiskCoverageDisplay
-from skrank_abstain.estimators import Report
 from skrank_abstain.metrics import aurc_loss
+from skrank_abstain.report import Report
 from skrank_abstain.review import Questions, Review
 from skrank_abstain.selection import CertifiedRisk, Coverage, Price
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel

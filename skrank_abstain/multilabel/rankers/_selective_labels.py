@@ -25,15 +25,12 @@ from skrank_abstain._validation import (
 from skrank_abstain.estimators import (
     BALToR,
     ModelWrapper,
-    Report,
-    ReportData,
     describe_rows,
     find_repeats,
     groups_of_queries,
     hash_rows_if_readable,
     split_for_calibration,
     warn_of_repeats,
-    write_report,
 )
 from skrank_abstain.metrics import correctness_completeness_score
 from skrank_abstain.multilabel.rankers._label_items import (
@@ -45,6 +42,7 @@ from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
+from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import PairTotals
 

@@ -8,9 +8,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.estimators._report import _curve
-from skrank_abstain.estimators._report._curve import LossCurve
 from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
+from skrank_abstain.report import _curve
+from skrank_abstain.report._curve import LossCurve
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,

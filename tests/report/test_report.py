@@ -20,10 +20,10 @@ from skrank_abstain import (
 )
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.estimators._report import _content, _curve
-from skrank_abstain.estimators._report._curve import LossCurve
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
+from skrank_abstain.report import _content, _curve
+from skrank_abstain.report._curve import LossCurve
 
 
 def rows_of(page, start):

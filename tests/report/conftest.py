@@ -5,7 +5,7 @@ from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.estimators._report import _content
+from skrank_abstain.report import _content
 
 DATE = "2026-11-22T08:00:00+00:00"
 

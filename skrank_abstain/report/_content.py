@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import check_loss
-from skrank_abstain.estimators._repeats import AboutRows
-from skrank_abstain.estimators._report._curve import (
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.report._curve import (
     Area,
     LossCurve,
     augrc,
@@ -18,15 +18,15 @@ from skrank_abstain.estimators._report._curve import (
     excess,
     intervals,
 )
-from skrank_abstain.estimators._report._origin import date, versions
-from skrank_abstain.estimators._report._page import Picture, Report, Section, Table
-from skrank_abstain.estimators._report._pictures import (
+from skrank_abstain.report._origin import date, versions
+from skrank_abstain.report._page import Picture, Report, Section, Table
+from skrank_abstain.report._pictures import (
     draw_curve,
     draw_groups,
     draw_reliability,
     draw_risks,
 )
-from skrank_abstain.estimators._report._rows import (
+from skrank_abstain.report._rows import (
     HEAD,
     as_interval,
     as_percent,
@@ -39,7 +39,6 @@ from skrank_abstain.estimators._report._rows import (
     rows_of_queries,
     share_of,
 )
-from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import Groups, PairTotals, RuleText
 
@@ -57,8 +56,9 @@ class ReportData(NamedTuple):
     items : ScoredItems or GapArray
         With outcomes, which count for nothing unless ``labelled``.
     labelled : bool
-    rows : AboutRows
-        What their rows say.
+    rows : object
+        What is known of their rows: ``lines`` and ``warnings``, lists of str, and
+        ``compared``, whether the rows were compared with those that ``fit`` got.
     groups : Groups or None
         Of the queries.
     counted : str, default=""
@@ -67,7 +67,7 @@ class ReportData(NamedTuple):
 
     items: Any
     labelled: bool
-    rows: AboutRows
+    rows: Any
     groups: Groups | None
     counted: str = ""
 

@@ -15,10 +15,9 @@ from skrank_abstain.estimators._item_rows import (
 )
 from skrank_abstain.estimators._item_scorer import ItemValues
 from skrank_abstain.estimators._repeats import describe_rows
-from skrank_abstain.estimators._report._content import ReportData, write_report
-from skrank_abstain.estimators._report._page import Report
 from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.report import Report, ReportData, write_report
 
 
 class ItemReport:

@@ -12,10 +12,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from skrank_abstain import (
-    BALToR,
-)
-from skrank_abstain.estimators import Report
+from skrank_abstain import BALToR
+from skrank_abstain.report import Report
 
 
 class Page(HTMLParser):
