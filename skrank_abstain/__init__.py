@@ -7,11 +7,11 @@ from skrank_abstain._saving import __version__
 from skrank_abstain.estimators import (
     BALToR,
     CostAbstainer,
-    OneQueryWarning,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
 )
+from skrank_abstain.intake import OneQueryWarning
 from skrank_abstain.pairs import PairDecisions, Ranking
 
 __all__ = [

@@ -15,6 +15,7 @@ SPINE = [
     {"estimators"},
     {"report"},
     {"review"},
+    {"intake"},
     {"metrics", "baselines"},
     {"selection"},
     {"concentration"},
@@ -26,7 +27,7 @@ SPINE = [
     {"_kernels", "_warnings", "_transaction"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
-WINGS = {"distance", "multilabel", "partitions", "queries", "theory"}
+WINGS = {"distance", "leaderboard", "multilabel", "partitions", "queries", "theory"}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"
 )

@@ -17,7 +17,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
-from skrank_abstain.estimators import take_column
+from skrank_abstain.intake import take_column
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_labels
 from skrank_abstain.selection import PairTotals

@@ -21,10 +21,8 @@ from skrank_abstain.distance.surrogates._pairs import (
     check_norm,
     distances,
 )
-from skrank_abstain.estimators import (
-    ItemValues,
-    ModelWrapper,
-    PairDecider,
+from skrank_abstain.estimators import ItemValues, ModelWrapper, PairDecider
+from skrank_abstain.intake import (
     refuse_fit_arguments,
     take_labelled_items,
     train_and_score,

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, check_relevance, check_row_order
-from skrank_abstain.estimators._item_rows import (
+from skrank_abstain.estimators._item_scorer import ItemValues
+from skrank_abstain.intake import (
     check_columns,
+    describe_rows,
     groups_of_queries,
+    hash_rows_if_readable,
     take_column,
 )
-from skrank_abstain.estimators._item_scorer import ItemValues
-from skrank_abstain.estimators._repeats import describe_rows
-from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.report import Report, ReportData, write_report
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import BoolArray, FloatArray
-from skrank_abstain.estimators._item_rows import Items, check_columns, take_items
-from skrank_abstain.estimators._query_checks import warn_of_batch
+from skrank_abstain.intake import Items, check_columns, take_items, warn_of_batch
 from skrank_abstain.pairs import Queries, ScoredItems
 from skrank_abstain.scorers import score_items
 

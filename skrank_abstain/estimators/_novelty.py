@@ -22,9 +22,13 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
-from skrank_abstain.estimators._item_rows import Items, check_columns, take_column
-from skrank_abstain.estimators._splitting import hold_out
-from skrank_abstain.estimators._training import CalibrationData
+from skrank_abstain.intake import (
+    CalibrationData,
+    Items,
+    check_columns,
+    hold_out,
+    take_column,
+)
 from skrank_abstain.scorers import describe, is_fitted, last_step
 from skrank_abstain.selection import Calibration
 from skrank_abstain.tie_models import LabelledScores

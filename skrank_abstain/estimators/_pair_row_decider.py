@@ -21,10 +21,9 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import groups_of_queries
 from skrank_abstain.estimators._pair_classes import PairClasses
 from skrank_abstain.estimators._pair_rows import score_sides, sides, take_pairs
-from skrank_abstain.estimators._repeats import describe_rows, hash_halves
+from skrank_abstain.intake import describe_rows, groups_of_queries, hash_halves
 from skrank_abstain.pairs import GapArray, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import Calibration, Decided, PairTotals

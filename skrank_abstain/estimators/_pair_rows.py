@@ -21,9 +21,8 @@ from sklearn.utils.validation import (
 )
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.estimators._item_rows import check_columns
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
-from skrank_abstain.estimators._splitting import hold_out
+from skrank_abstain.intake import check_columns, hold_out
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import feature_names, fit_ranker, score_items
 

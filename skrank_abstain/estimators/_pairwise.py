@@ -27,12 +27,12 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._repeats import (
+from skrank_abstain.estimators._selective_ranker import RuleThreshold
+from skrank_abstain.intake import (
     find_repeats,
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.estimators._selective_ranker import RuleThreshold
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import (
     CertifiedRisk,

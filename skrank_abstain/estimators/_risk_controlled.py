@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
+from skrank_abstain.intake import refuse_fit_arguments
 from skrank_abstain.selection import CertifiedRisk, Rule
 from skrank_abstain.tie_models import TieModel
 

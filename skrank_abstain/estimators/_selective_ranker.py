@@ -28,10 +28,10 @@ from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._novelty import NovelItems, check_novelty, find_novel
 from skrank_abstain.estimators._operating_points import OperatingPoints
 from skrank_abstain.estimators._pair_decider import PairDecider
-from skrank_abstain.estimators._query_checks import refuse_fit_arguments
 from skrank_abstain.estimators._ranks import RanksOpen
-from skrank_abstain.estimators._training import (
+from skrank_abstain.intake import (
     CalibrationData,
+    refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )

@@ -18,9 +18,9 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators import (
+from skrank_abstain.estimators import SelectiveRanker
+from skrank_abstain.intake import (
     CalibrationData,
-    SelectiveRanker,
     check_labelled_items,
     divide_by_size,
     find_repeats,

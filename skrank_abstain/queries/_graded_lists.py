@@ -18,13 +18,8 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators import (
-    Items,
-    ItemScorer,
-    ItemValues,
-    ModelWrapper,
-    train_and_score,
-)
+from skrank_abstain.estimators import ItemScorer, ItemValues, ModelWrapper
+from skrank_abstain.intake import Items, train_and_score
 from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models import (
     GradedRelevance,

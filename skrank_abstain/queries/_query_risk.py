@@ -15,7 +15,7 @@ from skrank_abstain.concentration import (
     certify_risk,
     choose_start,
 )
-from skrank_abstain.estimators import refuse_fit_arguments, take_labelled_items
+from skrank_abstain.intake import refuse_fit_arguments, take_labelled_items
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
     check_gain,

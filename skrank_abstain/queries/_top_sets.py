@@ -15,7 +15,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_fraction,
 )
-from skrank_abstain.estimators import refuse_fit_arguments, take_labelled_items
+from skrank_abstain.intake import refuse_fit_arguments, take_labelled_items
 from skrank_abstain.queries._best_sets import (
     best_levels,
     conformal_level,

@@ -22,9 +22,8 @@ from skrank_abstain._validation import (
     check_row_order,
     shown,
 )
-from skrank_abstain.estimators import (
-    BALToR,
-    ModelWrapper,
+from skrank_abstain.estimators import BALToR, ModelWrapper
+from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
     groups_of_queries,

@@ -16,11 +16,11 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import Items, check_groups, take_items
-from skrank_abstain.estimators._query_checks import OneQueryWarning, doubt_about_queries
-from skrank_abstain.estimators._repeats import find_repeats, warn_of_repeats
-from skrank_abstain.estimators._row_hashes import hash_rows_if_readable
-from skrank_abstain.estimators._splitting import divide_queries, split_for_calibration
+from skrank_abstain.intake._item_rows import Items, check_groups, take_items
+from skrank_abstain.intake._query_checks import OneQueryWarning, doubt_about_queries
+from skrank_abstain.intake._repeats import find_repeats, warn_of_repeats
+from skrank_abstain.intake._row_hashes import hash_rows_if_readable
+from skrank_abstain.intake._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
 from skrank_abstain.selection import Groups
 from skrank_abstain.tie_models import LabelledScores

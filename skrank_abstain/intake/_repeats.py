@@ -10,7 +10,7 @@ import numpy as np
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._row_hashes import (
+from skrank_abstain.intake._row_hashes import (
     HashArray,
     fingerprint,
     hash_rows_if_readable,

@@ -8,7 +8,7 @@ import numpy as np
 
 from skrank_abstain._validation import is_scalar
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_rows import Items
+from skrank_abstain.intake._item_rows import Items
 from skrank_abstain.pairs import Queries
 
 #: A batch without qid of so many times the largest calibration query is suspicious.

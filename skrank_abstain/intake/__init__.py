@@ -1,0 +1,34 @@
+"""Intake: X, y and qid are checked, split and scored; labelled scores come out."""
+
+from skrank_abstain.intake._item_rows import (
+    Items,
+    check_columns,
+    groups_of_queries,
+    take_column,
+    take_items,
+)
+from skrank_abstain.intake._query_checks import (
+    OneQueryWarning,
+    refuse_fit_arguments,
+    warn_of_batch,
+)
+from skrank_abstain.intake._repeats import (
+    describe_rows,
+    find_repeats,
+    hash_halves,
+    warn_of_repeats,
+)
+from skrank_abstain.intake._row_hashes import hash_rows_if_readable
+from skrank_abstain.intake._splitting import (
+    divide_by_size,
+    hold_out,
+    split_for_calibration,
+)
+from skrank_abstain.intake._training import (
+    CalibrationData,
+    check_labelled_items,
+    take_labelled_items,
+    train_and_score,
+)
+
+__all__ = ["OneQueryWarning"]
