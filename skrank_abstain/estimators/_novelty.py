@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
@@ -25,12 +24,9 @@ from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_kno
 from skrank_abstain.intake import (
     CalibrationData,
     Items,
-    check_columns,
     hold_out,
-    take_column,
 )
 from skrank_abstain.scorers import describe, is_fitted, last_step
-from skrank_abstain.selection import Calibration
 from skrank_abstain.tie_models import LabelledScores
 
 #: Rounding of a p-value that must not keep an item from being novel.
@@ -222,81 +218,3 @@ def _too_few(level: float, n_queries: int) -> ValueError:
         "of the queries; of these a certified bound and a guaranteed coverage leave "
         "30 % (tuning_size), and an unfitted detector beside a fitted ranker half."
     )
-
-
-class NovelItems:
-    """Mixin of the rankers that leave pairs of novel items to a person."""
-
-    _fitted_state: tuple[str, ...] = ("_novelty",)
-
-    qid_col: str | int | None
-    _novelty: NoveltyTest | None
-    _calibration: Calibration
-
-    @property
-    def highest_coverage_(self) -> float:
-        """Largest share of the calibration pairs that can be accepted.
-
-        1 unless some have a novel item, which are abstained on.
-        """
-        check_is_fitted(self, "threshold_")
-        return self._calibration.risk.reach(self._calibration.items)
-
-    def novelty_pvalues(self, X: Any) -> FloatArray:
-        """Return how likely an item of a new query is to be as strange as each item.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-
-        Returns
-        -------
-        pvalues : ndarray of shape (n_items,), float64
-            In (0, 1]; low ones are of items unlike those of the calibration queries. A
-            random item of a new query of the same source has one of at most alpha with
-            a probability of at most alpha, for each alpha. Pairs with an item of at
-            most ``novelty_level`` are abstained on.
-
-        Raises
-        ------
-        ValueError
-            If the ranker has no ``novelty``, or columns do not match ``fit``.
-
-        Notes
-        -----
-        (1 + the sum over reference queries of the share of their items that are at
-        least as strange) / (n_queries + 1) [1]_: the query is the sample, since items
-        of one query are alike. It promises nothing about the share of false alarms
-        among several items. Reference are the calibration queries that the detector has
-        not learned from and that certify nothing.
-
-        References
-        ----------
-        .. [1] Lee, Barber and Willett (2023). "Distribution-free inference with
-           hierarchical data". arXiv:2306.06342.
-
-        Examples
-        --------
-        >>> from sklearn.covariance import EllipticEnvelope
-        >>> from sklearn.linear_model import Ridge
-        >>> from skrank_abstain import BALToR
-        >>> from skrank_abstain.datasets import make_ranking
-        >>> data = make_ranking(n_queries=200, random_state=0)
-        >>> detector = EllipticEnvelope(support_fraction=1.0)
-        >>> ranker = BALToR(Ridge(), novelty=detector, random_state=0)
-        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-        >>> usual, strange = ranker.novelty_pvalues([[0] * 10, [9] * 10]).tolist()
-        >>> usual > 0.9, strange < 0.05
-        (True, True)
-        """
-        check_is_fitted(self, "threshold_")
-        if self._novelty is None:
-            raise ValueError(
-                "novelty must be given to have p-values: the ranker was fitted with "
-                "novelty=None. Pass an outlier detector, such as "
-                "EllipticEnvelope(support_fraction=1.0)."
-            )
-        X = check_columns(self, X, reset=False)
-        if self.qid_col is not None:
-            X = take_column(X, self.qid_col)[0]
-        return self._novelty.pvalues(X)

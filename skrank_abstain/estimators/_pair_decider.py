@@ -1,15 +1,15 @@
-"""What the rankers that abstain on pairs share, whatever makes them abstain."""
+"""PairDecider: base of the rankers of items that abstain on some of their pairs."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
@@ -21,14 +21,23 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_scorer import ItemScorer, ItemValues
+from skrank_abstain.estimators._model_wrapper import ModelWrapper
+from skrank_abstain.intake import (
+    Items,
+    check_columns,
+    take_items,
+    warn_of_batch,
+)
 from skrank_abstain.pairs import (
     PairDecisions,
+    Queries,
+    ScoredItems,
     check_item_id,
     check_output_size,
     check_pairs,
     rows_by_place,
 )
+from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
     PairDecision,
     PairTotals,
@@ -37,9 +46,84 @@ from skrank_abstain.selection import (
 )
 
 
+class ItemValues(NamedTuple):
+    """Items with their scores and with what the tie model compares.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+        Of the wrapped model.
+    values : ndarray of shape (n_items,), float64
+        What the tie model compares. One number per item, whatever it looks at: pairs
+        can then be counted from sorted numbers, in O(n log n), without being formed.
+    queries : Queries
+        The query of each item.
+    novel : ndarray of shape (n_items,), bool, or None
+        Items whose pairs are abstained on.
+    """
+
+    scores: FloatArray
+    values: FloatArray
+    queries: Queries
+    novel: BoolArray | None = None
+
+    def sorted(self, y: FloatArray | None = None) -> ScoredItems:
+        """Return the items in the order of their values, with their relevance."""
+        return ScoredItems.build(self.values, self.queries, y, self.novel)
+
+
+def predict_items(ranker: Any, X: Any) -> FloatArray:
+    """Return the score of each item by a fitted ranker, whatever its query.
+
+    GridSearchCV.predict cannot pass on a qid, even under metadata routing.
+    """
+    check_is_fitted(ranker, "estimator_")
+    if ranker.qid_col is None:
+        return score_items(ranker.estimator_, check_columns(ranker, X, reset=False))
+    return score_new_items(ranker, X, None)[1]
+
+
+def score_new_items(
+    ranker: Any, X: Any, qid: Any, *, needs_qid: bool = False
+) -> tuple[Items, FloatArray]:
+    """Return new items, grouped by query, and their scores by a fitted ranker.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Fitted: ``estimator_``, ``_fitted_with_qid`` and ``_largest_query`` are set.
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        As for ``predict_pairs``.
+    qid : None, scalar or array-like of shape (n_items,)
+        As for ``predict_pairs``.
+    needs_qid : bool, default=False
+        Whether to refuse None after a fit on several queries. For labelled rows:
+        without queries, items would be compared whose labels were never meant to be.
+        Unlabelled rows may well be one new query.
+
+    Returns
+    -------
+    items : Items
+        Without the column of queries.
+    scores : ndarray of shape (n_items,), float64
+        Higher is better.
+    """
+    check_is_fitted(ranker, "estimator_")
+    items = take_items(ranker, X, qid, ranker.qid_col, reset=False)
+    if needs_qid and ranker._fitted_with_qid and not items.has_qid:
+        raise ValueError(
+            "qid= must be given to score labelled rows, since fit got one: rows of "
+            "different queries would be compared without it. Pass qid= (a Pipeline "
+            "hands it on only with enable_metadata_routing=True and "
+            "set_score_request(qid=True)), or name a column of X with qid_col=."
+        )
+    warn_of_batch(ranker, items)
+    return items, score_items(ranker.estimator_, items.X)
+
+
 @dataclass(frozen=True)
 class _ItemNames:
-    """What decisions say about their items besides the rows."""
+    """Place, name and novelty of each item, to add to decisions about pairs."""
 
     place: IntArray
     novel: BoolArray | None
@@ -62,23 +146,54 @@ class _ItemNames:
         return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
 
 
-class PairDecider(ItemScorer):
-    """Mixin of the rankers of items that decide some pairs and abstain on the others.
+class PairDecider(ModelWrapper):
+    """Base of the rankers of items that abstain on some of their pairs.
 
-    ``fit`` sets ``estimator_`` and ``_region``, what is accepted; for new items
-    ``_decision`` names what decides their pairs. Everything else follows from these.
+    ``fit`` sets ``_region``, what is accepted, and what ``take_labelled_items`` and
+    ``train_and_score`` set. ``_decision`` decides pairs of new items.
     """
 
-    _fitted_state: tuple[str, ...] = ("_region",)
+    _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
 
+    qid_col: str | int | None
     _region: Any
     _loss: FloatArray = ZERO_ONE_LOSS
 
-    @abstractmethod
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[PairDecision, ItemValues]:
         """Return what decides pairs, and the items with their values."""
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the wrapped ranker's score of each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better. One value per *item*: decisions come from other methods.
+        """
+        return predict_items(self, X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X)
 
     def predict_pairs(
         self,
@@ -93,6 +208,7 @@ class PairDecider(ItemScorer):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item; None or a scalar: all items are one query.
         pairs : array-like of shape (n_pairs, 2), int, default=None
@@ -100,19 +216,19 @@ class PairDecider(ItemScorer):
             queries in order of first appearance, within a query all (i, j) with i
             before j in row order.
         item_id : array-like of shape (n_items,), default=None
-            What you call the items: any hashable values, each once in a query. They
-            come back as ``left_id`` and ``right_id``.
+            Names of the items: any hashable values, each once in a query. The
+            decisions return them as ``left_id`` and ``right_id``.
 
         Returns
         -------
         decisions : PairDecisions
-            Label and acceptance of each pair, and what they rest on.
+            Label, acceptance, risk and probabilities of each pair.
 
         Raises
         ------
         ValueError
-            If columns do not match ``fit``, ``pairs`` names rows that are equal,
-            out of range, or of different queries, or an ``item_id`` is twice in one.
+            If columns do not match ``fit``, ``pairs`` names rows that are equal, out of
+            range, or of different queries, or an ``item_id`` is twice in a query.
 
         Notes
         -----
@@ -163,11 +279,11 @@ class PairDecider(ItemScorer):
             ``predict_pairs(X, qid)`` in bounded memory.
         """
         check_row_order(X, item_id=item_id)
-        # Items are scored now, so that bad input raises here, not at the first query.
+        # Score the items now, so that bad input raises here, not at the first query.
         decision, items = self._decision(X, qid)
         values, queries = items.values, items.queries
         names, region = _ItemNames.of(items, item_id), self._region
-        # Of the many queries that have one item in some logs each is as the other.
+        # Some logs have many queries of one item: they share one empty result.
         none = names.added_to(decide_queries(decision, region, values, queries, 0, 0))
         return (
             names.added_to(
@@ -187,18 +303,19 @@ class PairDecider(ItemScorer):
     ) -> float:
         """Return one minus the selective risk under the ranker's own loss.
 
-        Not for the choice of a threshold: a search over ``coverage`` by this score, the
-        default of every search, takes the lowest one. Pass it
-        ``scoring=selective_utility(cost)`` of `skrank_abstain.metrics`, ``cost`` being
-        the price of an abstention in units of an error.
-
         Higher is better. For the zero-one loss it is the selective accuracy, the share
         of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
         share of accepted pairs that are not in the wrong order.
 
+        Do not choose a threshold by it: a search over ``coverage`` would take the
+        lowest one. Search with ``scoring=selective_utility(cost)`` of
+        `skrank_abstain.metrics`, where ``cost`` is the price of an abstention in units
+        of an error.
+
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
         y : array-like of shape (n_items,)
             Relevance, higher is better.
         qid : None, scalar or array-like of shape (n_items,), default=None
@@ -221,11 +338,10 @@ class PairDecider(ItemScorer):
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        # sample_weight is in the signature also for scikit-learn: under routing a
-        # search over a Pipeline refuses a score method without it.
+        # Under metadata routing a search over a Pipeline refuses a score method that
+        # has no sample_weight.
         accuracy = self.evaluate(X, y, qid, sample_weight).selective_score(self._loss)
-        # NaN instead of 1 for "no error": a search then ranks a ranker that decides
-        # nothing last.
+        # NaN, not 1 for "no error": a search then ranks it last.
         if np.isnan(accuracy):
             warn_user(
                 "The selective accuracy is undefined and set to NaN: no pair is "
@@ -251,7 +367,7 @@ class PairDecider(ItemScorer):
         Returns
         -------
         totals : PairTotals
-            Pairs, accepted pairs, correct ones and more, of shape (n_queries,) each;
+            Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
             ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
 
         Raises

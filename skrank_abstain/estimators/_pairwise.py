@@ -8,12 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import IntArray, check_loss, check_row_order
-from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.estimators._pair_classes import read_labels
 from skrank_abstain.estimators._pair_row_decider import PairRowDecider
 from skrank_abstain.estimators._pair_rows import (
@@ -44,9 +43,7 @@ from skrank_abstain.selection import (
 from skrank_abstain.tie_models import LabelledPairs, TieModel, tie_model_candidates
 
 
-class PairwiseRankerClassifier(
-    PairRowDecider, RuleThreshold, ClassifierMixin, ModelWrapper, BaseEstimator
-):
+class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
     """Classifier of comparisons: which of two items is preferred.
 
     A row of X holds two items, ``[left | right]``; its label says which one is

@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
 from typing import Any, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator
+from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
+    IntArray,
     check_fraction,
     check_loss,
     check_relevance,
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators._item_report import ItemReport
-from skrank_abstain.estimators._item_scorer import ItemValues
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
-from skrank_abstain.estimators._novelty import NovelItems, check_novelty, find_novel
-from skrank_abstain.estimators._operating_points import OperatingPoints
-from skrank_abstain.estimators._pair_decider import PairDecider
-from skrank_abstain.estimators._ranks import RanksOpen
+from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
+from skrank_abstain.estimators._operating_points import OperatingPoint
+from skrank_abstain.estimators._pair_decider import (
+    ItemValues,
+    PairDecider,
+    score_new_items,
+)
 from skrank_abstain.intake import (
     CalibrationData,
+    check_columns,
+    describe_rows,
+    groups_of_queries,
+    hash_rows_if_readable,
     refuse_fit_arguments,
+    take_column,
     take_labelled_items,
     train_and_score,
 )
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import Ranking, ScoredItems, check_item_id, rows_by_place
+from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.review import Review, open_review
 from skrank_abstain.selection import (
     Calibration,
     Coverage,
     PairRisk,
+    RiskProfile,
     Rule,
     calibrate,
     check_rule,
@@ -47,14 +56,14 @@ from skrank_abstain.selection import (
 )
 from skrank_abstain.tie_models import TieModel, tie_model_candidates
 
-#: How far beyond the target the calibration coverage may be before `fit` says so.
+#: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
-#: Share of ties among the accepted pairs from which on `fit` says so.
+#: `fit` warns from this share of ties among the accepted pairs.
 _MOST_TIES = 0.95
 
 
-class RuleThreshold(Saved):
-    """Mixin of the estimators whose threshold is set by a rule.
+class RuleThreshold(ModelWrapper):
+    """Base of the estimators whose threshold a selection rule sets.
 
     ``fit`` sets ``_loss`` and ``_calibration``, then calls ``_set_threshold``.
     """
@@ -66,6 +75,7 @@ class RuleThreshold(Saved):
 
     _loss: FloatArray
     _calibration: Calibration
+    _region: Any
     #: Whether a tie is among the answers.
     _answers_ties = True
 
@@ -75,13 +85,12 @@ class RuleThreshold(Saved):
 
     def _set_threshold(self, rule: Rule) -> None:
         risk, items = self._calibration.risk, self._calibration.items
-        self._region = self._select(rule)
+        self._region = self._calibration.select(rule)
         self._rule_fields = _fields_of(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
-        # Expected, not drawn: pairs on a randomised boundary count with their
-        # probability.
+        # An expectation: pairs on a randomised boundary count with their probability.
         self.coverage_: float = risk.accepted_mass(self._region, items) / items.n_pairs
 
     def _rule_of_fit(self) -> Rule:
@@ -98,72 +107,19 @@ class RuleThreshold(Saved):
             ways = ["at_coverage", "at_cost", "at_risk"]
             ways = ["fit again", *(way for way in ways if hasattr(self, way))]
             raise ValueError(
-                f"Parameters must be those that set the threshold, got {got}: what "
-                "would be said here is true of one of them only. Call "
+                f"Parameters must be those that set the threshold, got {got}: the "
+                "result would describe only one of the two. Call "
                 f"{' or '.join(ways)}."
             )
         return rule
 
-    @property
-    def coverage_interval_(self) -> FloatArray:
-        """Where the coverage of new queries is expected, in 95 of 100 cases.
-
-        For as many queries as set the threshold, of the same kind; a cluster bootstrap
-        over these. It allows for the sampling of queries, not for how the tie model and
-        the threshold fit the calibration queries better than new ones. Shape (2,).
-        """
-        check_is_fitted(self, "threshold_")
-        found = self._calibration.accepted_by_query(self._region)
-        return coverage_interval(*found, seed=self._calibration.seed)
-
-    def _select(self, rule: Rule) -> Any:
-        """Return the region that a rule selects, if it is one."""
-        region = self._calibration.select(rule)
-        name = f"{type(rule).__name__}.select"
-        if not hasattr(region, "risk"):
-            raise TypeError(
-                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
-                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
-            )
-        if np.isnan(region.risk):
-            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
-        return region
-
-    def _warn_of_excess(self, rule: Rule) -> None:
-        """Warn where many pairs of one risk are accepted together."""
-        if not isinstance(rule, Coverage):
-            return
-        n_pairs = self._calibration.items.n_pairs
-        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / n_pairs:
-            warn_user(
-                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
-                f"coverage={rule.coverage:g} was asked for: so many have the same "
-                "risk, as pairs of few distinct scores do, and none can be told from "
-                "another. Use scores that differ, or boundary='randomize', which "
-                "accepts by lot."
-            )
-
-    def _warn_of_ties(self) -> None:
-        """Warn where the surest answers are ties, which nobody asked for."""
-        risk, items = self._calibration.risk, self._calibration.items
-        accepted = risk.accepted_mass(self._region, items)
-        ties = risk.accepted_tie_mass(self._region, items)
-        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
-            warn_user(
-                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
-                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
-                "only a wrong order costs, pass loss='misranking'; a tie is then an "
-                "answer for equal scores alone."
-            )
-
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""
         check_is_fitted(self, "threshold_")
-        # Shallow: nothing changes the model or the calibration pairs after fit, so that
-        # copies can share them.
+        # A shallow copy: nothing changes the model or the calibration pairs after fit.
         other = copy.copy(self)
-        # Parameters first: the rule is built from them, so that get_params of the copy
-        # says what its threshold is.
+        # The rule is built from the parameters, so that get_params of the copy agrees
+        # with its threshold.
         for name, value in params.items():
             setattr(other, name, value)
         rule = other._rule()
@@ -171,35 +127,39 @@ class RuleThreshold(Saved):
         if rule.tuning_size and self._calibration.tuning is None:
             raise ValueError(
                 f"The rule must be {type(rule).__name__} in fit already, got "
-                f"{self._rule_fields[0][1]}: what it promises takes queries that did "
-                "not fit the tie model, and all of them did. Call fit again."
+                f"{self._rule_fields[0][1]}: its promise needs queries that did not "
+                "fit the tie model, and all of them did. Call fit again."
             )
         other._set_threshold(rule)
         return other
 
+    @property
+    def coverage_interval_(self) -> FloatArray:
+        """A 95 % interval for the coverage of as many new queries.
+
+        New queries of the same kind, as many as set the threshold; from a cluster
+        bootstrap over these. It allows for the sampling of queries, but not for the
+        tie model and the threshold fitting the calibration queries better than new
+        ones. Shape (2,), float64.
+        """
+        check_is_fitted(self, "threshold_")
+        counts = self._calibration.accepted_by_query(self._region)
+        return coverage_interval(*counts, seed=self._calibration.seed)
+
 
 def _fields_of(rule: Rule) -> tuple[tuple[str, Any], ...]:
-    """Return what makes a rule, by name: a file with it asks for no more trust."""
+    """Return a rule's type and fields as plain values, which need no trust to load."""
     names = [each.name for each in fields(rule)]  # type: ignore[arg-type]
     return ("rule", type(rule).__name__), *((n, getattr(rule, n)) for n in names)
 
 
-class SelectiveRanker(
-    ItemReport,
-    NovelItems,
-    PairDecider,
-    RuleThreshold,
-    RanksOpen,
-    OperatingPoints,
-    ModelWrapper,
-    BaseEstimator,
-):
+class SelectiveRanker(PairDecider, RuleThreshold):
     """Ranker that abstains on pairs whose risk is above the threshold of a rule.
 
-    Data flows one way: items are scored, scores become pair probabilities, these
-    become a conditional risk, a rule turns calibration risks into a threshold, and the
-    threshold decides pairs. `BALToR`, `CostAbstainer` and `RiskControlledRanker` are
-    this class with a rule of their own, whose parameters can be searched over.
+    The model scores items, the tie model turns scores into pair probabilities and a
+    conditional risk, a rule turns the risks of calibration pairs into a threshold, and
+    the threshold decides pairs. `BALToR`, `CostAbstainer` and `RiskControlledRanker`
+    are this class with one rule each, whose parameters can be searched over.
 
     Parameters
     ----------
@@ -208,33 +168,19 @@ class SelectiveRanker(
     rule : Rule
         `Coverage`, `GuaranteedCoverage`, `Price` or `CertifiedRisk` of
         `skrank_abstain.selection`, or a rule of your own.
-    tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins,
-    qid_col, random_state
+    tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins, \
+qid_col, random_state, verbose
         As in :class:`BALToR`.
-    verbose : int, default=0
-        1 prints a line per fit.
 
     Attributes
     ----------
-    estimator_ : object
-        The fitted ranker.
-    tie_model_ : TieModel
-        The fitted tie model.
     threshold_ : float
         Accepted pairs have a conditional risk of at most this.
     coverage_ : float
         Share of the pairs that set the threshold that are accepted.
-    coverage_interval_ : ndarray of shape (2,), float64
-        Where the coverage of as many new queries is expected, in 95 of 100 cases;
-        computed when it is asked for.
-    prefit_ : bool
-        Whether the ranker was used as it was.
-    n_queries_, n_pairs_ : int
-        Queries and pairs that set the threshold.
-    n_features_in_ : int
-        Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Column names of X, where it has any.
+    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
+n_queries_, n_pairs_, n_features_in_, feature_names_in_
+        As in :class:`BALToR`.
 
     Examples
     --------
@@ -247,6 +193,10 @@ class SelectiveRanker(
     >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
     0.4
     """
+
+    _fitted_state: tuple[str, ...] = ("_novelty",)
+
+    _novelty: NoveltyTest | None
 
     def __init__(
         self,
@@ -277,10 +227,6 @@ class SelectiveRanker(
         self.random_state = random_state
         self.verbose = verbose
 
-    def _rule(self) -> Rule:
-        """Return the rule; the one hook of the named classes."""
-        return check_rule(self.rule, example="Coverage(0.8)")
-
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
@@ -295,8 +241,8 @@ class SelectiveRanker(
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
         **unknown
-            None is taken: arguments that other libraries know, such as ``group`` and
-            ``sample_weight``, raise with what to do instead.
+            Accepts nothing; explains what to use instead of ``group``,
+            ``sample_weight`` and other arguments that other libraries know.
 
         Returns
         -------
@@ -315,15 +261,14 @@ class SelectiveRanker(
         Warns
         -----
         OneQueryWarning
-            If all rows are one query and a scalar ``qid`` does not say that it is
-            meant.
+            If all rows are one query and no scalar ``qid`` says that this is meant.
         """
         if unknown:
             refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
-        # What can be refused is refused before anything is trained.
+        # Refuse what can be refused before anything is trained.
         rule = self._checked_rule()
         candidates = tie_model_candidates(self.tie_model)
         check_novelty(self.novelty, self.novelty_level)
@@ -337,6 +282,10 @@ class SelectiveRanker(
             self._novelty, data = find_novel(self.novelty, level, data, items)
         return self._calibrate(rule, candidates, data)
 
+    def _rule(self) -> Rule:
+        """Return the rule; the one hook of the named classes."""
+        return check_rule(self.rule, example="Coverage(0.8)")
+
     def _checked_rule(self) -> Rule:
         self._loss = check_loss(self.loss)
         rule = self._rule()
@@ -348,11 +297,15 @@ class SelectiveRanker(
     def _calibrate(
         self, rule: Rule, candidates: list[TieModel], data: CalibrationData
     ) -> Self:
-        # All that a rule can ask for is kept: another threshold needs neither the
-        # features nor another run of the model.
-        parts = data.rest, data.tuning
+        # The calibration keeps all that a rule can ask for: another threshold needs
+        # neither the features nor another run of the model.
         self.tie_model_, self._calibration = calibrate(
-            candidates, self._loss, *parts, seed=data.seed, groups=data.groups
+            candidates,
+            self._loss,
+            data.rest,
+            data.tuning,
+            seed=data.seed,
+            groups=data.groups,
         )
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
@@ -367,9 +320,36 @@ class SelectiveRanker(
             )
         return self
 
+    def _warn_of_excess(self, rule: Rule) -> None:
+        """Warn where many pairs of one risk are accepted together."""
+        if not isinstance(rule, Coverage):
+            return
+        n_pairs = self._calibration.items.n_pairs
+        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / n_pairs:
+            warn_user(
+                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
+                f"coverage={rule.coverage:g} was asked for: many pairs have the same "
+                "risk, as pairs of a few distinct scores do, and are accepted "
+                "together. Use scores that differ, or boundary='randomize', which "
+                "accepts some of them at random."
+            )
+
+    def _warn_of_ties(self) -> None:
+        """Warn where nearly all accepted pairs are called ties."""
+        risk, items = self._calibration.risk, self._calibration.items
+        accepted = risk.accepted_mass(self._region, items)
+        ties = risk.accepted_tie_mass(self._region, items)
+        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
+            warn_user(
+                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
+                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
+                "only a wrong order costs, pass loss='misranking': only equal scores "
+                "are then called a tie."
+            )
+
     @property
     def predict_proba(self) -> NoReturn:
-        """Refuse: classes are what pairs have, and ``pair_proba`` is for them."""
+        """Refuse: pairs have probabilities (``pair_proba``), items have scores."""
         # An AttributeError, so that hasattr, which scikit-learn asks, says no.
         raise AttributeError(
             f"{type(self).__name__} has no predict_proba: an item has a score "
@@ -410,6 +390,407 @@ class SelectiveRanker(
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
 
+    def ranking(self, X: Any, qid: Any = None, *, item_id: Any = None) -> Ranking:
+        """Return the items in order, with the ranks that accepted pairs leave open.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+        item_id : array-like of shape (n_items,), default=None
+            Names of the items: any hashable values, each once in a query. Their row
+            positions by default.
+
+        Returns
+        -------
+        ranking : Ranking
+            One value per item: ``qid``, ``item_id``, ``place``, ``score``, ``best``,
+            ``worst``, ``open``; the last three as in ``rank_intervals``. Queries in
+            order of first appearance, the items of a query by place.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, or an ``item_id`` is twice in a query.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=60, random_state=0)
+        >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> today = ranker.ranking(data.data[:4], item_id=["Ann", "Bo", "Cy", "Di"])
+        >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])
+           place item_id  best  worst   open
+        0      1     Ann     1      1  False
+        1      2      Di     2      4   True
+        2      3      Cy     2      4   True
+        3      4      Bo     2      4   True
+        """
+        check_row_order(X, item_id=item_id)
+        items = self._scored(X, qid)
+        queries = items.queries
+        names = check_item_id(item_id, queries)
+        risk, region = self._calibration.risk, self._region
+        best, worst = risk.rank_bounds(region, items.sorted()).T
+        rows, place = rows_by_place(items.values, queries)
+        return Ranking(
+            qid=queries.values[queries.codes[rows]],
+            item_id=rows if names is None else names[rows],
+            place=place,
+            score=items.scores[rows],
+            best=best[rows],
+            worst=worst[rows],
+        )
+
+    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
+        """Return the best and the worst rank that the accepted orders leave open.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_items, 2), int64
+            Best and worst rank within the query, 1 = top, in the order of the rows of
+            X. An item whose worst rank is at most k is in the top k, if the accepted
+            pairs are right.
+
+        Notes
+        -----
+        The best rank is one plus the number of items above this one, the worst the
+        size of the query minus the number of items below it, where one item is above
+        another by an accepted order or by a chain of them. Accepted orders never form
+        a cycle, since they follow what the tie model compares. Accepted ties open or
+        close no rank, and pairs on a randomised boundary count as abstained.
+
+        The orders are a semiorder [1]_, in which no chain adds anything, for models of
+        the score difference, and for the zero-one loss at thresholds of at most 1/2
+        for `GradedRelevance` and `FeatureAwareRelevance`. Then no pair is formed,
+        O(n log n). Otherwise items far apart may be called a tie where closer ones are
+        ordered, and the chains are followed among the bins of values of each query.
+
+        References
+        ----------
+        .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
+           Econometrica 24.
+        """
+        items = self._scored(X, qid).sorted()
+        return self._calibration.risk.rank_bounds(self._region, items)
+
+    def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
+        """Return the accepted orders without those that follow from others.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
+            over j and over no item that is over j. Its paths are all accepted orders
+            and what follows from them; items of different queries are not connected.
+            ``networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)``
+            draws it.
+
+        Notes
+        -----
+        O(n log n) plus the number of entries, where the orders are a semiorder (see
+        ``rank_intervals``).
+        """
+        items = self._scored(X, qid).sorted()
+        return self._calibration.risk.preference_graph(self._region, items)
+
+    def review(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        answers: Any = None,
+        item_id: Any = None,
+        reviewer_error: Any = None,
+        gold: Any = None,
+    ) -> Review:
+        """Take in people's answers about some pairs; choose what to ask next.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+        answers : frame, mapping of columns or list of mappings, default=None
+            All answers so far. ``qid``, ``left`` and ``right`` name the items, by
+            ``item_id`` if it is given, otherwise by row positions of X; texts and
+            numbers that look alike are the same. ``label`` says what is preferred:
+            left, same or right, or other words that `PairwiseRankerClassifier` knows.
+            ``reviewer`` is optional, and so is ``time``: of several answers by one
+            reviewer about one pair only the last counts.
+        item_id : array-like of shape (n_items,), default=None
+            Names of the items: any hashable values, each once in a query.
+        reviewer_error : None, float or dict of str to float, default=None
+            Share of wrong answers, of all reviewers or of each, in [0, 1). Shares that
+            are not given are estimated.
+        gold : frame, mapping of columns or list of mappings, default=None
+            Answers that are known to be right, as ``answers`` without reviewer and
+            time. Reviewers are measured by them, too. Contradictions number their rows
+            after those of ``answers``.
+
+        Returns
+        -------
+        review : Review
+            ``ask(n)`` for questions; ``ranking()``, ``decisions``,
+            ``rank_intervals()`` and ``expected_accuracy`` after the answers.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``; if an answer names an unknown item, items
+            of two queries, one item twice, or a label that is not understood; if names
+            of reviewers differ by case alone; or if parameters of the rule were set
+            after ``fit``.
+        """
+        check_row_order(X, item_id=item_id)
+        items = self._scored(X, qid)
+        return open_review(
+            self.tie_model_,
+            self._rule_of_fit(),
+            self._calibration,
+            self._region,
+            *items,
+            X.index if hasattr(X, "iloc") else None,
+            answers=answers,
+            item_id=item_id,
+            reviewer_error=reviewer_error,
+            gold=gold,
+        )
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. None: the page says what is decided and
+            expected on unlabelled data, and that nothing was measured.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, such as a site, the same for all items of a
+            query: adds a row for each.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
+            with pictures. Intervals are over queries, since the pairs of one query are
+            dependent.
+
+        Raises
+        ------
+        ValueError
+            If an input breaks its rule, a query is in two groups, the model was fitted
+            with a ``qid`` and gets labels without one, or parameters of the rule were
+            set after ``fit``: its promise would be about another threshold.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got.
+
+        Notes
+        -----
+        The fingerprint of the data is the start of a SHA-256 over the rows by value
+        (without a column of queries), the number of each row's query in order of
+        appearance, and the relevance. Equal numbers in the same order have the same
+        fingerprint in an array, a sparse matrix or a frame, whatever columns and
+        queries are called. O(n log n), as ``evaluate``; no pair is stored.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> known = make_ranking(n_queries=60, random_state=0)
+        >>> new = make_ranking(n_queries=60, random_state=1)
+        >>> ranker = BALToR(Ridge(), random_state=0)
+        >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
+        >>> print(ranker.report(new.data, qid=new.qid))
+        # BALToR: report
+        ...
+        - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
+        ...
+        """
+        check_row_order(X, y=y, groups=groups)
+        items = self._scored(X, qid, needs_qid=y is not None)
+        queries = items.queries
+        relevance = None if y is None else check_relevance(y, queries.n_items)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        known = np.zeros(queries.n_items) if relevance is None else relevance
+        hashes = hash_rows_if_readable(self._features(X))
+        rows = describe_rows(self, hashes, queries.codes, relevance)
+        groups_of = groups_of_queries(groups, queries)
+        data = ReportData(items.sorted(known), y is not None, rows, groups_of)
+        return write_report(self, data)
+
+    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+        """Return pairs and correct predictions at each risk, whatever the threshold.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``score``.
+
+        Returns
+        -------
+        profile : RiskProfile
+            ``profile.risk``, ``profile.n_pairs`` and ``profile.n_correct``;
+            ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
+            curve.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one.
+
+        Notes
+        -----
+        Beyond four million pairs, differences that agree to 0.2 % count as one. Visits
+        the pairs (2 ns each) of queries of up to 10,000 items; O(n log n) for few
+        grades.
+        """
+        items = self._labelled_items(X, y, qid)
+        return self._calibration.risk.profile(items)
+
+    def operating_points(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        coverages: Iterable[float],
+    ) -> list[OperatingPoint]:
+        """Add up what would happen to labelled pairs at many calibration coverages.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``score``.
+        coverages : iterable of float
+            Shares of the calibration pairs to accept, each in (0, 1]. A rule with a
+            coverage is applied at each of them; for any other rule the threshold is
+            the plain quantile.
+
+        Returns
+        -------
+        points : list of OperatingPoint
+            One for each coverage: the threshold, and the pairs by query.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is evaluated without one, a
+            coverage is outside (0, 1], or parameters of a rule that has a coverage were
+            set after ``fit``.
+
+        Notes
+        -----
+        The wrapped model runs once, whatever the number of coverages. For a ranker with
+        ``at_coverage`` the totals are those of ``at_coverage(c).evaluate(X, y, qid)``.
+        For one with a price or a bound this is the curve on which its rule picks a
+        point.
+        """
+        items = self._labelled_items(X, y, qid)
+        own: Any = self._rule()
+        # A randomised boundary, or a guarantee, is part of the ranker's own rule.
+        moves = "coverage" in [field.name for field in fields(own)]
+        if moves:
+            own = self._rule_of_fit()
+        points = []
+        for value in coverages:
+            coverage = check_fraction(value, "coverages", include_one=True)
+            rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
+            region = self._calibration.select(rule)
+            totals = self._calibration.risk.totals(region, items, None)
+            points.append(OperatingPoint(coverage, region.risk, totals))
+        return points
+
+    @property
+    def highest_coverage_(self) -> float:
+        """Largest share of the calibration pairs that can be accepted.
+
+        1 unless some have a novel item, which are abstained on.
+        """
+        check_is_fitted(self, "threshold_")
+        return self._calibration.risk.reach(self._calibration.items)
+
+    def novelty_pvalues(self, X: Any) -> FloatArray:
+        """Return how likely an item of a new query is to be as strange as each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+
+        Returns
+        -------
+        pvalues : ndarray of shape (n_items,), float64
+            In (0, 1]; low ones are of items unlike those of the calibration queries. A
+            random item of a new query of the same source has one of at most alpha with
+            a probability of at most alpha, for each alpha. Pairs with an item of at
+            most ``novelty_level`` are abstained on.
+
+        Raises
+        ------
+        ValueError
+            If the ranker has no ``novelty``, or columns do not match ``fit``.
+
+        Notes
+        -----
+        (1 + the sum over reference queries of the share of their items that are at
+        least as strange) / (n_queries + 1) [1]_: the query is the sample, since items
+        of one query are alike. It promises nothing about the share of false alarms
+        among several items. Reference are the calibration queries that the detector has
+        not learned from and that certify nothing.
+
+        References
+        ----------
+        .. [1] Lee, Barber and Willett (2023). "Distribution-free inference with
+           hierarchical data". arXiv:2306.06342.
+
+        Examples
+        --------
+        >>> from sklearn.covariance import EllipticEnvelope
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> data = make_ranking(n_queries=200, random_state=0)
+        >>> detector = EllipticEnvelope(support_fraction=1.0)
+        >>> ranker = BALToR(Ridge(), novelty=detector, random_state=0)
+        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+        >>> usual, strange = ranker.novelty_pvalues([[0] * 10, [9] * 10]).tolist()
+        >>> usual > 0.9, strange < 0.05
+        (True, True)
+        """
+        check_is_fitted(self, "threshold_")
+        if self._novelty is None:
+            raise ValueError(
+                "novelty must be given to have p-values: the ranker was fitted with "
+                "novelty=None. Pass an outlier detector, such as "
+                "EllipticEnvelope(support_fraction=1.0)."
+            )
+        return self._novelty.pvalues(self._features(X))
+
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[PairRisk, ItemValues]:
@@ -417,8 +798,8 @@ class SelectiveRanker(
         return self._calibration.risk, items
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
-        """Return the items' scores, what the tie model compares, and novel items."""
-        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        """Return scores, what the tie model compares, and which items are novel."""
+        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
         return ItemValues(scores, values, items.queries, novel)
@@ -427,3 +808,8 @@ class SelectiveRanker(
         check_row_order(X, y=y)
         items = self._scored(X, qid, needs_qid=True)
         return items.sorted(check_relevance(y, items.values.size))
+
+    def _features(self, X: Any) -> Any:
+        """Return X as the model sees it, without the column of queries."""
+        X = check_columns(self, X, reset=False)
+        return X if self.qid_col is None else take_column(X, self.qid_col)[0]

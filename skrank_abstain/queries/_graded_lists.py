@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._validation import (
@@ -18,8 +17,16 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.estimators import ItemScorer, ItemValues, ModelWrapper
-from skrank_abstain.intake import Items, train_and_score
+from skrank_abstain.estimators import (
+    ItemValues,
+    ModelWrapper,
+    predict_items,
+    score_new_items,
+)
+from skrank_abstain.intake import (
+    Items,
+    train_and_score,
+)
 from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models import (
     GradedRelevance,
@@ -63,13 +70,46 @@ class ValuedItems(ItemValues):
                 yield rows[start:stop][own], proba[:, own]
 
 
-class GradedLists(ItemScorer, ModelWrapper, BaseEstimator):
-    """Mixin of the rankers that ask a model of grades about whole queries."""
+class GradedLists(ModelWrapper):
+    """Base of the rankers that ask a model of grades about whole queries."""
 
-    _fitted_state: tuple[str, ...] = ("tie_model_", "n_queries_", "n_tuning_queries_")
+    _fitted_state: tuple[str, ...] = (
+        *("tie_model_", "n_queries_", "n_tuning_queries_"),
+        *("_largest_query", "_fitted_with_qid"),
+    )
 
     tie_model: Any
     tie_model_: GradedRelevance
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the wrapped ranker's score of each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X)
 
     def _unfitted_tie_model(self) -> GradedRelevance:
         """Return the tie model that was named, refused before anything is trained."""
@@ -129,7 +169,7 @@ class GradedLists(ItemScorer, ModelWrapper, BaseEstimator):
 
     def _valued(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ValuedItems:
         """Return new items with their values."""
-        items, scores = self._score_items(X, qid, needs_qid=needs_qid)
+        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         return ValuedItems(scores, values, items.queries)
 

@@ -122,8 +122,17 @@ class Calibration(Value):
         return risk
 
     def select(self, rule: Any) -> Any:
-        """Return the region that a rule selects."""
-        return rule.select(self)
+        """Return the region that a rule selects; refuse anything else."""
+        region = rule.select(self)
+        name = f"{type(rule).__name__}.select"
+        if not hasattr(region, "risk"):
+            raise TypeError(
+                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+            )
+        if np.isnan(region.risk):
+            raise ValueError(f"{name} must return a region with a threshold, got NaN.")
+        return region
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""

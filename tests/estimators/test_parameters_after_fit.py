@@ -75,7 +75,9 @@ def test_nothing_is_said_of_a_rule_that_did_not_set_the_threshold(ranker, later,
     before = ranker.get_params()
     ranker.set_params(**later)
     for say in (lambda: ranker.report(*LABELLED), lambda: ranker.review(*DAY)):
-        with pytest.raises(ValueError, match=rf"got {got}: what .* Call fit again"):
+        with pytest.raises(
+            ValueError, match=rf"got {got}: the result .* Call fit again"
+        ):
             say()
     np.testing.assert_array_equal(ranker.predict_pairs(*DAY).accepted, accepted)
     assert undated_report(ranker.set_params(**before)) == text
@@ -108,7 +110,7 @@ def test_rules_that_differ_in_a_function_differ():
     ranker = SelectiveRanker(Ridge(), rule=rule(0.5), random_state=0).fit(*FIT)
     assert "at most 0.5" in str(ranker.report(*LABELLED))
     ranker.set_params(rule=rule(0.3))
-    with pytest.raises(ValueError, match=r"got cap=.* after .*: what"):
+    with pytest.raises(ValueError, match=r"got cap=.* after .*: the result"):
         ranker.report(*LABELLED)
 
 
