@@ -7,11 +7,9 @@ of the seed and of the pair's two scores does not.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skrank_abstain._kernels.mixing import mix
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def draw_boundary(
@@ -63,28 +61,15 @@ def unordered_uniform(seed: int, left: FloatArray, right: FloatArray) -> FloatAr
 
     Notes
     -----
-    The bits of the smaller and of the larger score pass through the finaliser of
-    SplitMix64 [1]_ one after the other.
-
-    References
-    ----------
-    .. [1] Steele, Lea and Flood (2014). "Fast Splittable Pseudorandom Number
-       Generators". OOPSLA. doi:10.1145/2660193.2660195.
+    The seed, the smaller and the larger score are mixed one after the other.
     """
     # Adding zero turns -0.0 into 0.0, which has other bits.
     low = (np.minimum(left, right) + 0.0).view(np.uint64)
     high = (np.maximum(left, right) + 0.0).view(np.uint64)
     # One draw for both orientations: a symmetric loss makes the optimal rule decide (x,
     # x') and (x', x) alike, and two draws would not.
-    state = _mix(np.full(low.shape, seed, dtype=np.uint64))
-    state = _mix(state ^ low)
-    state = _mix(state ^ high)
+    state = mix(np.full(low.shape, seed, dtype=np.uint64))
+    state = mix(state ^ low)
+    state = mix(state ^ high)
     # 53 bits, which a float64 in [0, 1) holds exactly.
     return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
-
-
-def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    z = z + _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

@@ -119,6 +119,29 @@ def test_kernels_work_where_nothing_is_writable(tmp_path):
     assert found == ["[2 3]", "False 0"]
 
 
+def test_a_full_disk_stops_nothing(tmp_path):
+    kernels = copy_of_the_kernels(tmp_path)
+    full = """
+import errno
+from numba.core.caching import IndexDataCacheFile
+
+def fail(*args):
+    raise OSError(errno.{}, "no room for compiled code")
+
+IndexDataCacheFile.{} = fail
+"""
+    for code in ("ENOSPC", "EFBIG"):
+        for write in ("_open_for_write", "_save_data"):
+            found = run(tmp_path, full.format(code, write) + COUNT)
+            assert found == ["[2 3]", "True 0"]
+    # What was damaged cannot be mended there either.
+    run(tmp_path, COUNT)
+    for file in (kernels / "__pycache__").glob("counting._within*.nbi"):
+        file.write_bytes(file.read_bytes()[:-9])
+    found = run(tmp_path, full.format("ENOSPC", "_open_for_write") + COUNT)
+    assert found == ["[2 3]", "True 0"]
+
+
 def test_interpreted_kernels_give_the_same_in_silence(tmp_path):
     copy_of_the_kernels(tmp_path)
     printed = io.StringIO()
