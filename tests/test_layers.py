@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import skrank_abstain
 
 PACKAGE = Path(skrank_abstain.__file__).parent
@@ -59,34 +57,37 @@ def is_private(name):
     return any(part.startswith("_") and not part.startswith("__") for part in inside)
 
 
-ids = {"ids": lambda path: str(path.relative_to(PACKAGE))}
+def imports():
+    """Return the rooms and names of all imports: module, its room, name, its room."""
+    return [
+        (str(path.relative_to(PACKAGE)), room_of(path), name, name.split(".")[0])
+        for path in MODULES
+        for name in imported(path)
+    ]
 
 
-@pytest.mark.parametrize("path", MODULES, **ids)
-def test_the_spine_imports_downwards_and_no_wing(path):
-    own = room_of(path)
-    assert own in LEVEL or own in WINGS, f"{own} has no place in the house"
-    if own in WINGS:
-        return
-    for name in imported(path):
-        room = name.split(".")[0]
-        assert room not in WINGS, f"{own} belongs to the spine and imports {name}"
-        assert room == own or LEVEL[room] > LEVEL[own], f"{own} imports {name} above it"
+IMPORTS = imports()
 
 
-@pytest.mark.parametrize("path", MODULES, **ids)
-def test_wings_do_not_know_each_other(path):
-    own = room_of(path)
-    if own in WINGS:
-        rooms = {name.split(".")[0] for name in imported(path)}
-        assert not rooms & WINGS - {own}
+def test_every_room_has_a_place():
+    assert {room_of(path) for path in MODULES} <= set(LEVEL) | WINGS
 
 
-@pytest.mark.parametrize("path", MODULES, **ids)
-def test_no_private_module_of_another_room_is_imported(path):
-    own = room_of(path)
-    others = [name for name in imported(path) if name.split(".")[0] != own]
-    assert not [name for name in others if is_private(name)]
+def test_the_spine_imports_downwards_only():
+    spine = [found for found in IMPORTS if found[1] in LEVEL]
+    assert not [found for found in spine if found[3] in WINGS]
+    up = [found for found in spine if found[1] != found[3]]
+    assert not [found for found in up if LEVEL[found[3]] <= LEVEL[found[1]]]
+
+
+def test_wings_do_not_know_each_other():
+    of_wings = [found for found in IMPORTS if found[1] in WINGS]
+    assert not [found for found in of_wings if found[3] in WINGS - {found[1]}]
+
+
+def test_no_private_module_of_another_room_is_imported():
+    others = [found for found in IMPORTS if found[1] != found[3]]
+    assert not [found for found in others if is_private(found[2])]
 
 
 def test_the_top_level_exports_the_spine_alone():
@@ -111,10 +112,9 @@ def code_lines(path):
 TOO_LONG = {"beliefs.py", "_content.py"}
 
 
-@pytest.mark.parametrize("path", MODULES, **ids)
-def test_modules_stay_small(path):
-    if path.name not in TOO_LONG:
-        assert code_lines(path) <= 350
+def test_modules_stay_small():
+    lengths = {path: code_lines(path) for path in MODULES if path.name not in TOO_LONG}
+    assert not [path for path, length in lengths.items() if length > 350]
 
 
 def test_the_check_itself_sees_an_import(tmp_path):
