@@ -1,20 +1,30 @@
-"""A scikit-learn classifier for comparison data: samples are pairs."""
+"""PairwiseRankerClassifier: a scikit-learn classifier of comparisons."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import IntArray, check_loss, check_row_order
-from skrank_abstain.estimators._pair_classes import read_labels
-from skrank_abstain.estimators._pair_row_decider import PairRowDecider
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_loss,
+    check_row_order,
+    check_sample_weight,
+    encode_qid,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._pair_classes import PairClasses, read_labels
 from skrank_abstain.estimators._pair_rows import (
     divide_pairs,
     fit_on_pairs,
@@ -28,42 +38,51 @@ from skrank_abstain.estimators._pair_rows import (
 )
 from skrank_abstain.estimators._selective_ranker import RuleThreshold
 from skrank_abstain.intake import (
+    describe_rows,
     find_repeats,
+    groups_of_queries,
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import GapArray, group_queries
+from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
+    Decided,
+    PairTotals,
     Rule,
     calibrate,
     check_rule,
 )
-from skrank_abstain.tie_models import LabelledPairs, TieModel, tie_model_candidates
+from skrank_abstain.tie_models import (
+    DifferenceModel,
+    LabelledPairs,
+    TieModel,
+    tie_model_candidates,
+)
 
 
-class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
+class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     """Classifier of comparisons: which of two items is preferred.
 
     A row of X holds two items, ``[left | right]``; its label says which one is
-    preferred, in words or numbers that are read by what they mean. A ranker scores both
-    items, a tie model turns the two scores into probabilities and a conditional risk,
-    and pairs of a risk above the ``coverage`` quantile of the calibration risks are
-    abstained on. ``predict`` answers all the same; ``abstain`` says for which rows a
-    person should.
+    preferred. A ranker scores both items, a tie model turns the two scores into
+    probabilities and a conditional risk, and pairs above the threshold on the risk are
+    abstained on. ``predict`` answers for every row; ``abstain`` says which rows a
+    person should decide.
 
     Parameters
     ----------
     estimator : object
-        What is fitted is used as it is: a ranker or regressor of *items*, in any form
+        A fitted one is used as it is: a ranker or regressor of *items*, in any form
         that ``BALToR`` takes, scores the halves of each row; a classifier whose
         ``n_features_in_`` is the width of X (classes in the order right, left)
-        decides whole rows. What is not fitted is trained on a part of the pairs: a
+        decides whole rows. An unfitted one is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
     labels : None or sequence of two or three values, default=None
-        What is written in y for (right, tie, left) preferred, or (right, left) without
+        The values in y for (right, tie, left) preferred, or (right, left) without
         ties. None: labels whose meaning is known, see Notes.
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
@@ -71,49 +90,30 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         score difference. "auto" takes "bradley_terry" unless the cross-fitted log loss
         of another is lower by more than two standard errors of the gain.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Loss of a prediction, rows predicted, columns true, both in the order right,
-        tie, left. Zero diagonal, non-negative, mirror-symmetric. With two kinds of
-        labels only the corners count.
+        Loss of a prediction: see :class:`BALToR`. With two kinds of labels only the
+        corners count.
     coverage : float, default=1.0
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     rule : Rule, default=None
-        What sets the threshold in place of ``coverage``: `CertifiedRisk`,
+        Sets the threshold in place of ``coverage``: `CertifiedRisk`,
         `GuaranteedCoverage`, `Price` or `Coverage` of `skrank_abstain.selection`, or a
         rule of your own. None: ``Coverage(coverage)``.
-    prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
-        if it is fitted; True insists on it; False always refits a clone. Calibrating
-        or cross-validating on the pairs that trained a fitted model is leakage.
+    prefit, random_state
+        As in :class:`BALToR`.
     calibration_size : float, default=0.25
         Share of the queries, or of the pairs where there are no queries, set aside to
         calibrate on when the estimator is trained here.
-    random_state : int, RandomState instance or None, default=None
-        Splits the pairs.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels in sorted order, as scikit-learn's scorers expect.
-    estimator_ : object
-        The fitted model.
-    tie_model_ : DifferenceModel
-        The fitted tie model.
-    threshold_ : float
-        Accepted pairs have a conditional risk of at most this.
-    coverage_ : float
-        Share of calibration pairs accepted.
-    coverage_interval_ : ndarray of shape (2,), float64
-        Where the coverage of as many new queries is expected, in 95 of 100 cases;
-        computed when it is asked for.
-    prefit_ : bool
-        Whether the model was used as it was.
     n_queries_, n_pairs_ : int
         Queries and pairs that set the threshold. Without ``qid`` each pair is a query
         of its own.
-    n_features_in_ : int
-        Number of columns of X, both items together.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Column names of X, where it has any.
+    estimator_, tie_model_, threshold_, coverage_, coverage_interval_, prefit_, \
+n_features_in_, feature_names_in_
+        As in :class:`BALToR`.
 
     See Also
     --------
@@ -122,45 +122,44 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
     Notes
     -----
     *Orientation.* Swapping left and right mirrors decisions and probabilities
-    exactly. A classifier f of whole rows counts as the scores f(left, right) / 2 and
-    f(right, left) / 2, f being its ``decision_function`` or the log-odds of its
+    exactly. A classifier f of whole rows gives the scores f(left, right) / 2 and
+    f(right, left) / 2, where f is its ``decision_function`` or the log-odds of its
     ``predict_proba`` (mixed with one part in a thousand of even odds, so that
-    certainty stays finite). Ties are left out of its training; the tie model learns
-    them. What transforms the two halves of X differently, such as a
-    ``StandardScaler`` in front of this estimator, ends the symmetry: make it a step
-    of ``estimator`` instead.
+    certainty stays finite). It is trained without ties; the tie model learns them. A
+    transformer in front of this estimator that treats the two halves of X differently,
+    such as a ``StandardScaler``, breaks the symmetry: make it a step of ``estimator``.
 
     *Equal scores*, up to ``8 * eps * max|calibration score|``, carry no order: such a
     pair is predicted a tie, or, with two kinds of labels, left.
 
-    *Labels* are read by what they mean. As (right, tie, left) preferred these are
-    known: (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), and in any case right / tie / left,
-    model_b / tie / model_a, B / tie / A, second / tie / first and loss / tie / win (of
-    the left one), a tie being tie, draw, same or equal. Others, such as 0, 1, 2 or yes
-    and no, are refused until ``labels`` says what they mean. 0 and 1 are right and
-    left: say ``labels=(-1, 0, 1)`` where they are tie and left. Without ties among the
-    labels the tie model is conditioned on there being none.
+    *Labels.* These have a known meaning, as (right, tie, left) preferred: (-1, 0, 1),
+    (0, 0.5, 1), (0, 1), (-1, 1), and in any case right / tie / left, model_b / tie /
+    model_a, B / tie / A, second / tie / first and loss / tie / win (of the left one),
+    where a tie is tie, draw, same or equal. Others, such as 0, 1, 2 or yes and no, are
+    refused unless ``labels`` gives their meaning. 0 and 1 mean right and left: pass
+    ``labels=(-1, 0, 1)`` if they are tie and left. Without ties among the labels, the
+    tie model is conditioned on there being none.
 
-    *Frames.* All column names differ, and those of the right half are those of the
-    left half in the same order, but for what marks the side at the front or at the end
-    of either: ``age, bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``.
-    Halves in turns, ``age, age_right, bmi, bmi_right``, and the right half first,
-    ``b.age, b.bmi, a.age, a.bmi``, are refused. Names that are counted, ``0, 1, 2`` or
-    ``x0, x1, x2``, say nothing: the columns go by their positions, as those of an array
-    do. Items are handed on under the names of the left half, without the mark of the
-    side where a fitted ranker knows them so: ``age, bmi`` for ``a.age, a.bmi``.
+    *Frames.* All column names differ. The right half has the names of the left half, in
+    the same order, but for one prefix or suffix that all names of a half share: ``age,
+    bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``. Columns that
+    alternate, ``age, age_right, bmi, bmi_right``, and swapped halves, ``b.age, b.bmi,
+    a.age, a.bmi``, are refused. Numbered names, ``0, 1, 2`` or ``x0, x1, x2``, say
+    nothing: columns count by their positions, as those of an array do. The model sees
+    items under the names of the left half, without its prefix or suffix if a fitted
+    ranker knows them so: ``age, bmi`` for ``a.age, a.bmi``.
 
     *Promises.* ``rule=CertifiedRisk(0.1)`` accepts as many pairs as a certified bound
     on the share of wrong decisions allows, ``rule=GuaranteedCoverage(0.8)`` a share of
     pairs that holds for new ones. Both set three calibration queries in ten aside for
-    the tie model. They count queries alike and take them for independent; without
-    ``qid`` that is said of the pairs, and wrong where pairs share items. Without ties
-    among the labels, pairs of equal scores count as errors in what is certified.
+    the tie model. Queries count alike and are assumed independent; without ``qid`` each
+    pair is a query, and the promise is wrong if pairs share items. Without ties among
+    the labels, pairs of equal scores count as errors in what is certified.
 
-    *Queries.* Pass ``qid`` where pairs share items or a pair is there in both orders:
-    nothing else tells that they belong on one side of a split. What ``score`` and
-    ``evaluate`` say of all pairs together does not depend on it; the intervals of
-    ``report`` do, and where ``fit`` got a ``qid`` it wants one too.
+    *Queries.* Pass ``qid`` if pairs share items or occur in both orders: nothing else
+    keeps them on one side of a split. The sums of ``score`` and ``evaluate`` do not
+    depend on it; the intervals of ``report`` do, so that ``report`` needs a ``qid`` if
+    ``fit`` got one.
 
     References
     ----------
@@ -183,6 +182,14 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
     >>> sure.score(X[300:], y[300:]) > model.score(X[300:], y[300:])
     True
     """
+
+    _fitted_state: tuple[str, ...] = (
+        *("_fitted_with_qid", "_on_pairs", "_classes", "_answers_ties"),
+    )
+
+    tie_model_: DifferenceModel
+    _classes: PairClasses
+    _on_pairs: bool
 
     def __init__(
         self,
@@ -216,8 +223,8 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
             One row per pair, ``[left | right]``.
         y : array-like of shape (n_pairs,)
-            Labels whose meaning is known, or that ``labels`` names, right and left
-            preferred among them.
+            Labels whose meaning is known, or that ``labels`` names. Right and left
+            must both occur.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
             Query of each pair: pairs of one query stay on one side of the split.
 
@@ -228,8 +235,8 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         Raises
         ------
         TypeError
-            If the tie model is not a model of the score difference, or ``rule`` is no
-            rule.
+            If the tie model is not a model of the score difference, or ``rule`` is not
+            a rule.
         ValueError
             If a parameter or an input breaks its rule, or the model's scores are not
             finite.
@@ -239,7 +246,8 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         Warns
         -----
         UserWarning
-            If pairs are in the training and in the calibration part, in either order.
+            If pairs are in both the training and the calibration part, in either
+            order.
         """
         rule = self._rule()
         candidates = tie_model_candidates(self.tie_model, of_differences=True)
@@ -318,8 +326,8 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         -------
         classifier : PairwiseRankerClassifier
             Shares the fitted model and the calibration scores; nothing is rescored. A
-            rule that has a coverage is asked for this one; any other is dropped, and
-            with it what it promised.
+            rule with a coverage gets this one; any other rule is dropped together with
+            its promise.
         """
         rule: Any = self.rule
         if hasattr(rule, "coverage"):
@@ -337,7 +345,7 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
         Returns
         -------
         classifier : PairwiseRankerClassifier
-            Shares the fitted model and what was measured; nothing is rescored. The
+            Shares the fitted model and the calibration scores; nothing is rescored. The
             promise holds for each bound by itself, not for the best of several.
 
         Raises
@@ -353,8 +361,300 @@ class PairwiseRankerClassifier(PairRowDecider, ClassifierMixin, RuleThreshold):
             )
         return self._with(rule=replace(self.rule, max_risk=max_risk))
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the score of the left item minus that of the right one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        difference : ndarray of shape (n_pairs,), float64
+            Positive where left is preferred. One value per pair, also with three
+            kinds of labels. With two, scikit-learn's scorers take a positive value
+            for the second class: the sign is reversed if that is right preferred
+            (``"left"`` sorts before ``"right"``).
+        """
+        left, right = self._score(X)
+        difference = left - right
+        return self._classes.sign * difference
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, n_classes), float64
+            In the order of ``classes_``, alphabetical for words; ``pair_proba`` has
+            the order right, tie, left.
+        """
+        proba = self.pair_proba(X)
+        return proba[:, self._classes.meaning + 1]
+
+    def pair_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the pair labels -1, 0, +1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            Right preferred, tie, left preferred. Swapping left and right reverses a
+            row.
+        """
+        left, right = self._score(X)
+        return self.tie_model_.proba(left, right)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of least expected loss. It never abstains.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        label : ndarray of shape (n_pairs,)
+            Values of ``classes_``. Where the two scores are equal: the tie, or left
+            if there are two classes.
+        """
+        label = self._decide(X).label
+        return self._classes.named(self._classes.strict(label))
+
+    def conditional_risk(self, X: Any) -> FloatArray:
+        """Return the expected loss of the prediction for each pair.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        risk : ndarray of shape (n_pairs,), float64
+            Lower is better. For the zero-one loss one minus the largest probability;
+            where both items have the same score, one minus that of a tie.
+        """
+        return cast("FloatArray", self._decide(X).risk)
+
+    def abstain(self, X: Any) -> BoolArray:
+        """Return which pairs go to a person.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            One value per row of X.
+        """
+        return ~self._decide(X).accepted
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the selective accuracy: correct predictions among accepted pairs.
+
+        Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
+
+        Do not choose a threshold by it: a search over ``coverage`` would take the
+        lowest one. Search with ``scoring=selective_utility(cost)`` of
+        `skrank_abstain.metrics`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+        y : array-like of shape (n_pairs,)
+            True labels.
+        qid : object, default=None
+            Ignored: accepted pairs count alike, whatever their query. Metadata routing
+            passes the same arguments to ``fit`` and ``score``.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Pair weights.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        accuracy = self.evaluate(X, y, sample_weight=sample_weight).accuracy
+        if np.isnan(accuracy):
+            warn_user(
+                "The selective accuracy is undefined and set to NaN: no pair is "
+                "accepted.",
+                UndefinedMetricWarning,
+            )
+        return accuracy
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> PairTotals:
+        """Add up, query by query, what happens to labelled pairs.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+            One row per pair, ``[left | right]``.
+        y : array-like of shape (n_pairs,)
+            True labels.
+        qid : None, scalar or array-like of shape (n_pairs,), default=None
+            Query of each pair. None: each pair is a query of its own. The pooled shares
+            are the same either way.
+        sample_weight : array-like of shape (n_pairs,), default=None
+            Pair weights.
+
+        Returns
+        -------
+        totals : PairTotals
+            Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
+            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
+
+        Notes
+        -----
+        Pairs on a randomised boundary count with their probability of acceptance.
+        """
+        check_row_order(X, sample_weight=sample_weight)
+        gaps = self._labelled_gaps(X, y, qid)
+        weight = check_sample_weight(sample_weight, gaps.n_pairs)
+        return self._calibration.risk.totals(self._region, gaps, weight)
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and results, for an audit.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``evaluate``. Without ``y`` the page says what is decided and
+            expected, and that nothing was measured.
+        groups : array-like of shape (n_pairs,), default=None
+            Kind of query of each pair, such as a language, the same for all pairs of a
+            query: adds a row for each.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as one page,
+            with pictures. Intervals are over queries; without ``qid`` they treat pairs
+            as independent, and are too short if pairs share items.
+
+        Raises
+        ------
+        ValueError
+            If an input breaks its rule, a query is in two groups, or the classifier
+            was fitted with a ``qid`` and reports without one.
+
+        Warns
+        -----
+        UserWarning
+            If pairs have the features of pairs that ``fit`` got, in either order.
+
+        Notes
+        -----
+        The fingerprint is that of `SelectiveRanker.report`, of the halves of each row
+        and of the labels as -1, 0, +1.
+        """
+        check_is_fitted(self, "threshold_")
+        if qid is None and self._fitted_with_qid:
+            raise ValueError(
+                "qid= must be given to report, since fit got one: intervals that take "
+                "pairs of one query for independent are too short. Pass qid=, or "
+                "qid=np.arange(len(X)) where no two of these pairs share an item."
+            )
+        check_row_order(X, y=y, qid=qid, groups=groups)
+        left, right = self._score(X)
+        label = None if y is None else self._classes.read(y, self.labels)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        known = np.zeros(left.size, dtype=np.int64) if label is None else label
+        unit = np.arange(left.size) if qid is None else qid
+        queries = group_queries(unit, left.size)
+        gaps = self._gaps(left, right, known, queries.codes)
+        hashes = hash_halves(sides(take_pairs(self, X, reset=False)))
+        rows = describe_rows(self, hashes, queries.codes, label, unit="pair")
+        counted = f"{left.size} pairs of {gaps.n_queries} queries"
+        if qid is None:
+            counted = (
+                f"{left.size} pairs, each taken for a query of its own: no qid was "
+                "given, so that pairs with a common item count as independent"
+            )
+        data = ReportData(
+            gaps, y is not None, rows, groups_of_queries(groups, queries), counted
+        )
+        return write_report(self, data)
+
+    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
+        """Return labelled pairs by their score difference."""
+        check_row_order(X, y=y, qid=qid)
+        left, right = self._score(X)
+        truth = self._classes.read(y, self.labels)
+        queries = None if qid is None else encode_qid(qid, left.size)[0]
+        return self._gaps(left, right, truth, queries)
+
+    def _gaps(
+        self,
+        left: FloatArray,
+        right: FloatArray,
+        truth: IntArray,
+        queries: IntArray | None,
+    ) -> GapArray:
+        check_consistent_length(left, truth)
+        with np.errstate(over="ignore"):
+            difference = left - right
+        if not self._classes.has_ties:
+            # Equal scores mean left: an order by the smallest of gaps.
+            equal = np.abs(difference) <= self._region.tolerance
+            difference[equal] = self._region.smallest_order
+        return GapArray.of_pairs(difference, np.zeros(truth.size), truth, queries)
+
+    def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        check_is_fitted(self, "threshold_")
+        X = take_pairs(self, X, reset=False)
+        return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
+
+    def _decide(self, X: Any) -> Decided:
+        left, right = self._score(X)
+        with np.errstate(over="ignore"):
+            difference = left - right
+        row = np.arange(left.size)
+        return self._calibration.risk.decide(
+            self._region, np.append(left, right), row, row + left.size, difference
+        )
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # A third class has to be the tie between the two others.
+        # A third class can only be the tie.
         tags.classifier_tags.multi_class = False
         return tags
