@@ -35,7 +35,7 @@ from skrank_abstain.intake import (
     check_columns,
     describe_rows,
     groups_of_queries,
-    hash_rows_if_readable,
+    hash_rows,
     refuse_fit_arguments,
     take_column,
     take_labelled_items,
@@ -638,7 +638,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         relevance = None if y is None else check_relevance(y, queries.n_items)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(queries.n_items) if relevance is None else relevance
-        hashes = hash_rows_if_readable(self._features(X))
+        hashes = hash_rows(self._features(X))
         rows = describe_rows(self, hashes, queries.codes, relevance)
         groups_of = groups_of_queries(groups, queries)
         data = ReportData(items.sorted(known), y is not None, rows, groups_of)

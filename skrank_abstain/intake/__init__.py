@@ -18,7 +18,7 @@ from skrank_abstain.intake._repeats import (
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.intake._row_hashes import hash_rows_if_readable
+from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.intake._splitting import (
     divide_by_size,
     hold_out,

@@ -1,4 +1,4 @@
-"""What occurs twice where it must not: items and queries, found by their features."""
+"""Items and queries that occur twice, found by the hashes of their rows."""
 
 from __future__ import annotations
 
@@ -7,47 +7,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from skrank_abstain._kernels.mixing import BitArray, mix
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake._row_hashes import (
-    HashArray,
-    fingerprint,
-    hash_rows_if_readable,
-    mix,
-)
+from skrank_abstain.intake._row_hashes import fingerprint, hash_rows
 from skrank_abstain.pairs import Queries, group_queries
 
-#: Of fewer different rows than this nobody can say which item they are.
+#: With a smaller share of different rows, equal rows may well be different items.
 _LEAST_DISTINCT = 0.95
-#: Fewer, or a smaller share of them, are in the report but no warning's matter.
+#: Fewer repeats, or a smaller share, are reported without a warning.
 _FEWEST_ITEMS, _FEWEST_QUERIES, _SMALLEST_SHARE = 10, 3, 0.01
-#: Rows that a fitted ranker remembers: those of the smallest hashes, 800 kB.
+#: Rows that a fitted ranker remembers: those with the smallest hashes, 800 kB.
 _REMEMBERED = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class FitRows(Value):
-    """What ``fit`` got twice, and the rows to know its items by.
+    """Repeats among the rows of ``fit``, and hashes to recognise these rows by.
 
     Attributes
     ----------
     comparable : bool
-        Whether rows tell items apart; if not, nothing else here means anything.
+        Whether rows tell items apart; if not, the other fields mean nothing.
     n_shared, n_calibration : int
         Items of the calibration part that are in the training part too, and all.
     n_copies, n_queries : int
-        Calibration queries that repeat an earlier one, and all; 0 of 0 where this was
+        Calibration queries that repeat an earlier one, and all; 0 of 0 if this was
         not looked for.
     trained : bool
-        Whether there was a training part: the rows of a model that came fitted are
-        not known.
+        Whether there was a training part; that of a fitted model is unknown.
     hashes : ndarray of shape (n_hashes,), uint64
-        Of the rows that ``fit`` got, ascending; the smallest 100,000.
+        The smallest 100,000, ascending.
     complete : bool
         Whether these are all.
     fingerprint : str
-        Of all that ``fit`` got; empty where it is not known.
+        Of all data of ``fit``; empty if X cannot be read.
     """
 
     comparable: bool
@@ -56,34 +51,34 @@ class FitRows(Value):
     n_copies: int
     n_queries: int
     trained: bool
-    hashes: HashArray
+    hashes: BitArray
     complete: bool
-    # With a default for rankers that were saved before there was one.
+    # Rankers that were saved before it existed have none.
     fingerprint: str = ""
 
-    def count_in(self, hashes: HashArray) -> int:
-        """Return how many of some rows ``fit`` got; an estimate unless ``complete``."""
+    def count_in(self, hashes: BitArray) -> int:
+        """Count the given rows that ``fit`` saw; an estimate unless ``complete``."""
         if not self.hashes.size:
             return 0
         # Hashes are as good as random: those up to a limit are a sample of all.
-        reach = hashes if self.complete else hashes[hashes <= self.hashes[-1]]
-        found = _is_in(reach, self.hashes).sum()
-        return round(float(found * hashes.size / max(reach.size, 1)))
+        sample = hashes if self.complete else hashes[hashes <= self.hashes[-1]]
+        found = np.isin(sample, self.hashes).sum()
+        return round(float(found * hashes.size / max(sample.size, 1)))
 
 
 _NOT_COMPARABLE = FitRows(False, 0, 0, 0, 0, False, np.zeros(0, np.uint64), True)
 
 
 class AboutRows(NamedTuple):
-    """What a report says of its rows.
+    """What a report says about its rows.
 
     Attributes
     ----------
     lines : list of str
     warnings : list of str
-        What casts doubt on the rest of the report.
+        Doubts about the rest of the report.
     compared : bool
-        Whether the rows were compared with those that ``fit`` got.
+        Whether the rows were compared with those of ``fit``.
     """
 
     lines: list[str]
@@ -91,21 +86,21 @@ class AboutRows(NamedTuple):
     compared: bool
 
 
-def hash_halves(X: tuple[Any, Any]) -> HashArray | None:
+def hash_halves(X: tuple[Any, Any]) -> BitArray | None:
     """Return hashes (n_pairs, 2) of the left and the right half of rows of pairs."""
-    left, right = (hash_rows_if_readable(half) for half in X)
+    left, right = (hash_rows(half) for half in X)
     return None if left is None or right is None else np.stack([left, right], axis=1)
 
 
 def find_repeats(
-    hashes: HashArray | None,
+    hashes: BitArray | None,
     queries: Queries,
     calibration: IntArray,
     labels: Any,
     *,
     copies: bool = False,
 ) -> FitRows:
-    """Compare the rows that ``fit`` got with each other.
+    """Compare the rows of ``fit`` with each other.
 
     Parameters
     ----------
@@ -117,7 +112,7 @@ def find_repeats(
         it is not known what trained the model.
     labels : ndarray of shape (n_rows,) or (n_rows, n_labels)
     copies : bool, default=False
-        Whether repeated queries are looked for.
+        Whether to look for repeated queries.
 
     Returns
     -------
@@ -125,128 +120,94 @@ def find_repeats(
 
     Notes
     -----
-    A query repeats another one where both have the same rows with the same label,
-    in any order, two at least.
+    A query repeats another one if both have the same rows with the same labels, in any
+    order, two at least.
 
     Rows tell items apart if, each repeated query counted once, at least 95 % of the
-    rows of a part differ from each other; or if items of two queries are equal more
-    than ten times as often as items of one query, for which chance is no reason but
-    items that come back, as the same patients do on many days. Rows that are there
-    twice in one query stand for more than one item and are never counted.
+    rows of a part differ from each other. They also do if items of two queries are
+    equal more than ten times as often as items of one query: that is not chance, but
+    items that come back, such as the same patients on many days. Equal rows within a
+    query stand for several items and are never counted.
     """
-    digits = fingerprint(hashes, queries.codes, labels)
-    found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
-    return replace(found, fingerprint=digits)
+    found = _NOT_COMPARABLE
+    if hashes is not None:
+        found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
+    return replace(found, fingerprint=fingerprint(hashes, queries.codes, labels))
 
 
-def _one_per_row(hashes: HashArray | None) -> HashArray | None:
-    if hashes is None or hashes.ndim == 1:
-        return hashes
-    # A sum is the same with the halves swapped.
-    merged: HashArray = mix(hashes).sum(axis=1, dtype=np.uint64)
-    return merged
+def _one_per_row(hashes: BitArray) -> BitArray:
+    # A sum does not depend on the order of the two halves.
+    return hashes if hashes.ndim == 1 else np.add.reduce(mix(hashes), axis=1)
 
 
 def _compare(
-    hashes: HashArray | None,
+    hashes: BitArray,
     queries: Queries,
     calibration: IntArray,
     labels: Any,
     look_for_copies: bool,
 ) -> FitRows:
-    if hashes is None:
-        return _NOT_COMPARABLE
-    trains = np.ones(queries.n_items, dtype=bool)
+    trains = np.ones(hashes.size, dtype=bool)
     trains[calibration] = False
-    training = np.flatnonzero(trains)
-    copies, vague = np.zeros(0, dtype=bool), []
-    for part in (training, calibration):
-        if part.size:
-            own, grouped = hashes[part], group_queries(queries.codes[part], part.size)
-            if look_for_copies:
-                copies = _copies(own, labels[part], grouped)
-            twice, n_equal = _twice_in_a_query(own, grouped)
-            once = own[~copies[grouped.codes]] if copies.size else own
-            if not _tells_apart(own, once, grouped, n_equal):
-                return _NOT_COMPARABLE
-            vague.append(twice)
-    known, _ = _distinct(hashes)
-    known = known[~_is_in(known, np.sort(np.concatenate(vague)))]
-    # Looked up in order: at random it would wait for the memory.
-    calibrated = np.sort(hashes[calibration])
-    trained = np.sort(hashes[training])
-    shared = _is_in(calibrated, trained) & _is_in(calibrated, known)
+    different, number = np.unique(hashes, return_inverse=True)
+    ambiguous = np.zeros(different.size, dtype=bool)  # equal rows within a query
+    counts = []
+    for rows in (np.flatnonzero(trains), calibration):
+        own, part = number[rows], group_queries(queries.codes[rows], rows.size)
+        copies = np.zeros(part.n_queries, dtype=bool)
+        if look_for_copies:
+            copies = _copies(hashes[rows], labels[rows], part)
+        count = np.bincount(own, minlength=different.size)
+        several = count[own] > 1
+        key = own[several] * part.n_queries + part.codes[several]
+        key, n_equal = np.unique(key, return_counts=True)
+        once = own[~copies[part.codes]]
+        tells_apart = np.count_nonzero(np.bincount(once)) >= _LEAST_DISTINCT * once.size
+        if not (tells_apart or _come_back(part, _n_pairs(count), _n_pairs(n_equal))):
+            return _NOT_COMPARABLE
+        ambiguous[key[n_equal > 1] // part.n_queries] = True
+        counts.append(count)
+    trained, calibrated = counts
+    known = different[~ambiguous]
     return FitRows(
         comparable=True,
-        n_shared=int(shared.sum()),
+        n_shared=int(calibrated[(trained > 0) & ~ambiguous].sum()),
         n_calibration=calibration.size,
-        n_copies=int(copies.sum()),
-        n_queries=copies.size,
-        trained=training.size > 0,
+        n_copies=int(copies.sum()) if look_for_copies else 0,
+        n_queries=copies.size if look_for_copies else 0,
+        trained=bool(trains.any()),
         hashes=known[:_REMEMBERED].copy(),
         complete=known.size <= _REMEMBERED,
     )
 
 
-def _copies(hashes: HashArray, relevance: FloatArray, queries: Queries) -> BoolArray:
-    """Return which queries repeat an earlier one, row by row, shape (n_queries,)."""
-    # A sum is the same in any order of the rows.
+def _copies(hashes: BitArray, relevance: FloatArray, queries: Queries) -> BoolArray:
+    """Return whether each query repeats an earlier one, shape (n_queries,)."""
     grade = mix((relevance + 0.0).view(np.uint64))
     of_row = mix(hashes + grade)[queries.order]
-    sums = np.append(np.uint64(0), np.cumsum(of_row, dtype=np.uint64))
-    of_query = sums[queries.offsets[1:]] - sums[queries.offsets[:-1]]
+    # A sum does not depend on the order of the rows.
+    of_query = np.add.reduceat(of_row, queries.offsets[:-1])
     copies = np.ones(queries.n_queries, dtype=bool)
     copies[np.unique(of_query, return_index=True)[1]] = False
     return copies & (queries.sizes > 1)
 
 
-def _twice_in_a_query(hashes: HashArray, queries: Queries) -> tuple[HashArray, float]:
-    """Return the hashes of rows that some query has twice, and its pairs of those."""
-    in_query = hashes ^ mix(queries.codes)
-    order = np.argsort(in_query)
-    _, first = _distinct(in_query[order])
-    counts = np.diff(first, append=order.size)
-    return hashes[order[first[counts > 1]]], _pairs(counts)
-
-
-def _distinct(hashes: HashArray) -> tuple[HashArray, IntArray]:
-    """Return different hashes, ascending, and where each begins in sorted order."""
-    # numpy.unique takes seventy times as long for a million of them.
-    ordered = np.sort(hashes)
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: ordered.size])
-    return ordered[first], first
-
-
-def _is_in(hashes: HashArray, ordered: HashArray) -> BoolArray:
-    """Return which hashes are among some that are in ascending order."""
-    if not ordered.size:
-        return np.zeros(hashes.size, dtype=bool)
-    place = np.searchsorted(ordered, hashes)
-    found: BoolArray = ordered[np.minimum(place, ordered.size - 1)] == hashes
-    return found
-
-
-def _pairs(counts: IntArray) -> float:
+def _n_pairs(counts: IntArray) -> float:
+    """Return the number of pairs of equal rows, of which there are ``counts``."""
     return float((counts * (counts - 1.0) / 2).sum())
 
 
-def _tells_apart(
-    hashes: HashArray, once: HashArray, queries: Queries, n_equal: float
-) -> bool:
-    """Whether rows of a part are distinct enough to know items by."""
-    if _distinct(once)[0].size >= _LEAST_DISTINCT * once.size:
-        return True
+def _come_back(queries: Queries, n_equal: float, n_equal_in_query: float) -> bool:
+    """Whether rows are equal because items come back in other queries."""
     n_between = queries.n_items * (queries.n_items - 1) / 2 - queries.n_pairs
     if n_between == 0:
         return False
-    counts = np.diff(_distinct(hashes)[1], append=hashes.size)
-    n_equal_between = _pairs(counts) - n_equal
-    expected = queries.n_pairs * n_equal_between / n_between
-    return 10 * (n_equal + 1) <= expected
+    expected = queries.n_pairs * (n_equal - n_equal_in_query) / n_between
+    return 10 * (n_equal_in_query + 1) <= expected
 
 
 def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
-    """Warn of what ``fit`` got twice."""
+    """Warn if many items or queries occur twice in the data of ``fit``."""
     if _is_many(found.n_shared, found.n_calibration, _FEWEST_ITEMS):
         warn_user(
             f"{found.n_shared} of {found.n_calibration} calibration {unit}s are in the "
@@ -267,18 +228,18 @@ def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
 
 def describe_rows(
     ranker: Any,
-    hashes: HashArray | None,
+    hashes: BitArray | None,
     codes: IntArray,
     labels: Any = None,
     *,
     unit: str = "item",
 ) -> AboutRows:
-    """Return what a report says of its rows, and warn of those that ``fit`` got.
+    """Return what a report says about its rows; warn if ``fit`` saw many of them.
 
     Parameters
     ----------
     ranker : estimator
-        Fitted; where its ``_fit_rows`` is None nothing is compared.
+        Fitted; nothing is compared if its ``_fit_rows`` is None.
     hashes : ndarray of shape (n_rows,) or (n_pairs, 2), uint64, or None
         Of the rows of the report, as in `find_repeats`.
     codes : ndarray of shape (n_rows,), int64
@@ -293,14 +254,14 @@ def describe_rows(
     if found is None:
         return AboutRows(lines, [], False)
     lines.append(f"fingerprint of what fit got: {found.fingerprint or 'none'}")
-    own = _one_per_row(hashes)
-    if own is None or not found.comparable:
+    if hashes is None or not found.comparable:
         lines.append(
             f"whether {unit}s were used twice cannot be said: too many have equal "
             "features"
         )
         return AboutRows(lines, [], True)
-    warnings, n_seen, n_rows = [], found.count_in(own), own.size
+    warnings, n_rows = [], codes.size
+    n_seen = found.count_in(_one_per_row(hashes))
     parts = "training and calibration data" if found.trained else "calibration data"
     if _is_many(n_seen, n_rows, _FEWEST_ITEMS):
         seen = (

@@ -19,7 +19,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake._item_rows import Items, check_groups, take_items
 from skrank_abstain.intake._query_checks import OneQueryWarning, doubt_about_queries
 from skrank_abstain.intake._repeats import find_repeats, warn_of_repeats
-from skrank_abstain.intake._row_hashes import hash_rows_if_readable
+from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.intake._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
 from skrank_abstain.selection import Groups
@@ -139,7 +139,7 @@ def train_and_score(
     rows = ranker._train_or_take(relevance.size, split, train)
     ranker._fit_rows = None
     if ranker._rows_are_items:
-        hashes = hash_rows_if_readable(items.X)
+        hashes = hash_rows(items.X)
         ranker._fit_rows = find_repeats(
             hashes, items.queries, rows, relevance, copies=True
         )

@@ -24,7 +24,7 @@ from skrank_abstain.intake import (
     check_labelled_items,
     divide_by_size,
     find_repeats,
-    hash_rows_if_readable,
+    hash_rows,
     warn_of_repeats,
 )
 from skrank_abstain.pairs import group_queries
@@ -281,7 +281,7 @@ def _score(
         if name in ("n_features_in_", "feature_names_in_")
     }
     scores = score_items(model, items.X)
-    hashes = hash_rows_if_readable(items.X)
+    hashes = hash_rows(items.X)
     told: dict[str, Any] = {"columns": columns, "hashes": hashes, "doubt": doubt}
     return _Scored(scores, relevance, items.queries, **told)
 

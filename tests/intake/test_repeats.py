@@ -23,7 +23,7 @@ from skrank_abstain.datasets import load_triage, make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.intake import _repeats
 from skrank_abstain.intake._repeats import describe_rows, find_repeats
-from skrank_abstain.intake._row_hashes import hash_rows, hash_rows_if_readable
+from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import Coverage
@@ -280,7 +280,7 @@ def test_rows_that_nothing_can_read(days):
         def __array__(self, dtype=None, copy=None):
             raise TypeError("on another device")
 
-    hashes = hash_rows_if_readable(Strange())
+    hashes = hash_rows(Strange())
     found = find_repeats(hashes, group_queries(None, 20), np.arange(20), np.zeros(20))
     assert (found.comparable, found.fingerprint) == (False, "")
     rows = describe_rows(SimpleNamespace(_fit_rows=found), hashes, np.zeros(20))

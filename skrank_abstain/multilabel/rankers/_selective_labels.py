@@ -27,7 +27,7 @@ from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
     groups_of_queries,
-    hash_rows_if_readable,
+    hash_rows,
     split_for_calibration,
     warn_of_repeats,
 )
@@ -192,7 +192,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
-        hashes = hash_rows_if_readable(X)
+        hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance)
         warn_of_repeats(self._fit_rows, unit="sample")
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
@@ -447,7 +447,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         check_is_fitted(self, "selective_ranker_")
         ranker = self.selective_ranker_
         items, _, relevance = ranker._items_of_report(*self.to_items(X, y))
-        hashes = hash_rows_if_readable(self._check_samples(X))
+        hashes = hash_rows(self._check_samples(X))
         samples = group_queries(np.arange(items.n_queries), items.n_queries)
         rows = describe_rows(self, hashes, samples.codes, relevance, unit="sample")
         kinds = groups_of_queries(groups, samples)
