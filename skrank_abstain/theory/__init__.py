@@ -1,8 +1,11 @@
 """Wing: bounds of the area under the ROC curve.
 
-How far the AUC of a sample may be from the AUC of what the sample was drawn from, for
-all ranking functions of a class at once. About one given ranker are
-`skrank_abstain.metrics.auc_confidence_interval` and `auc_test_set_bound`.
+They bound how far the AUC on a sample is from the expected AUC, for all ranking
+functions of a class at once. For one given ranker use
+`skrank_abstain.metrics.auc_confidence_interval` or `auc_test_set_bound`.
+
+Source: Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+Under the ROC Curve". AISTATS 2005.
 """
 
 from skrank_abstain.theory._auc_bounds import (
@@ -13,7 +16,6 @@ from skrank_abstain.theory._auc_bounds import (
     auc_uniform_probability,
 )
 from skrank_abstain.theory._auc_shatter import (
-    count_distinct_rank_matrices,
     log_rank_shatter_linear,
     log_threshold_shatter_linear,
 )
@@ -22,7 +24,6 @@ from skrank_abstain.theory._rank_matrices import (
     count_rank_matrices,
     empirical_auc,
     forbidden_submatrix,
-    is_rank_matrix,
 )
 
 __all__ = [
@@ -33,10 +34,8 @@ __all__ = [
     "auc_sample_size",
     "log_rank_shatter_linear",
     "log_threshold_shatter_linear",
-    "count_distinct_rank_matrices",
     "empirical_auc",
     "bipartite_rank_matrix",
-    "is_rank_matrix",
     "forbidden_submatrix",
     "count_rank_matrices",
 ]

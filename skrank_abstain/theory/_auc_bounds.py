@@ -1,12 +1,12 @@
 """Finite-sample bounds on the difference of the empirical and the expected AUC.
 
 m positives and n negatives are drawn independently. The empirical AUC of a ranking
-function f is the share of pairs of a positive and a negative that f orders right, ties
-one half; its expectation is the expected AUC of f, given the labels.
+function is the share of positive-negative pairs that it orders right, ties counting one
+half; its expectation is the expected AUC.
 
-The uniform bounds hold for all functions of a class at once, so also for the one that
-learning chose on the same sample. They need to know how many rankings the class can
-tell apart: its shatter coefficient, as a logarithm.
+The bounds hold for all functions of a class at once, so also for one that was trained
+on the same sample. They depend on how many rankings the class has on a sample: the
+logarithm of its shatter coefficient.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def auc_uniform_bound(
         Numbers of positives and negatives, at least 1.
     log_shatter : float or callable
         Logarithm of the bipartite rank-shatter coefficient of the class, or an upper
-        bound. A callable is called with the numbers of positives and negatives, and is
-        asked for twice ``m`` and twice ``n``. A number must hold for every sample, such
-        as the logarithm of the number of functions.
+        bound: a function of the numbers of positives and negatives, called with
+        ``2 * m`` and ``2 * n``, or a number that holds for every sample, such as the
+        logarithm of the number of functions.
     delta : float
         Probability that the bound fails, in (0, 1].
 
@@ -56,28 +56,21 @@ def auc_uniform_bound(
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1], or the
-        logarithm is negative or not finite.
+        If a number is out of range, or the logarithm negative or not finite.
 
     See Also
     --------
     log_rank_shatter_linear : The coefficient of linear functions.
     auc_uniform_probability : The same, solved for delta.
     auc_sample_size : The same, solved for the numbers of items.
-    skrank_abstain.metrics.auc_test_set_bound : Far narrower for a list of rankers that
-        were fixed before, with ``n_rankers``.
+    skrank_abstain.metrics.auc_test_set_bound : Far narrower for rankers that were fixed
+        before the sample was drawn.
 
     Notes
     -----
-    Corollary 1 of [1]_:
-    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). The labels enter by their
-    numbers alone: it holds given m and n, in whatever order the labels come. O(1), and
-    the cost of ``log_shatter``.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    Corollary 1 of Agarwal, Har-Peled and Roth (2005):
+    sqrt(8 (m + n) (ln r(2m, 2n) + ln(4 / delta)) / (m n)). It holds given m and n,
+    whatever the order of the labels. O(1), plus the cost of ``log_shatter``.
 
     Examples
     --------
@@ -92,7 +85,7 @@ def auc_uniform_bound(
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
     log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     # Twice the items: the proof compares the sample with a second one of its size.
-    log_term += _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
+    log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
     # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
 
@@ -106,16 +99,15 @@ def auc_uniform_bound_by_share(
 ) -> float:
     """Bound the deviation of the AUC for a class, from the share of positives.
 
-    Lower is tighter; 1 or more says nothing. The same bound as that of
-    :func:`auc_uniform_bound`, for items drawn with their labels: it holds for the share
-    of positives that the sample happens to have.
+    Lower is tighter; 1 or more says nothing. The bound of :func:`auc_uniform_bound` for
+    items drawn together with their labels.
 
     Parameters
     ----------
     n_items : int
         Number of items M, at least 2.
     positive_share : float
-        Share of positives in the sample, in (0, 1).
+        Share of positives that the sample happens to have, in (0, 1).
     log_shatter : float or callable
         As for :func:`auc_uniform_bound`.
     delta : float
@@ -132,20 +124,14 @@ def auc_uniform_bound_by_share(
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``n_items`` is less than 2, ``positive_share`` is outside (0, 1), ``delta``
-        is outside (0, 1], or the logarithm is negative or not finite.
+        If a number is out of range, or the logarithm negative or not finite.
 
     Notes
     -----
-    Theorem 3 of [1]_, with rho the share of positives:
+    Theorem 3 of Agarwal, Har-Peled and Roth (2005), with rho the share of positives:
     sqrt(8 (ln r(2 rho M, 2 (1 - rho) M) + ln(4 / delta)) / (rho (1 - rho) M)).
-    Numbers of items are rounded up for ``log_shatter``, which does not fall with them.
-    O(1), and the cost of ``log_shatter``.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    Numbers of items are rounded up for ``log_shatter``, which must not fall with them.
+    O(1), plus the cost of ``log_shatter``.
 
     Examples
     --------
@@ -158,9 +144,9 @@ def auc_uniform_bound_by_share(
     share = check_fraction(positive_share, "positive_share")
     log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
     m, n = share * total, (1 - share) * total
-    # 0.3 * 20 is 6.000000000000001 and is to stand for 6 items.
+    # 0.3 * 20 is 6.000000000000001, which must count as 6 items.
     sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
-    log_term += _log_coefficient(log_shatter, "log_shatter", *sizes)
+    log_term += _log_coefficient(log_shatter, *sizes)
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
 
 
@@ -189,18 +175,12 @@ def auc_uniform_probability(
     TypeError
         If a number has the wrong type.
     ValueError
-        If ``epsilon`` is not greater than 0, ``m`` or ``n`` is less than 1, or the
-        logarithm is negative or not finite.
+        If a number is out of range, or the logarithm negative or not finite.
 
     Notes
     -----
-    Theorem 2 of [1]_: 4 r(2m, 2n) exp(-m n epsilon^2 / (8 (m + n))), at most 1. O(1),
-    and the cost of ``log_shatter``.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    Theorem 2 of Agarwal, Har-Peled and Roth (2005): 4 r(2m, 2n) exp(-m n epsilon^2 / (8
+    (m + n))), at most 1. O(1), plus the cost of ``log_shatter``.
 
     Examples
     --------
@@ -211,9 +191,9 @@ def auc_uniform_probability(
     """
     number = check_positive(epsilon, "epsilon")
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_coefficient = _log_coefficient(log_shatter, "log_shatter", 2 * m, 2 * n)
+    log_coefficient = _log_coefficient(log_shatter, 2 * m, 2 * n)
     exponent = math.log(4) + log_coefficient - number**2 / (8 * (1 / m + 1 / n))
-    # Cut off before exp, which would overflow where the bound says nothing.
+    # exp would overflow where the bound exceeds 1.
     return math.exp(min(exponent, 0.0))
 
 
@@ -222,10 +202,10 @@ def auc_uniform_bound_freund(
 ) -> float:
     """Bound the deviation of the AUC for a class by the older, classification bound.
 
-    Lower is tighter; 1 or more says nothing. For linear functions of one or two
-    features and similar numbers of positives and negatives, :func:`auc_uniform_bound`
-    is narrower; for more features, or one class much the larger, this one can be.
-    Neither looks at the data, so that the smaller of the two is a bound, too.
+    Lower is tighter; 1 or more says nothing. :func:`auc_uniform_bound` is narrower for
+    linear functions of one or two features and similar numbers of positives and
+    negatives; otherwise this one can be. Neither looks at the data, so the smaller of
+    the two is a bound as well.
 
     Parameters
     ----------
@@ -233,10 +213,10 @@ def auc_uniform_bound_freund(
         Numbers of positives and negatives, at least 1.
     log_shatter : callable
         Logarithm of the shatter coefficient of the functions x -> sign(f(x) - f(z)) in
-        {-1, 0, +1}, f in the class and z an item, or an upper bound. Called with the
-        number of items, it is asked for twice ``m`` and for twice ``n``. No number is
-        taken: z being any item, the count grows with the items even for one f. For a
-        list of K functions it is at most K (2 N + 1) on N items.
+        {-1, 0, +1}, f in the class and z any item, or an upper bound: a function of the
+        number of items, called with ``2 * m`` and ``2 * n``. A plain number is refused:
+        since z is any item, the coefficient grows with the items even for one f. For K
+        functions it is at most K (2 N + 1) on N items.
     delta : float
         Probability that the bound fails, in (0, 1].
 
@@ -251,8 +231,7 @@ def auc_uniform_bound_freund(
     TypeError
         If a number has the wrong type, or ``log_shatter`` is not callable.
     ValueError
-        If ``m`` or ``n`` is less than 1, ``delta`` is outside (0, 1], or a logarithm
-        is negative or not finite.
+        If a number is out of range, or a logarithm negative or not finite.
 
     See Also
     --------
@@ -261,7 +240,7 @@ def auc_uniform_bound_freund(
     Notes
     -----
     Theorem 6 of [1]_, after [2]_, with A(k) = (ln s(2k) + ln(12 / delta)) / k:
-    2 sqrt(A(m)) + 2 sqrt(A(n)). O(1), and the cost of ``log_shatter``.
+    2 sqrt(A(m)) + 2 sqrt(A(n)). O(1), plus the cost of ``log_shatter``.
 
     References
     ----------
@@ -290,10 +269,7 @@ def auc_uniform_bound_freund(
         )
     log_term = math.log(12 / check_fraction(delta, "delta", include_one=True))
     return sum(
-        2
-        * math.sqrt(
-            (_log_coefficient(log_shatter, "log_shatter", 2 * k) + log_term) / k
-        )
+        2 * math.sqrt((_log_coefficient(log_shatter, 2 * k) + log_term) / k)
         for k in (m, n)
     )
 
@@ -305,17 +281,17 @@ def auc_sample_size(
     delta: float,
     positive_share: float = 0.5,
 ) -> tuple[int, int]:
-    """Return how many positives and negatives bring a bound down to a half-width.
+    """Return the numbers of positives and negatives that make a bound narrow enough.
 
     Parameters
     ----------
     half_width : float
         Largest deviation of the empirical from the expected AUC, in (0, 1).
     bound : callable, default=auc_test_set_bound
+        Called with the numbers of positives and negatives, and with ``delta=``:
         :func:`skrank_abstain.metrics.auc_test_set_bound`, `auc_uniform_bound`,
-        `auc_uniform_bound_freund` or a function of your own, with its other arguments
-        filled in: called with the numbers of positives and of negatives, and with
-        ``delta``. It must fall as both numbers grow.
+        `auc_uniform_bound_freund` (other arguments filled in by `functools.partial`) or
+        a function of your own. It must fall as both numbers grow.
     delta : float
         Probability that the bound fails, in (0, 1].
     positive_share : float, default=0.5
@@ -324,8 +300,8 @@ def auc_sample_size(
     Returns
     -------
     m, n : int
-        The smaller class has as few items as will do, the other one as many as go with
-        them, rounded up.
+        The smaller class has as few items as possible; the larger one follows from
+        ``positive_share``, rounded up.
 
     Raises
     ------
@@ -338,7 +314,7 @@ def auc_sample_size(
 
     Notes
     -----
-    Doubling, then bisection: O(log(m)) calls of ``bound``.
+    Doubling, then bisection: O(log m) calls of ``bound``.
 
     Examples
     --------
@@ -366,7 +342,7 @@ def auc_sample_size(
     ratio = max(share, 1 - share) / min(share, 1 - share)
 
     def sizes(smaller: int) -> tuple[int, int]:
-        # 0.9 / 0.1 is 9.000000000000002 and is to stand for 9 items.
+        # 0.9 / 0.1 is 9.000000000000002, which must count as 9.
         larger = math.ceil(round(smaller * ratio, 6))
         return (smaller, larger) if share <= 0.5 else (larger, smaller)
 
@@ -391,10 +367,10 @@ def auc_sample_size(
     return sizes(between.start + bisect_left(between, True, key=is_enough))
 
 
-def _log_coefficient(given: Any, name: str, *sizes: int) -> float:
+def _log_coefficient(log_shatter: Any, *sizes: int) -> float:
     return check_real(
-        given(*sizes) if callable(given) else given,
-        name,
+        log_shatter(*sizes) if callable(log_shatter) else log_shatter,
+        "log_shatter",
         0,
         math.inf,
         include_high=False,

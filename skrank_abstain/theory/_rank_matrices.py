@@ -1,4 +1,4 @@
-"""Bipartite rank matrices: what the AUC sees of a ranking function.
+"""Bipartite rank matrices: all that the AUC depends on.
 
 Rows are positives, columns negatives. An entry is 1 where the positive has the higher
 score, 1/2 where the scores are equal and 0 otherwise, so the mean is the AUC.
@@ -43,12 +43,7 @@ def bipartite_rank_matrix(
 
     Notes
     -----
-    The matrix of [1]_. O(m n) time and memory.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    Defined in Agarwal, Har-Peled and Roth (2005). O(m n) time and memory.
 
     Examples
     --------
@@ -57,13 +52,14 @@ def bipartite_rank_matrix(
     array([[1. , 1. , 1. ],
            [0.5, 1. , 0. ]])
     """
-    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
-    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
-    return _compare(positive, negative)
+    positive, negative = _check_scores(positive_scores, negative_scores)
+    above = positive[:, None] > negative
+    matrix: FloatArray = above + 0.5 * (positive[:, None] == negative)
+    return matrix
 
 
 def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> float:
-    """Return the AUC of a sample: what the bounds of this room are about.
+    """Return the AUC of a sample.
 
     Higher is better, in [0, 1]; 0.5 is guessing.
 
@@ -92,13 +88,8 @@ def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> flo
 
     Notes
     -----
-    Equation 1 of [1]_, by the rank sum of Wilcoxon, Mann and Whitney.
-    O((m + n) log(m + n)).
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    Equation 1 of Agarwal, Har-Peled and Roth (2005), by the rank sum of Wilcoxon, Mann
+    and Whitney. O((m + n) log(m + n)).
 
     Examples
     --------
@@ -106,63 +97,18 @@ def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> flo
     >>> empirical_auc([0.9, 0.4], [0.4, 0.1, 0.7, 0.2])
     0.8125
     """
-    positive = check_finite(positive_scores, "positive_scores", ("n_positives",))
-    negative = check_finite(negative_scores, "negative_scores", ("n_negatives",))
+    positive, negative = _check_scores(positive_scores, negative_scores)
     m, n = positive.size, negative.size
     rank = rankdata(np.concatenate([positive, negative]))[:m]
     return float((rank.sum() - m * (m + 1) / 2) / (m * n))
 
 
-def is_rank_matrix(matrix: ArrayLike) -> bool:
-    """Return whether some scores have this bipartite rank matrix.
-
-    Parameters
-    ----------
-    matrix : array-like of shape (m, n)
-        Entries 0, 1/2 and 1.
-
-    Returns
-    -------
-    realizable : bool
-        Whether there are such scores.
-
-    Raises
-    ------
-    ValueError
-        If the matrix is empty, not two-dimensional, or has other entries.
-
-    See Also
-    --------
-    forbidden_submatrix : The contradiction, where there is one.
-
-    Notes
-    -----
-    The matrices of [1]_. The row sums count the negatives below each positive. The
-    column sums order the negatives, so these scores and no others need to be tried:
-    the row sums, and the average ranks of the negatives less 1/2. O(m n + n log n).
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
-
-    Examples
-    --------
-    >>> from skrank_abstain.theory import is_rank_matrix
-    >>> is_rank_matrix([[1, 1], [0.5, 1]]), is_rank_matrix([[1, 0], [0, 1]])
-    (True, False)
-    """
-    # Scores that realize the matrix would order positives as the row sums do, and
-    # negatives against the column sums: these are the only ones to try.
-    array = _check_matrix(matrix)
-    scores = array.sum(axis=1), rankdata(-array.sum(axis=0)) - 0.5
-    return bool(np.array_equal(_compare(*scores), array))
-
-
 def forbidden_submatrix(
     matrix: ArrayLike,
 ) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """Return rows and columns whose four entries contradict each other.
+    """Return two rows and two columns that no scores can produce.
+
+    A matrix is the rank matrix of some scores if and only if there are none.
 
     Parameters
     ----------
@@ -171,9 +117,9 @@ def forbidden_submatrix(
 
     Returns
     -------
-    rows, columns : tuple of two ints, or None
-        The first such rows of the first such columns; None if some scores have this
-        matrix.
+    rows, columns : tuple of two ints
+        The first such columns and, within them, the first such rows. None in place of
+        both if some scores have this matrix.
 
     Raises
     ------
@@ -182,16 +128,11 @@ def forbidden_submatrix(
 
     Notes
     -----
-    A row says how two negatives compare: where its entries differ, the one with the
-    larger entry has the lower score; where both are 1/2, the scores are equal; where
-    both are 0 or 1, nothing. Two rows that say different things are a contradiction:
-    30 of the 81 matrices of shape (2, 2). A matrix without a forbidden sub-matrix is
-    realizable [1]_. O(m n^2) time.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005, Table 1.
+    A row compares two negatives: if its entries differ, the larger entry belongs to the
+    lower score; if both are 1/2, the scores are equal; if both are 0 or both are 1, the
+    row says nothing. Two rows that disagree contradict each other, as in 30 of the 81
+    matrices of shape (2, 2). A matrix without such a sub-matrix is realizable: Agarwal,
+    Har-Peled and Roth (2005), Table 1. O(m n^2) time.
 
     Examples
     --------
@@ -199,11 +140,16 @@ def forbidden_submatrix(
     >>> forbidden_submatrix([[1, 1, 1], [1, 0.5, 0], [0, 0, 1]])
     ((1, 2), (0, 2))
     """
-    array = _check_matrix(matrix)
+    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
+    other = ~np.isin(array, (0, 0.5, 1))
+    if other.any():
+        raise ValueError(
+            f"matrix must have entries 0, 1/2 and 1, got {array[other][0]}."
+        )
     for first, second in combinations(range(array.shape[1]), 2):
         left, right = array[:, first], array[:, second]
-        # What each row says of the two negatives: +1 or -1 for an order, 0 for equality
-        # (both entries 1/2). Rows of equal entries 0 or 1 say nothing.
+        # How each row orders the two negatives: 0 for equal scores (both entries 1/2).
+        # Rows with two 0s or two 1s do not compare them.
         order = np.sign(left - right)
         rows = np.flatnonzero((order != 0) | (left == 0.5))
         other = rows[order[rows] != order[rows[:1]]]
@@ -235,18 +181,12 @@ def count_rank_matrices(m: int, n: int) -> int:
     Notes
     -----
     No class of ranking functions can have a larger bipartite rank-shatter coefficient
-    [1]_. A matrix is a sequence of levels: positives, negatives, or both with equal
-    scores, where two neighbouring levels of positives alone, or of negatives alone,
-    are one. With k groups of positives and l of negatives there are W(k, l) such
-    sequences, the coefficients of a^k b^l in
-    (1 + a) (1 + b) / (1 - 2ab - a^2 b - a b^2 - a^2 b^2), and k! S(m, k) l! S(n, l)
-    ways to fill them, S being Stirling's numbers of the second kind.
-    O(m n + m^2 + n^2) operations on integers.
-
-    References
-    ----------
-    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
-       Under the ROC Curve". AISTATS 2005.
+    (Agarwal, Har-Peled and Roth, 2005). A matrix is a sequence of score levels. A level
+    holds positives, negatives or both; neighbouring levels that hold positives alone,
+    or negatives alone, count as one. The number of sequences with k levels of positives
+    and l of negatives is the coefficient of a^k b^l in (1 + a) (1 + b) / (1 - 2ab - a^2
+    b - a b^2 - a^2 b^2). Each can be filled in k! S(m, k) l! S(n, l) ways, where S are
+    Stirling numbers of the second kind. O(m n + m^2 + n^2) operations on integers.
 
     Examples
     --------
@@ -256,9 +196,9 @@ def count_rank_matrices(m: int, n: int) -> int:
     """
     rows = _surjections(check_positive_int(m, "m"))
     columns = _surjections(check_positive_int(n, "n"))
-    # The generating function of the Notes, one coefficient after the other; two rows
-    # and columns of zeros stand for negative powers. Python's integers never overflow.
-    # base[k + 2][l + 2] is the coefficient of a^k b^l of 1 / denominator.
+    # base[k + 2][l + 2] is the coefficient of a^k b^l in 1 / denominator of the
+    # generating function in the Notes. Two rows and columns of zeros stand for negative
+    # powers. Python's integers never overflow.
     base = [[0] * (len(columns) + 2) for _ in range(len(rows) + 2)]
     base[2][2] = 1
     total = 0
@@ -272,7 +212,7 @@ def count_rank_matrices(m: int, n: int) -> int:
 
 
 def _surjections(n: int) -> list[int]:
-    """Return how many maps of n elements reach all of k, for k from 0 to n."""
+    """Return the number of maps of n elements onto k, for k from 0 to n."""
     # k! S(n, k) = k ((k - 1)! S(n - 1, k - 1) + k! S(n - 1, k)).
     counts = [1]
     for _ in range(n):
@@ -281,17 +221,10 @@ def _surjections(n: int) -> list[int]:
     return counts
 
 
-def _compare(positive: FloatArray, negative: FloatArray) -> FloatArray:
-    above = positive[:, None] > negative
-    matrix: FloatArray = above + 0.5 * (positive[:, None] == negative)
-    return matrix
-
-
-def _check_matrix(matrix: ArrayLike) -> FloatArray:
-    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
-    other = ~np.isin(array, (0, 0.5, 1))
-    if other.any():
-        raise ValueError(
-            f"matrix must have entries 0, 1/2 and 1, got {array[other][0]}."
-        )
-    return array
+def _check_scores(
+    positive_scores: ArrayLike, negative_scores: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    return (
+        check_finite(positive_scores, "positive_scores", ("n_positives",)),
+        check_finite(negative_scores, "negative_scores", ("n_negatives",)),
+    )
