@@ -28,8 +28,7 @@ from skrank_abstain.pairs import pair_labels
 MAX_RISK, DELTA, COVERAGE = 0.35, 0.1, 0.7
 STYLES = {
     "pairs, binomial": ("#D55E00", "s"),
-    "queries, wsr": ("#0072B2", "o"),
-    "queries, hoeffding_bentkus": ("#009E73", "^"),
+    "queries, betting": ("#0072B2", "o"),
     "quantile": ("#E69F00", "s"),
     "hierarchical": ("#0072B2", "o"),
 }
@@ -97,18 +96,16 @@ def run(
     X, y, qid = draw(n_queries, rng)
     model = FirstColumn().fit(X, y)
     rankers: dict[str, Any] = {"pairs, binomial": by_pairs(X, y, qid, tie_model, seed)}
-    for method in ("wsr", "hoeffding_bentkus"):
-        ranker = RiskControlledRanker(
-            model,
-            max_risk=MAX_RISK,
-            delta=DELTA,
-            method=method,
-            tie_model=tie_model,
-            random_state=seed,
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            rankers[f"queries, {method}"] = ranker.fit(X, y, qid=qid)
+    ranker = RiskControlledRanker(
+        model,
+        max_risk=MAX_RISK,
+        delta=DELTA,
+        tie_model=tie_model,
+        random_state=seed,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        rankers["queries, betting"] = ranker.fit(X, y, qid=qid)
     for name, ranker in rankers.items():
         coverage, risk = balanced(ranker.evaluate(*population[:2], qid=population[2]))
         yield {

@@ -40,9 +40,6 @@ class RiskControlledRanker(SelectiveRanker):
         the zero-one loss the share of wrong decisions among accepted pairs.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
-    method : {"wsr", "hoeffding_bentkus"}, default="wsr"
-        The test of each threshold: betting [2]_, or the Hoeffding-Bentkus bound [1]_,
-        which needs several times as many queries.
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start.
     tie_model : str or TieModel, default="graded_relevance"
@@ -98,11 +95,11 @@ class RiskControlledRanker(SelectiveRanker):
     Notes
     -----
     With u_q = e_q + max_risk (1 - a_q) the risk exceeds ``max_risk`` exactly if
-    E[u_q] does. Thresholds are tested in a fixed sequence [1]_ from one that the tuning
-    queries choose to the most permissive, each at level ``delta``, and the walk stops
-    at the first that is not certified. The test treats queries, never pairs, as the
-    sample: pairs of one query are dependent, and a test that counts them as
-    independent fails far more often than it says.
+    E[u_q] does. Thresholds are tested in a fixed sequence [1]_, from one that the
+    tuning queries choose to the most permissive, each by betting [2]_ at level
+    ``delta``, until one is not certified. The sample are queries, never pairs: pairs
+    of one query are dependent, and a test that counts them as independent fails far
+    more often than it says.
 
     The promise is about queries like those that certified. It does not hold after the
     population or the ranker has changed, nor for every kind of query by itself. With
@@ -151,7 +148,6 @@ class RiskControlledRanker(SelectiveRanker):
         *,
         max_risk: float = 0.1,
         delta: float = 0.1,
-        method: str = "wsr",
         tuning_size: float = 0.3,
         tie_model: str | TieModel = "graded_relevance",
         loss: str | ArrayLike | Sequence[Any] = "zero_one",
@@ -181,7 +177,6 @@ class RiskControlledRanker(SelectiveRanker):
         )
         self.max_risk = max_risk
         self.delta = delta
-        self.method = method
         self.tuning_size = tuning_size
 
     @all_or_nothing
@@ -252,7 +247,6 @@ class RiskControlledRanker(SelectiveRanker):
         return CertifiedRisk(
             self.max_risk,
             delta=self.delta,
-            method=self.method,
             tuning_size=self.tuning_size,
         )
 

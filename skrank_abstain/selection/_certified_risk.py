@@ -9,7 +9,6 @@ import numpy as np
 
 from skrank_abstain._validation import (
     FloatArray,
-    check_choice,
     check_fraction,
     check_loss,
     check_real,
@@ -34,8 +33,6 @@ class CertifiedRisk(Rule):
         Bound on the mean loss of accepted pairs, between 0 and the largest loss.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
-    method : {"wsr", "hoeffding_bentkus"}, default="wsr"
-        The test.
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model, in (0, 1).
 
@@ -43,18 +40,16 @@ class CertifiedRisk(Rule):
     --------
     >>> from skrank_abstain.selection import CertifiedRisk
     >>> CertifiedRisk(0.1, delta=0.05)
-    CertifiedRisk(max_risk=0.1, delta=0.05, method='wsr', tuning_size=0.3)
+    CertifiedRisk(max_risk=0.1, delta=0.05, tuning_size=0.3)
     """
 
     max_risk: float
     _: KW_ONLY
     delta: float = 0.1
-    method: str = "wsr"
     tuning_size: float = 0.3
 
     def __post_init__(self) -> None:
         check_fraction(self.delta, "delta")
-        check_choice(self.method, "method", ("wsr", "hoeffding_bentkus"))
         check_fraction(self.tuning_size, "tuning_size")
         check_real(self.max_risk, "max_risk")
 
@@ -78,17 +73,14 @@ class CertifiedRisk(Rule):
             choose_start(*tuned, max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
-            method=self.method,
             groups=None if groups is None else groups.code[order],
         )
         if found is not None:
             return calibration.risk.select_risk(float(thresholds[found]))
         counts = calibration.group_counts()
         besides = ""
-        if self.method != "wsr":
-            besides += " method='wsr' certifies far more."
         if np.array_equal(calibration.loss, check_loss("zero_one")):
-            besides += " If only a wrong order is an error, pass loss='misranking'."
+            besides = " If only a wrong order is an error, pass loss='misranking'."
         hint = advise_on_certification(
             max_risk, self.delta, counts, tuned, besides=besides
         )
@@ -103,7 +95,7 @@ class CertifiedRisk(Rule):
         bound, sure = f"{self.max_risk:g}", f"{1 - self.delta:g}"
         n_tuning = 0 if calibration.tuning is None else calibration.tuning.n_queries
         tested = (
-            f"\n- method: {self.method!r} with max_risk = {bound} and delta = "
+            f"\n- test: betting with max_risk = {bound} and delta = "
             f"{self.delta:g}, on {calibration.items.n_queries} certification queries "
             f"({calibration.items.n_pairs} pairs) that were used for nothing else; "
             f"{n_tuning} others fitted the tie model and chose where the search starts"

@@ -5,25 +5,17 @@ import warnings
 import numpy as np
 from doubles import FirstColumn
 
-from skrank_abstain.concentration import (
-    hoeffding_bentkus_pvalue,
-    wsr_pvalue,
-)
+from skrank_abstain.concentration import wsr_pvalue
 from skrank_abstain.pairs import pair_labels
 
 ZERO_ONE = 1 - np.eye(3)
 DEAR = np.array([[0, 1, 3], [2, 0, 2], [3, 1, 0]], dtype=float)
-METHODS = ("wsr", "hoeffding_bentkus")
-#: Bounds at which some pairs are accepted and some are not, and a weaker one.
+#: Bounds at which some pairs are accepted and some are not.
 BOUNDS = {
-    ("bradley_terry", "zero_one", "wsr"): 0.34,
-    ("bradley_terry", "zero_one", "hoeffding_bentkus"): 0.5,
-    ("bradley_terry", "dear", "wsr"): 0.45,
-    ("bradley_terry", "dear", "hoeffding_bentkus"): 0.9,
-    ("graded_relevance", "zero_one", "wsr"): 0.2,
-    ("graded_relevance", "zero_one", "hoeffding_bentkus"): 0.2,
-    ("graded_relevance", "dear", "wsr"): 0.3,
-    ("graded_relevance", "dear", "hoeffding_bentkus"): 0.4,
+    ("bradley_terry", "zero_one"): 0.34,
+    ("bradley_terry", "dear"): 0.45,
+    ("graded_relevance", "zero_one"): 0.2,
+    ("graded_relevance", "dear"): 0.3,
 }
 LOSS = {"zero_one": "zero_one", "dear": DEAR}
 
@@ -87,16 +79,12 @@ def recompute(ranker, data, queries, thresholds, loss):
     return accepted, errors
 
 
-def certified_by_hand(accepted, errors, start, max_risk, delta, method):
+def certified_by_hand(accepted, errors, start, max_risk, delta):
     """Walk from the start while each threshold passes by itself."""
     last = None
     for k in range(start, accepted.shape[1]):
         loss = errors[:, k] + max_risk * (1 - accepted[:, k])
-        if method == "wsr":
-            pvalue = wsr_pvalue(loss, max_risk, level=delta)
-        else:
-            pvalue = hoeffding_bentkus_pvalue(loss.mean(), loss.size, max_risk)
-        if pvalue > delta:
+        if wsr_pvalue(loss, max_risk, level=delta) > delta:
             break
         last = k
     return last

@@ -9,7 +9,6 @@ from estimators.risk_controlled.certifying import (
     BOUNDS,
     DEAR,
     LOSS,
-    METHODS,
     ZERO_ONE,
     Remembers,
     certification_queries,
@@ -31,16 +30,14 @@ from skrank_abstain.concentration import (
 
 @pytest.mark.parametrize("loss", LOSS)
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
-@pytest.mark.parametrize("method", METHODS)
-def test_equals_a_slow_recomputation(method, tie_model, loss, model, data, spied):
+def test_equals_a_slow_recomputation(tie_model, loss, model, data, spied):
     matrix = ZERO_ONE if loss == "zero_one" else DEAR
-    max_risk = BOUNDS[tie_model, loss, method]
+    max_risk = BOUNDS[tie_model, loss]
     ranker = fit(
         RiskControlledRanker(
             model,
             max_risk=max_risk,
             delta=0.2,
-            method=method,
             tie_model=tie_model,
             loss=LOSS[loss],
             random_state=3,
@@ -60,11 +57,9 @@ def test_equals_a_slow_recomputation(method, tie_model, loss, model, data, spied
     ordered = [table[np.lexsort(table.round(9).T)] for table in rows]
     np.testing.assert_allclose(*ordered, atol=1e-9)
     bound = max_risk / matrix.max()
-    best = certified_by_hand(measured_a, measured_e, start, bound, 0.2, method)
-    if method == "hoeffding_bentkus":  # whatever the order
-        assert best == certified_by_hand(accepted, errors, start, bound, 0.2, method)
+    best = certified_by_hand(measured_a, measured_e, start, bound, 0.2)
     assert ranker.threshold_ == thresholds[best]
-    assert 0 < ranker.coverage_ < (1 if method == "wsr" else 1.1)
+    assert 0 < ranker.coverage_ < 1
     # The start is the best bet of the tuning queries.
     names = np.unique(tuned.X[:, 1])
     tuning = recompute(ranker, data, names, thresholds, matrix)
@@ -113,20 +108,17 @@ def test_every_query_counts_alike(model):
     assert 1 - totals.accuracy > 0.5
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(method, model, data):
+def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(model, data):
     """What must hold, and what holds on data like these.
 
-    For Hoeffding-Bentkus a smaller delta certifies no more, always: same start, same
-    p-values. Bets are sized for delta, and the bound moves losses, bets and start, so
-    that for these there are exceptions in theory.
+    Bets are sized for delta, and the bound moves losses, bets and start, so that there
+    are exceptions in theory.
     """
     ranker = quietly(
         lambda: fit(
             RiskControlledRanker(
                 model,
                 max_risk=0.2,
-                method=method,
                 tie_model="graded_relevance",
                 random_state=0,
             ),
@@ -206,7 +198,7 @@ class TestNothingCertifiable:
         assert "no threshold was certified for a risk of 0.001" in page
         assert "certified: selective risk" not in page
         assert "- NOT CERTIFIED. Nothing is decided, so nothing is promised." in page
-        assert "- method: 'wsr' with max_risk = 0.001 and delta = 0.01, on " in page
+        assert "- test: betting with max_risk = 0.001 and delta = 0.01, on " in page
         assert "- CERTIFIED" not in page
         assert "selective risk: share of decided pairs wrong, each query" in page
         assert "| selective accuracy: decided pairs right | undefined |" in page
@@ -256,12 +248,11 @@ def test_two_queries_are_enough_to_be_silent(n_queries, tuning_size):
     assert min(estimator.n_tuning_queries_, estimator.n_queries_) >= 1
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore:.*calibration queries repeat")
-def test_no_errors_at_all(method):
+def test_no_errors_at_all():
     X = np.tile(np.arange(6.0), 100)[:, None]
     y, qid = X[:, 0].copy(), np.repeat(np.arange(100), 6)
-    estimator = RiskControlledRanker(Ridge().fit(X, y), method=method, random_state=0)
+    estimator = RiskControlledRanker(Ridge().fit(X, y), random_state=0)
     estimator.fit(X, y, qid=qid)
     assert estimator.certified_
     assert estimator.coverage_ == 1
@@ -271,13 +262,12 @@ def test_no_errors_at_all(method):
     assert not quietly(lambda: estimator.at_risk(0.9 * least)).certified_
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.filterwarnings("ignore:.*calibration queries repeat")
-def test_nothing_but_errors(method):
+def test_nothing_but_errors():
     X = np.tile(np.arange(6.0), 100)[:, None]
     y, qid = -X[:, 0], np.repeat(np.arange(100), 6)
     model = Ridge().fit(X, -y)
-    estimator = RiskControlledRanker(model, method=method, random_state=0)
+    estimator = RiskControlledRanker(model, random_state=0)
     with (
         pytest.warns(UserWarning, match="do not agree with relevance"),
         pytest.warns(UserWarning, match="No threshold could be certified") as seen,

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from doubles import FirstColumn
 from estimators.risk_controlled.certifying import (
-    METHODS,
     Remembers,
     certification_queries,
     certified_by_hand,
@@ -56,15 +55,13 @@ class TestGroups:
         with pytest.raises(ValueError, match="groups must not"):
             fit(RiskControlledRanker(model), data, groups=holed)
 
-    @pytest.mark.parametrize("method", METHODS)
-    def test_certified_in_every_group(self, method, model, spoiled, groups, spied):
-        bound = 0.25 if method == "wsr" else 0.3
+    def test_certified_in_every_group(self, model, spoiled, groups, spied):
+        bound = 0.25
         estimator = RiskControlledRanker(
             model,
             tie_model="graded_relevance",
             max_risk=bound,
             delta=0.3,
-            method=method,
             random_state=0,
         )
         both = fit(clone(estimator), spoiled, groups=groups)
@@ -77,15 +74,12 @@ class TestGroups:
                 start,
                 bound,
                 0.3,
-                method,
             )
             for code in np.unique(options["groups"])
         ]
         assert len(each) == 2
         # Fewer pairs than all queries together would allow.
-        assert min(each) < certified_by_hand(
-            accepted, errors, start, bound, 0.3, method
-        )
+        assert min(each) < certified_by_hand(accepted, errors, start, bound, 0.3)
         assert both.threshold_ == both._calibration.loss_tables.thresholds[min(each)]
 
     def test_groups_stay_with_their_queries(self, model, data, spied):

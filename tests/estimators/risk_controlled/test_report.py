@@ -31,7 +31,7 @@ def test_report(ranker, data):
     assert "- CERTIFIED. With a probability of at least 0.9, over the draw" in page
     assert "the selective risk on new queries is at most 0.36: " in page
     assert (
-        "- method: 'wsr' with max_risk = 0.36 and delta = 0.1, on "
+        "- test: betting with max_risk = 0.36 and delta = 0.1, on "
         f"{ranker.n_queries_} certification queries ({ranker.n_pairs_} pairs) that "
         f"were used for nothing else; {ranker.n_tuning_queries_} others fitted"
     ) in page
@@ -56,7 +56,7 @@ def test_report_estimates_the_risk_that_is_bounded(loss, model, data):
     matrix = ZERO_ONE if loss == "zero_one" else DEAR
     ranker = RiskControlledRanker(
         model,
-        max_risk=BOUNDS["graded_relevance", loss, "wsr"],
+        max_risk=BOUNDS["graded_relevance", loss],
         delta=0.2,
         tie_model="graded_relevance",
         loss=LOSS[loss],

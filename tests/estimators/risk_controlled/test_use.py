@@ -10,7 +10,6 @@ from estimators.risk_controlled.certifying import (
     BOUNDS,
     DEAR,
     LOSS,
-    METHODS,
     ZERO_ONE,
     draw,
     fit,
@@ -55,15 +54,13 @@ class TestRouting:
 
 
 @pytest.mark.parametrize("loss", LOSS)
-@pytest.mark.parametrize("method", METHODS)
-def test_at_risk_equals_a_refit(method, loss, model, data):
-    bound = BOUNDS["graded_relevance", loss, method]
+def test_at_risk_equals_a_refit(loss, model, data):
+    bound = BOUNDS["graded_relevance", loss]
 
     def fitted(max_risk):
         estimator = RiskControlledRanker(
             model,
             max_risk=max_risk,
-            method=method,
             loss=LOSS[loss],
             tie_model="graded_relevance",
             random_state=1,
@@ -133,7 +130,7 @@ def test_clone_pickle_params_and_repr(ranker, data):
     X, _, qid = data
     params = ranker.get_params(deep=False)
     assert params["max_risk"] == 0.36
-    assert {"delta", "method", "tuning_size", "tie_model", "loss"} <= set(params)
+    assert {"delta", "tuning_size", "tie_model", "loss"} <= set(params)
     copied = clone(ranker)
     assert not hasattr(copied, "threshold_")
     assert fit(copied, data).threshold_ == ranker.threshold_
@@ -142,7 +139,7 @@ def test_clone_pickle_params_and_repr(ranker, data):
         loaded.abstain(X, qid=qid), ranker.abstain(X, qid=qid)
     )
     assert loaded.at_risk(0.6).threshold_ == ranker.at_risk(0.6).threshold_
-    text = repr(RiskControlledRanker(Ridge(), max_risk=0.2, method="wsr"))
+    text = repr(RiskControlledRanker(Ridge(), max_risk=0.2, delta=0.1))
     assert text == "RiskControlledRanker(estimator=Ridge(), max_risk=0.2)"
     assert "max_risk" in ranker._repr_html_()
 
@@ -221,8 +218,6 @@ INVALID = [
     ({"delta": 0}, ValueError, r"delta must be in \(0, 1\), got 0\."),
     ({"delta": 1.0}, ValueError, r"delta must be in \(0, 1\), got 1\.0\."),
     ({"delta": "a"}, TypeError, r"delta must be a real number .*got 'a'\."),
-    ({"method": "binomial"}, ValueError, r"method must be one of 'wsr', .*'binomial'"),
-    ({"method": None}, ValueError, r"method must be one of 'wsr', .*got None\."),
     ({"tuning_size": 0}, ValueError, r"tuning_size must be in \(0, 1\), got 0\."),
     ({"tuning_size": 1}, ValueError, r"tuning_size must be in \(0, 1\), got 1\."),
     ({"tuning_size": [0.3]}, TypeError, r"tuning_size must be a real number"),
