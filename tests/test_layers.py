@@ -1,7 +1,10 @@
 """The architecture: the spine imports downwards only, the wings stand beside it."""
 
 import ast
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 import skrank_abstain
 
@@ -93,6 +96,28 @@ def test_no_private_module_of_another_room_is_imported():
 def test_the_top_level_exports_the_spine_alone():
     rooms = {name.split(".")[0] for name in imported(PACKAGE / "__init__.py")}
     assert rooms <= set(LEVEL)
+
+
+def check_for_circles(found):
+    """Raise a CycleError if modules import each other, in functions or on top."""
+    graph = {}
+    for path, _, name, _ in found:
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        graph.setdefault(module, set()).add(name)
+    for module, names in graph.items():
+        # What is imported is a module, or defined in one.
+        graph[module] = {n if n in graph else n.rpartition(".")[0] for n in names}
+    TopologicalSorter(graph).prepare()
+
+
+def test_no_modules_import_each_other():
+    check_for_circles(IMPORTS)
+
+
+def test_the_check_sees_a_circle():
+    found = [("a/_b.py", "a", "a._c.f", "a"), ("a/_c.py", "a", "a._b", "a")]
+    with pytest.raises(CycleError):
+        check_for_circles(found)
 
 
 def code_lines(path):

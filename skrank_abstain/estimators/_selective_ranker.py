@@ -43,7 +43,7 @@ from skrank_abstain.intake import (
 )
 from skrank_abstain.pairs import Ranking, ScoredItems, check_item_id, rows_by_place
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.review import Review, open_review
+from skrank_abstain.review import ItemsUnderReview, Review
 from skrank_abstain.selection import (
     Calibration,
     Coverage,
@@ -556,18 +556,16 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, item_id=item_id)
         items = self._scored(X, qid)
-        return open_review(
+        reviewed = ItemsUnderReview.of_ranker(
             self.tie_model_,
             self._rule_of_fit(),
             self._calibration,
             self._region,
-            *items,
-            X.index if hasattr(X, "iloc") else None,
-            answers=answers,
+            **items._asdict(),
             item_id=item_id,
-            reviewer_error=reviewer_error,
-            gold=gold,
+            index=X.index if hasattr(X, "iloc") else None,
         )
+        return Review.of(reviewed, answers, reviewer_error, gold)
 
     def report(
         self,

@@ -3,14 +3,15 @@
 from skrank_abstain.review._contradictions import Contradiction
 from skrank_abstain.review._curve import review_curve
 from skrank_abstain.review._files import read_answers
-from skrank_abstain.review._opening import open_review
+from skrank_abstain.review._items import ItemsUnderReview
+from skrank_abstain.review._objective import QuestionObjective
 from skrank_abstain.review._questions import Questions
 from skrank_abstain.review._review import Review
 
 __all__ = [
     "Review",
     "Questions",
-    "Contradiction",
+    "QuestionObjective",
     "read_answers",
     "review_curve",
 ]

@@ -1,4 +1,4 @@
-"""The table of answers: who said what about which pair, in one canonical order."""
+"""The table of answers, in one canonical order."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import IntArray, listed, shown
+from skrank_abstain._validation import BoolArray, IntArray, listed, shown
 from skrank_abstain.pairs import Queries, read_pair_labels
 
 _FLOAT = re.compile(r"-?\d+\.0")
 _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
-#: Who answers where nobody is named.
+#: Name of the reviewer where the table has no column for it.
 _ANYONE = "reviewer"
-#: Who gives answers that are known to be right.
+#: Name of the reviewer whose answers are known to be right.
 GOLD = "gold"
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
@@ -45,7 +45,7 @@ class Answers:
     reviewers : tuple of str
         Sorted.
     changed : tuple of tuple of int
-        Rows of the table in which one reviewer says different things about one pair.
+        Rows of the table in which one reviewer answers differently about one pair.
     """
 
     query: IntArray
@@ -60,63 +60,81 @@ class Answers:
     def __len__(self) -> int:
         return int(self.query.size)
 
-    @property
+    @cached_property
     def pair_start(self) -> IntArray:
         """Where the answers about each pair start, shape (n_answered + 1,)."""
-        keys = np.stack([self.query, self.left, self.right])
-        new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
-        return np.append(np.flatnonzero(new[: len(self)]), len(self))
+        return _starts(np.stack([self.query, self.left, self.right]))
+
+    @cached_property
+    def pair(self) -> IntArray:
+        """Number of the answered pair of each answer, shape (n_answers,)."""
+        return np.repeat(np.arange(self.pair_start.size - 1), np.diff(self.pair_start))
+
+
+def _starts(columns: IntArray) -> IntArray:
+    """Return where runs of equal columns start, and the number of columns."""
+    n = columns.shape[1]
+    new = np.append(True, (columns[:, 1:] != columns[:, :-1]).any(axis=0))[:n]
+    return np.append(np.flatnonzero(new), n)
+
+
+def positions_in_queries(rows: IntArray, queries: Queries) -> IntArray:
+    """Return the position of each item in its query, given rows sorted by query."""
+    position = np.empty_like(rows)
+    starts = np.repeat(queries.offsets[:-1], queries.sizes)
+    position[rows] = np.arange(rows.size) - starts
+    return position
 
 
 def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]:
-    """Return one table of answers: the rows of gold last, as said by `GOLD`."""
-    said, known = (_columns(table, by_name=by_name) for table in (answers, gold))
-    if "reviewer" in known:
+    """Return one table of answers, the rows of gold last, with `GOLD` as reviewer."""
+    table, right = (_columns(given, by_name=by_name) for given in (answers, gold))
+    if "reviewer" in right:
         raise ValueError("gold must have no column reviewer: its answers are right.")
-    n, m = len(said["label"]), len(known["label"])
-    joined = {name: said[name] + known[name] for name in _NEEDED}
-    joined["reviewer"] = said.get("reviewer", [_ANYONE] * n) + [GOLD] * m
-    if "qid" in said or "qid" in known:
-        joined["qid"] = said.get("qid", [None] * n) + known.get("qid", [None] * m)
-    if "time" in said:
-        joined["time"] = said["time"] + [0] * m  # compared with each other alone
+    n, n_gold = len(table["label"]), len(right["label"])
+    joined = {name: table[name] + right[name] for name in _NEEDED}
+    joined["reviewer"] = table.get("reviewer", [_ANYONE] * n) + [GOLD] * n_gold
+    if "qid" in table or "qid" in right:
+        joined["qid"] = table.get("qid", [None] * n) + right.get("qid", [None] * n_gold)
+    if "time" in table:
+        # Only times of one reviewer are compared.
+        joined["time"] = table["time"] + [0] * n_gold
     return joined
 
 
 def take_answers(
     answers: Any, queries: Queries, item_id: NDArray[Any] | None
 ) -> Answers:
-    """Check a table of answers, and bring it into canonical order.
+    """Check a table of answers and sort it.
 
     Parameters
     ----------
     answers : None, frame, mapping of columns or sequence of mappings
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
-        items are row positions; and as wished ``reviewer`` and ``time``. Columns
-        ``left_id`` and ``right_id`` stand for the first two, with ``item_id`` or where
-        these are absent. Others are not looked at.
+        items are row positions; optionally ``reviewer`` and ``time``. ``left_id`` and
+        ``right_id`` stand for the first two, with ``item_id`` or where these are
+        absent. Other columns are ignored.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
-        None: items are called by their row positions.
+        None: the table names items by their row positions.
 
     Returns
     -------
     answers : Answers
-        Whatever the order of the rows: the same. Rows that say the same of one pair
-        by one reviewer count once; of different ones by one reviewer the last counts,
-        where there is a time, else all.
+        The same whatever the order of the rows. Equal answers of one reviewer about a
+        pair count once; of different ones the last counts, if the table has times, and
+        all of them otherwise.
 
     Raises
     ------
     TypeError
         If the table is of another kind.
     ValueError
-        If a column or a value is missing, an item is unknown or in another query, the
-        two are the same, a label is not understood, two reviewers differ by case alone,
-        or the table is one of decisions, whose labels nobody said.
+        If a column or a value is missing, an item is unknown or in another query, both
+        items are the same, a label is not understood, the names of two reviewers differ
+        by case alone, or the table holds decisions, whose labels nobody gave.
     """
     table = _columns(answers, by_name=item_id is not None)
-    n = len(table["label"])
     left, right = _rows(table, queries, item_id)
     bad = np.flatnonzero(left == right)
     if bad.size:
@@ -125,24 +143,22 @@ def take_answers(
             f"{bad[0]} and {bad.size} such rows in all."
         )
     label = _labels(table["label"])
-    named = _check_known(table.get("reviewer", [_ANYONE] * n), "reviewer")
-    position = np.empty(queries.n_items, dtype=np.int64)
-    starts = np.repeat(queries.offsets[:-1], queries.sizes)
-    position[queries.order] = np.arange(queries.n_items) - starts
-    swapped = position[left] > position[right]
-    query = queries.codes[left]
+    n = len(table["label"])
+    names = _check_known(table.get("reviewer", [_ANYONE] * n), "reviewer")
+    position = positions_in_queries(queries.order, queries)
+    query, left, right = queries.codes[left], position[left], position[right]
+    swapped = left > right
     left, right = np.where(swapped, (right, left), (left, right))
     label = np.where(swapped, -label, label)
-    named = [name.strip() for name in named]
-    reviewers, code = np.unique(np.array(named, dtype=np.str_), return_inverse=True)
+    texts = np.array([name.strip() for name in names], dtype=np.str_)
+    reviewers, code = np.unique(texts, return_inverse=True)
     check_spelling(reviewers.tolist(), "answers")
-    keys = np.stack([query, position[left], position[right], label, code.reshape(-1)])
-    kept, row = np.unique(keys, axis=1, return_index=True)
-    changed, dropped = _changed(keys, kept, row, table.get("time"))
-    kept, row = kept[:, ~dropped], row[~dropped]
-    query, left, right, label, reviewer = kept
-    names = tuple(reviewers.tolist())
-    return Answers(query, left, right, label, reviewer, row, names, changed)
+    keys = np.stack([query, left, right, label, code.reshape(-1)])
+    kept, row, number = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    changed, dropped = _changed(kept, row, number.reshape(-1), table.get("time"))
+    query, left, right, label, reviewer = kept[:, ~dropped]
+    spelled = tuple(reviewers.tolist())
+    return Answers(query, left, right, label, reviewer, row[~dropped], spelled, changed)
 
 
 def check_spelling(names: Iterable[str], parameter: str) -> None:
@@ -159,45 +175,39 @@ def check_spelling(names: Iterable[str], parameter: str) -> None:
 
 def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
-    if answers is None:
-        return {name: [] for name in _NEEDED}
-    if isinstance(answers, str | bytes):
-        raise TypeError(
-            f"answers must be a table, got {shown(answers)}: read a file first."
-        )
-    if isinstance(answers, Sequence):
-        found = _columns_of_rows(answers)
-    elif isinstance(answers, Mapping):
-        found = {str(name): list(column) for name, column in answers.items()}
-    elif hasattr(answers, "columns"):
-        found = {str(name): list(answers[name]) for name in answers.columns}
-    else:
-        raise TypeError(
-            "answers must be a frame, a mapping of columns or a list of mappings, got "
-            f"{shown(answers)}."
-        )
+    found = {} if answers is None else _table(answers)
     guessed = [name for name in _OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
-            "answers must hold what people said, got the columns of decisions or "
-            f"questions ({', '.join(guessed)}), whose label is the model's: keep qid, "
-            "the items and, as label, the answer."
+            "answers must come from people, got the columns of decisions or questions "
+            f"({', '.join(guessed)}), whose label is the model's: keep qid, the items "
+            "and, as label, the answer."
         )
     ids = {"left_id", "right_id"} <= found.keys()
     if ids and (by_name or not {"left", "right"} & found.keys()):
-        # Tasks have them alone; beside them left and right are row positions, which
-        # ids may look like.
+        # In decisions left and right are row positions, which ids may look like.
         found |= {"left": found["left_id"], "right": found["right_id"]}
-    missing = [name for name in _NEEDED if name not in found]
-    if missing and found:
+    if found and not found.keys() >= {*_NEEDED}:
         raise ValueError(
-            "answers must have columns qid, left, right, label, and as wished reviewer "
-            f"and time, got {listed(found)}."
+            "answers must have columns qid, left, right, label, and optionally "
+            f"reviewer and time, got {listed(found)}."
         )
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"answers must have columns of one length, got {lengths}.")
     return found or {name: [] for name in _NEEDED}
+
+
+def _table(answers: Any) -> dict[str, list[Any]]:
+    if isinstance(answers, Sequence) and not isinstance(answers, str | bytes):
+        return _columns_of_rows(answers)
+    names = answers if isinstance(answers, Mapping) else getattr(answers, "columns", ())
+    if isinstance(answers, Mapping) or hasattr(answers, "columns"):
+        return {str(name): list(answers[name]) for name in names}
+    raise TypeError(
+        "answers must be a frame, a mapping of columns or a list of mappings, got "
+        f"{shown(answers)}; read a file with review.read_answers."
+    )
 
 
 def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
@@ -212,19 +222,19 @@ def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
         if lacking:
             raise ValueError(
                 "answers must have the same columns in all rows, got none called "
-                f"{lacking[0]!r} in row {number}: add it there, or take it out of all."
+                f"{lacking[0]!r} in row {number}: add it there, or drop it everywhere."
             )
     return {str(name): [row[name] for row in rows] for name in every}
 
 
 def _text(value: Any) -> str:
-    """Return an identifier as text, which files and frames write in several ways."""
+    """Return an identifier as text; files and frames write the same one differently."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
     text = value.isoformat() if isinstance(value, date) else str(value)
     if _DATE.fullmatch(text):
         return str(np.datetime64(text, "us"))
-    # An integer that was a float in a frame before it came into a file.
+    # An integer that a frame held as a float before it was written to a file.
     return text.removesuffix(".0") if _FLOAT.fullmatch(text) else text
 
 
@@ -236,7 +246,7 @@ def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
     for number, value in enumerate(column):
         if _missing(value):
             raise ValueError(
-                f"answers must say {name} in every row, got {value!r} in row {number}."
+                f"answers must name {name} in every row, got {value!r} in row {number}."
                 f"{remedy}"
             )
     return [_text(value) for value in column]
@@ -246,15 +256,15 @@ def _rows(
     table: dict[str, list[Any]], queries: Queries, item_id: NDArray[Any] | None
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of X of the two items of each answer."""
-    of_query = [_text(value) for value in queries.values]
-    qid = _queries_named(table, of_query, by_row=item_id is None)
+    query_names = [_text(value) for value in queries.values]
+    qid = _queries_named(table, query_names, by_row=item_id is None)
     names = np.arange(queries.n_items) if item_id is None else item_id
     known: dict[tuple[str | None, str], int] = {}
     for row, name in enumerate(names if qid else []):
-        query = None if qid[0] is None else of_query[queries.codes[row]]
+        query = None if qid[0] is None else query_names[queries.codes[row]]
         if known.setdefault((query, _text(name)), row) != row:
             raise ValueError(
-                "item_id and qid must differ as texts, as answers name them, got "
+                "item_id and qid must differ as texts, since answers name them so, got "
                 f"{_text(name)!r} of query {query!r} twice."
             )
     kind, hint = "an item_id", ""
@@ -286,14 +296,14 @@ def _rows(
 
 
 def _queries_named(
-    table: dict[str, list[Any]], of_query: list[str], *, by_row: bool
-) -> list[str | None]:
-    """Return the query that each answer names; None where it need not name any."""
-    one_query = len(of_query) == 1 and all(map(_missing, table.get("qid", [])))
+    table: dict[str, list[Any]], query_names: list[str], *, by_row: bool
+) -> Sequence[str | None]:
+    """Return the query that each answer names; None where none is needed."""
+    one_query = len(query_names) == 1 and all(map(_missing, table.get("qid", [])))
     if "qid" in table and not one_query:
-        return [*_check_known(table["qid"], "qid")]
+        return _check_known(table["qid"], "qid")
     n = len(table["label"])
-    if len(of_query) > 1 and not by_row and n:
+    if len(query_names) > 1 and not by_row and n:
         raise ValueError(
             "answers must have a column qid, since an item_id may be in several queries"
             f", got {listed(table)}."
@@ -310,13 +320,13 @@ def _labels(column: list[Any]) -> IntArray:
     if blank:
         raise ValueError(
             "answers must have a label in every row, got none in row "
-            f"{blank[0]} and {len(blank)} such rows in all: leave out what nobody "
-            "answered, as review.read_answers does with a file of tasks."
+            f"{blank[0]} and {len(blank)} such rows in all: drop the rows without an "
+            "answer, as review.read_answers does with a file of tasks."
         )
     try:
         label = read_pair_labels(values)
-        # Elsewhere 0 and 1 are right and left; here they may as well be what is left
-        # of -1, 0, 1 on a day without the first.
+        # Elsewhere 0 and 1 mean right and left. Here they may also be the rest of
+        # -1, 0, 1 on a day without a -1.
         unclear = {*column} == {0, 1}
     except ValueError:
         unclear = True
@@ -329,28 +339,39 @@ def _labels(column: list[Any]) -> IntArray:
 
 
 def _changed(
-    keys: IntArray, kept: IntArray, row: IntArray, time: list[Any] | None
-) -> tuple[tuple[tuple[int, ...], ...], NDArray[np.bool_]]:
-    """Return rows in which a reviewer changed their mind, and what counts no more."""
+    kept: IntArray, row: IntArray, number: IntArray, time: list[Any] | None
+) -> tuple[tuple[tuple[int, ...], ...], BoolArray]:
+    """Find where a reviewer answers differently about a pair.
+
+    Parameters
+    ----------
+    kept : ndarray of shape (5, n_kept), int64
+        Different answers: query, left, right, label and reviewer.
+    row : ndarray of shape (n_kept,), int64
+        The first row of each in the table.
+    number : ndarray of shape (n_rows,), int64
+        Which of them each row of the table is.
+    time : list of object, or None
+
+    Returns
+    -------
+    changed : tuple of tuple of int
+        First rows of such answers.
+    dropped : ndarray of shape (n_kept,), bool
+        Those that a later answer replaces.
+    """
+    last: dict[int, Any] = {}
+    for answer, moment in zip(number.tolist(), time or [], strict=False):
+        last[answer] = max(last.get(answer, moment), moment)
     dropped = np.zeros(row.size, dtype=bool)
-    said = kept[[0, 1, 2, 4]]
-    order = np.lexsort(said[::-1])
-    said = said[:, order]
-    new = np.append(True, (said[:, 1:] != said[:, :-1]).any(axis=0))[: row.size]
-    starts = np.append(np.flatnonzero(new), row.size)
     changed = []
-    for start, stop in pairwise(starts):
-        if stop - start == 1:
+    by_reviewer = np.lexsort(kept[[4, 2, 1, 0]])
+    starts = _starts(kept[[0, 1, 2, 4]][:, by_reviewer])
+    for members in np.split(by_reviewer, starts[1:-1]):
+        if members.size < 2:
             continue
-        members = order[start:stop]
         changed.append(tuple(sorted(row[members].tolist())))
-        if time is not None:
-            last = [_last(keys, kept[:, member], time) for member in members]
-            dropped[members] = [moment < max(last) for moment in last]
+        if last:
+            latest = max(last[member] for member in members.tolist())
+            dropped[members] = [last[member] < latest for member in members.tolist()]
     return tuple(changed), dropped
-
-
-def _last(keys: IntArray, said: IntArray, time: list[Any]) -> Any:
-    """Return when a reviewer last said so."""
-    rows = np.flatnonzero((keys == said[:, None]).all(axis=0))
-    return max(time[row] for row in rows.tolist())

@@ -1,4 +1,4 @@
-"""Answers that do not go together."""
+"""Answers that contradict each other, or are improbable."""
 
 from __future__ import annotations
 
@@ -14,23 +14,22 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.review._answers import Answers
 
-#: An answer that is less probable than this, given all answers.
+#: An answer of lower probability, given all answers, is reported.
 _IMPROBABLE = 0.05
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Answers that cannot all be right, or one that hardly is.
+    """Answers that cannot all be right, or one that is probably wrong.
 
     Attributes
     ----------
     kind : {"changed", "conflict", "cycle", "levels", "improbable"}
-        One reviewer said different things about a pair; several did; orders and ties
-        lead back to where they started; orders in a row need more levels than relevance
-        has grades, so that some of them cannot be believed; one answer has, given all
-        of them, a probability below .05.
+        "changed": one reviewer gave different answers about a pair; "conflict": several
+        reviewers did; "cycle": orders and ties lead back to where they started;
+        "levels": a chain of orders needs more levels than relevance has grades;
+        "improbable": an answer has a probability below .05, given all answers.
     qid : object
-        The query.
     answers : tuple of int
         Rows of the table of answers.
 
@@ -49,21 +48,17 @@ class Contradiction:
 def find_contradictions(
     answers: Answers, queries: Queries, label_proba: FloatArray, n_levels: float
 ) -> tuple[Contradiction, ...]:
-    """Find the answers that do not go together; nothing is left out for it.
+    """Find contradictions between answers.
 
     Parameters
     ----------
     answers : Answers
     queries : Queries
     label_proba : ndarray of shape (n_answered, 3), float64
-        Probabilities of the labels of each answered pair, given all answers.
+        Label probabilities of the answered pairs, given all answers.
     n_levels : float
-        So many items can be over each other in a row; infinity for any number.
-
-    Returns
-    -------
-    contradictions : tuple of Contradiction
-        By kind, in the order of the queries.
+        Length of the longest possible chain of items, each over the next; may be
+        infinite.
     """
     found: list[tuple[str, int, list[int]]] = []
     query_of = dict(zip(answers.row.tolist(), answers.query.tolist(), strict=True))
@@ -78,17 +73,16 @@ def find_contradictions(
             )
     bounds = np.flatnonzero(np.diff(answers.query, prepend=-1))
     for start, stop in pairwise([*bounds.tolist(), len(answers)]):
-        links = _Links.of(answers, slice(start, stop))
-        on_cycle = links.on_cycle()
+        graph = _AnswerGraph.of(answers, slice(start, stop))
+        on_cycle = graph.on_cycle()
         for part in np.unique(on_cycle[on_cycle >= 0]):
             rows = answers.row[start:stop][on_cycle == part].tolist()
             found.append(("cycle", answers.query[start], rows))
-        chain = links.long_chain(n_levels)
+        chain = graph.long_chain(n_levels)
         if chain:
             rows = answers.row[start:stop][chain].tolist()
             found.append(("levels", answers.query[start], rows))
-    pair = np.repeat(np.arange(label_proba.shape[0]), np.diff(answers.pair_start))
-    proba = label_proba[pair, answers.label + 1]
+    proba = label_proba[answers.pair, answers.label + 1]
     found.extend(
         ("improbable", answers.query[at], [int(answers.row[at])])
         for at in np.flatnonzero(proba < _IMPROBABLE)
@@ -100,15 +94,15 @@ def find_contradictions(
 
 
 @dataclass(frozen=True)
-class _Links:
-    """The answers about one query as links between groups of items.
+class _AnswerGraph:
+    """The answers about one query as edges between groups of items.
 
     Attributes
     ----------
     better, worse : ndarray of shape (n_answers,), int64
-        Groups: tied items are one, and so are those on a cycle.
+        Groups of tied items, or of items on a cycle.
     order : ndarray of shape (n_answers,), bool
-        Whether the answer is no tie.
+        Whether the answer is an order, not a tie.
     """
 
     better: IntArray
@@ -130,19 +124,18 @@ class _Links:
     def on_cycle(self) -> IntArray:
         """Return the number of the cycle that each answer is on, -1 for none.
 
-        An order within a group, and orders from which some lead back, are on a cycle,
-        with the ties that hold it together.
+        A group with an order inside is a cycle, the ties that connect it included.
         """
         within = self.better == self.worse
         cyclic = np.unique(self.better[within & self.order])
         return np.where(within & np.isin(self.better, cyclic), self.better, -1)
 
     def long_chain(self, n_levels: float) -> list[int]:
-        """Return answers in a row that need more levels than there are, if any."""
+        """Return the longest chain of answers if it needs too many levels."""
         over = np.flatnonzero(self.better != self.worse)
         better, worse = self.better[over], self.worse[over]
         level = np.zeros(int(max(self.better.max(), self.worse.max())) + 1, dtype=int)
-        # Groups have no cycles, so that this ends; the level is the longest way down.
+        # Ends, since there is no cycle of groups; a level is the longest way there.
         while (level[worse] <= level[better]).any():
             np.maximum.at(level, worse, level[better] + 1)
         at = int(np.argmax(level))

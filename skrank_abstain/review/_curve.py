@@ -1,10 +1,10 @@
-"""What answers would be worth: reviewers simulated by the labels of known items."""
+"""Simulated reviews: how much better a ranking gets by the answers of reviewers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,10 +22,13 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import pair_labels
+from skrank_abstain.review._choosing import OBJECTIVES
+from skrank_abstain.review._objective import QuestionObjective
 from skrank_abstain.review._review import EQUAL, Review
 from skrank_abstain.review._reviewers import check_reviewer_error
 
-_OBJECTIVES = ("pairs", "top", "riskiest", "random")
+#: Ways to choose pairs for comparison, beside the objectives of ``Review.ask``.
+_COMPARISONS = ("riskiest", "random")
 #: 2^y - 1 stays a sensible gain up to here, as in the boosters.
 _HIGHEST_GRADE = 31
 _SHARES = (
@@ -44,15 +47,15 @@ def review_curve(
     budgets: ArrayLike = (0.0, 0.005, 0.01, 0.025, 0.05),
     error: float | Mapping[str, float] = 0.1,
     noticeable: float = 0.0,
-    objective: str = "pairs",
+    objective: str | QuestionObjective = "pairs",
     rounds: int = 10,
     reviewer_error: Any = None,
     random_state: Any = None,
 ) -> dict[str, Any]:
-    """Return how right a ranking gets by the share of its pairs that people answer.
+    """Return how accurate a ranking gets by the share of its pairs that are answered.
 
-    Reviewers are simulated by the labels. They answer what ``review(...).ask`` chooses,
-    in rounds, and after each round all answers go into a new review.
+    The labels simulate reviewers. They answer the questions of ``Review.ask`` in
+    rounds; after each round a new review gets all answers.
 
     Parameters
     ----------
@@ -65,40 +68,39 @@ def review_curve(
     qid : None, scalar or array-like of shape (n_items,), default=None
         Query of each item.
     budgets : array-like of shape (n_budgets,)
-        Shares of all pairs that are asked, in [0, 1], ascending; by default 0, 0.005,
-        0.01, 0.025 and 0.05.
+        Shares of all pairs to ask, in [0, 1], ascending.
     error : float or dict of str to float, default=0.1
-        Share of wrong answers. Half of those about two items that are not tied turn
-        their order around, the others say a tie. Of several reviewers, by name, one
-        drawn at random answers each question.
+        Share of wrong answers. Half of those about untied items turn their order
+        around, the others say a tie. With several reviewers, by name, a random one
+        answers each question.
     noticeable : float, default=0
-        Reviewers say "same" of items whose relevance differs by less: a just-noticeable
-        difference. Such answers are beside the wrong ones.
-    objective : {"pairs", "top", "riskiest", "random"}, default="pairs"
-        As in ``Review.ask``; or the pairs of the highest risk, or
-        any, to compare.
+        A just-noticeable difference: reviewers call items "same" whose relevance
+        differs by less. ``error`` comes on top.
+    objective : {"pairs", "top", "riskiest", "random"} or QuestionObjective, \
+default="pairs"
+        As in ``Review.ask``. For comparison: the pairs of the highest risk, or random
+        ones.
     rounds : int, default=10
-        Reviews from one budget to the next.
+        Number of reviews from one budget to the next.
     reviewer_error : None, float or dict of str to float, default=None
-        What the review knows of the errors; None: estimated from the answers.
+        Error rates that the review knows; None: estimated from the answers.
     random_state : int, RandomState instance or None, default=None
-        Draws the answers, who gives them, and pairs for ``objective="random"``.
+        Draws the answers, their reviewers, and pairs for ``objective="random"``.
 
     Returns
     -------
     curve : dict of str to ndarray of shape (n_budgets,)
-        ``share`` and ``asked``, how many of the pairs were asked, less than the budget
-        where there was nothing left to ask; ``accuracy``, the share of all pairs whose
-        most probable label is right, higher is better, whatever the loss;
-        ``expected_accuracy``, what the review believes it to be; ``ndcg``, the mean
-        NDCG@10 of the ranking, with gains 2^y - 1, over the queries of at least two
-        items that have any gain (NaN unless y lies in [0, 31]); and
-        ``reviewer_error``, the rates of the reviewers as {name: rate}.
+        ``share`` and ``asked``: share and number of the pairs that were asked, below
+        the budget if nothing was left to ask. ``accuracy``: share of all pairs whose
+        most probable label is right; higher is better. ``expected_accuracy``: the
+        review's own estimate of it. ``ndcg``: mean NDCG@10 of the ranking, with gains
+        2^y - 1, over the queries of at least two items that have any gain (NaN unless
+        y lies in [0, 31]). ``reviewer_error``: estimated rates as {name: rate}.
 
     Raises
     ------
     TypeError
-        If there is no selective ranker inside.
+        If ``ranker`` contains no selective ranker.
     ValueError
         If a budget, an error or the number of rounds is out of range, ``objective`` is
         unknown, or there are no pairs.
@@ -109,8 +111,8 @@ def review_curve(
 
     Notes
     -----
-    Some milliseconds for a question of a query of 120 items, and one pass over all
-    pairs a round; all pairs are held in memory.
+    Some milliseconds per question in a query of 120 items, and one pass over all pairs
+    per round. Holds all pairs in memory.
 
     Examples
     --------
@@ -131,7 +133,8 @@ def review_curve(
     shares = _check_budgets(budgets)
     names, rates = _check_error(error)
     noticeable = check_real(noticeable, "noticeable", 0, np.inf, include_high=False)
-    check_choice(objective, "objective", _OBJECTIVES)
+    if isinstance(objective, str):
+        check_choice(objective, "objective", (*OBJECTIVES, *_COMPARISONS))
     check_positive_int(rounds, "rounds")
     known = check_reviewer_error(reviewer_error)
     strange = sorted(set(known) - set(names)) if isinstance(known, dict) else []
@@ -140,7 +143,7 @@ def review_curve(
             f"reviewer_error must name reviewers of error, {names}, got {strange}."
         )
     ranker, X = find_ranker(ranker, X, "review")
-    ranker.evaluate(X, y, qid)  # refuses labels, and items without queries, as ever
+    ranker.evaluate(X, y, qid)  # checks the labels and the queries
     relevance = check_relevance(y)
     review: Review = ranker.review(X, qid, reviewer_error=known)
     rng = check_random_state(random_state)
@@ -149,27 +152,28 @@ def review_curve(
         raise ValueError("qid must leave a query with two items: there are no pairs.")
     truth = pair_labels(relevance, pairs.left, pairs.right)
     crowd = _Crowd(relevance, names, rates, noticeable, rng)
-    # Pairs of equal risk are asked in any order, not in that of the rows.
+    # Pairs of equal risk are asked in random order, not in that of the rows.
     shuffled = rng.permutation(len(pairs))
     points = []
     for share in shares.tolist():
         goal = round(share * len(pairs))
-        step = max(1, -(-(goal - len(crowd.said)) // rounds))
-        while len(crowd.said) < goal:
-            n = min(step, goal - len(crowd.said))
-            if objective in ("pairs", "top"):
+        step = max(1, -(-(goal - len(crowd.given)) // rounds))
+        while len(crowd.given) < goal:
+            n = min(step, goal - len(crowd.given))
+            if objective in _COMPARISONS:
+                by_risk = objective == "riskiest"
+                left, right = _unasked(review, crowd, shuffled, n, by_risk=by_risk)
+            else:
                 asked = review.ask(n, objective=objective)
                 left, right = asked.left, asked.right
-            else:
-                left, right = _most_risky(review, crowd, shuffled, n, objective)
             if not left.size:
                 break
             crowd.ask(left, right)
             review = Review.of(review.items, crowd.table(), known)
         points.append(
             {
-                "share": len(crowd.said) / len(pairs),
-                "asked": len(crowd.said),
+                "share": len(crowd.given) / len(pairs),
+                "asked": len(crowd.given),
                 "accuracy": float(np.mean(_most_probable(review) == truth)),
                 "expected_accuracy": review.expected_accuracy,
                 "ndcg": _ndcg(review, relevance),
@@ -180,23 +184,18 @@ def review_curve(
 
 
 def _most_probable(review: Review) -> IntArray:
-    """Return the label that expected_accuracy counts, of each pair."""
+    """Return the most probable label of each pair, as expected_accuracy counts it."""
     proba = np.asarray(review.decisions.proba)
     likely: IntArray = proba.argmax(axis=1) - 1
-    # Equal items have no order, as everywhere.
     likely[np.abs(proba[:, 2] - proba[:, 0]) <= EQUAL] = 0
     return likely
 
 
-class _Said(NamedTuple):
-    """One answer, and the position of the reviewer who gave it."""
-
-    label: int
-    reviewer: int
-
-
 class _Crowd:
-    """Reviewers who know the relevance, and err."""
+    """Reviewers who know the relevance, and err.
+
+    ``given`` maps the rows of each pair to the label and the reviewer of its answer.
+    """
 
     def __init__(
         self,
@@ -211,10 +210,10 @@ class _Crowd:
         self.rates = rates
         self.noticeable = noticeable
         self.rng = rng
-        self.said: dict[tuple[int, int], _Said] = {}
+        self.given: dict[tuple[int, int], tuple[int, int]] = {}
 
     def ask(self, left: IntArray, right: IntArray) -> None:
-        """Take in what one of them says about each pair of rows."""
+        """Let one of them answer about each pair of rows."""
         rng, n = self.rng, left.size
         gap = self.relevance[left] - self.relevance[right]
         label = np.where(np.abs(gap) < self.noticeable, 0, np.sign(gap)).astype(int)
@@ -223,14 +222,14 @@ class _Crowd:
         turn = rng.choice([-1, 1], n)
         other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
         label = np.where(wrong, other, label)
-        said = map(_Said, label.tolist(), reviewer.tolist())
         pairs = zip(left.tolist(), right.tolist(), strict=True)
-        self.said.update(zip(pairs, said, strict=True))
+        answers = zip(label.tolist(), reviewer.tolist(), strict=True)
+        self.given.update(zip(pairs, answers, strict=True))
 
     def table(self) -> dict[str, NDArray[Any]]:
-        """Return all answers, as a review takes them."""
-        left, right = np.array([*self.said]).T
-        label, reviewer = np.array([*self.said.values()]).T
+        """Return the table of all answers."""
+        left, right = np.array([*self.given]).T
+        label, reviewer = np.array([*self.given.values()]).T
         return {
             "left": left,
             "right": right,
@@ -239,29 +238,28 @@ class _Crowd:
         }
 
 
-def _most_risky(
-    review: Review, crowd: _Crowd, shuffled: IntArray, n: int, objective: str
+def _unasked(
+    review: Review, crowd: _Crowd, order: IntArray, n: int, *, by_risk: bool
 ) -> tuple[IntArray, IntArray]:
-    """Return n pairs of rows that were not asked: of highest risk, or at random."""
+    """Return the first n pairs of rows that were not asked, or the riskiest of them."""
     pairs = review.decisions
-    order = shuffled
-    if objective == "riskiest":
+    if by_risk:
         risk = np.asarray(pairs.risk)
         order = order[np.argsort(-risk[order], kind="stable")]
     rows = zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True)
-    new = (pair for pair in rows if pair not in crowd.said)
+    new = (pair for pair in rows if pair not in crowd.given)
     left, right = np.array([*islice(new, n)], dtype=np.int64).reshape(-1, 2).T
     return left, right
 
 
 def _ndcg(review: Review, relevance: FloatArray) -> float:
-    """Return the mean NDCG@10 of the review's ranking; NaN if no query has any."""
+    """Return the mean NDCG@10 of the review's ranking; NaN where it is undefined."""
     if relevance.min() < 0 or relevance.max() > _HIGHEST_GRADE:
         return float("nan")
     gains = np.exp2(relevance) - 1
     queries, ranking = review.items.queries, review.ranking()
     place = np.empty(queries.n_items)
-    # Items without names are called by their row positions.
+    # Without item_id= items have their row positions as names.
     place[np.asarray(ranking.item_id)] = ranking.place
     found = []
     for query in range(queries.n_queries):
@@ -286,11 +284,11 @@ def _check_budgets(budgets: ArrayLike) -> FloatArray:
 
 
 def _check_error(error: Any) -> tuple[list[str], FloatArray]:
-    """Return the names of the reviewers, and how often they err."""
-    of_each = error if isinstance(error, Mapping) else {"reviewer": error}
-    if not of_each:
+    """Return the names and the error rates of the reviewers."""
+    by_name = error if isinstance(error, Mapping) else {"reviewer": error}
+    if not by_name:
         raise ValueError("error must name at least one reviewer, got {}.")
     rates = [
-        check_real(rate, "error", 0, 1, include_high=False) for rate in of_each.values()
+        check_real(rate, "error", 0, 1, include_high=False) for rate in by_name.values()
     ]
-    return [str(name) for name in of_each], np.array(rates)
+    return [str(name) for name in by_name], np.array(rates)

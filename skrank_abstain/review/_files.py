@@ -14,27 +14,59 @@ from importlib.resources import files
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from skrank_abstain._validation import check_choice
-
-if TYPE_CHECKING:
-    from skrank_abstain.review._questions import Questions
+from skrank_abstain._validation import IntArray, check_choice
+from skrank_abstain.pairs import PairDecisions
 
 FORMATS = ("csv", "jsonl", "label_studio")
-#: What a task says; the items by their names, or by the rows of X.
+#: Columns of a task; items have their names, or their rows of X.
 _TASK = ("pair_id", "qid", "left_id", "right_id")
-#: What is read of a table.
+#: Columns that are read from a table.
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 _NO_ANSWER = ("", "skip", None)
 
 
+def tasks_of(questions: PairDecisions, index: Any, shown: Any) -> list[dict[str, Any]]:
+    """Return one task per question, which does not reveal what the model expects.
+
+    Parameters
+    ----------
+    questions : PairDecisions
+    index : pandas.Index or None
+        Index of X.
+    shown : frame or mapping of columns, or None
+        As in ``Questions.to_tasks``.
+    """
+    columns = _shown_columns(shown, questions.place, index)
+    tasks = []
+    for pair in questions.to_dicts():
+        qid = str(pair["qid"])
+        sides = [
+            (str(pair.get(f"{side}_id", pair[side])), pair[side])
+            for side in ("left", "right")
+        ]
+        # Neither the model's order nor that of the rows: people who answer many
+        # questions favour a side.
+        sides.sort()
+        names = json.dumps([qid, *(name for name, _ in sides)])
+        digest = sha256(names.encode()).hexdigest()
+        if int(digest[-1], 16) % 2:
+            sides.reverse()
+        (left, left_row), (right, right_row) = sides
+        task = dict(zip(_TASK, (digest[:16], qid, left, right), strict=True))
+        for name, column in columns.items():
+            task[f"left_{name}"] = column[left_row]
+            task[f"right_{name}"] = column[right_row]
+        tasks.append(task)
+    return tasks
+
+
 def write_tasks(
-    questions: Questions, path: str | os.PathLike[str], kind: str, shown: Any
+    tasks: list[dict[str, Any]], path: str | os.PathLike[str], kind: str
 ) -> None:
-    """Write questions to a file; parameters as in ``Questions.to_tasks``."""
+    """Write tasks to a file in one of the `FORMATS`."""
     check_choice(kind, "format", FORMATS)
-    tasks = list(_tasks(questions, shown))
     if kind == "csv":
         text = StringIO(newline="")
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
@@ -46,24 +78,20 @@ def write_tasks(
         content = "".join(json.dumps(task) + "\n" for task in tasks)
     else:
         content = json.dumps([{"data": task} for task in tasks], indent=1) + "\n"
-    with Path(path).open("w", encoding="utf-8", newline="") as file:
-        file.write(content)
+    Path(path).write_text(content, encoding="utf-8", newline="")
 
 
 def write_page(
-    questions: Questions, path: str | os.PathLike[str], shown: Any, question: str
+    tasks: list[dict[str, Any]], path: str | os.PathLike[str], question: str
 ) -> None:
-    """Write questions as a page; parameters as in ``Questions.to_page``."""
+    """Write tasks as a page for a browser, under a question."""
     # Texts: a browser would round large integers, and JSON has no infinity.
-    tasks = [
-        {name: str(value) for name, value in task.items()}
-        for task in _tasks(questions, shown)
-    ]
-    # What a browser keeps belongs to these questions alone.
-    key = sha256(json.dumps(tasks).encode()).hexdigest()[:16]
-    key = f"skrank_abstain {key}"
-    data = json.dumps({"key": key, "question": str(question), "tasks": tasks})
-    # Nothing in it ends the element that it stands in.
+    texts = [{name: str(value) for name, value in task.items()} for task in tasks]
+    # The browser stores answers under this key, for these questions alone.
+    digest = sha256(json.dumps(texts).encode()).hexdigest()[:16]
+    key = f"skrank_abstain {digest}"
+    data = json.dumps({"key": key, "question": str(question), "tasks": texts})
+    # Escaped, so that no text ends the script element around it.
     data = data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
     page = files("skrank_abstain.review").joinpath("_page.html").read_text("utf-8")
     style, script = (
@@ -80,30 +108,9 @@ def write_page(
     Path(path).write_text(page, encoding="utf-8", newline="\n")
 
 
-def _tasks(questions: Questions, shown: Any) -> Iterator[dict[str, Any]]:
-    """Yield the tasks in the order of the questions; no task says what is expected."""
-    columns = _shown_columns(shown, questions)
-    for pair in questions.to_dicts():
-        sides = [
-            (str(pair.get(f"{side}_id", pair[side])), pair[side])
-            for side in ("left", "right")
-        ]
-        # Not by what the model expects, nor by the order of the rows: people
-        # who answer many questions favour a side.
-        named = json.dumps([str(pair["qid"]), *sorted(name for name, _ in sides)])
-        digest = sha256(named.encode()).hexdigest()
-        sides.sort()
-        if int(digest[-1], 16) % 2:
-            sides.reverse()
-        (left, at), (right, other) = sides
-        qid = str(pair["qid"])
-        task = dict(zip(_TASK, (digest[:16], qid, left, right), strict=True))
-        for name, column in columns.items():
-            task[f"left_{name}"], task[f"right_{name}"] = column[at], column[other]
-        yield task
-
-
-def _shown_columns(shown: Any, questions: Questions) -> dict[str, list[Any]]:
+def _shown_columns(
+    shown: Any, place: IntArray | None, index: Any
+) -> dict[str, list[Any]]:
     if shown is None:
         return {}
     names = shown if isinstance(shown, Mapping) else getattr(shown, "columns", None)
@@ -118,15 +125,16 @@ def _shown_columns(shown: Any, questions: Questions) -> dict[str, list[Any]]:
             raise ValueError(f"shown must not have a column {name}: tasks have one.")
         column = shown[name]
         values = column.tolist() if hasattr(column, "tolist") else list(column)
-        _check_rows_shown(column, len(values), questions)
+        _check_rows_shown(column, len(values), place, index)
         columns[str(name)] = [_plain(value) for value in values]
     return columns
 
 
-def _check_rows_shown(column: Any, n_rows: int, questions: Questions) -> None:
-    """Refuse what is shown of other rows than those of X, or in another order."""
-    index, place = questions.index, questions.place
-    # Stricter than for what a model sees: nobody may be shown another one's data.
+def _check_rows_shown(
+    column: Any, n_rows: int, place: IntArray | None, index: Any
+) -> None:
+    """Refuse a column with other rows than X, or in another order."""
+    # Stricter than for the model's input: nobody may see another person's data.
     if index is not None and hasattr(column, "iloc") and not column.index.equals(index):
         raise ValueError(
             "shown must have its rows in the order of X, got another index than X's: "
@@ -142,7 +150,7 @@ def _check_rows_shown(column: Any, n_rows: int, questions: Questions) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return what every format has for a value; nothing for a missing one."""
+    """Return a value that every format can hold; an empty text if it is missing."""
     if value is None or value != value:
         return ""
     return value if isinstance(value, int | float | str) else str(value)
@@ -151,22 +159,22 @@ def _plain(value: Any) -> Any:
 def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     r"""Read the answers to tasks from a file.
 
-    What the file is, its content says: tasks as ``Questions.to_tasks`` writes them with
-    their ``label`` filled in, as CSV or as one JSON object per line, what the page of
-    ``Questions.to_page`` saves, or an export (JSON) of Label Studio. Tables may have
-    commas, semicolons or tabs between their columns, as spreadsheets write them.
+    The content decides how the file is read: as tasks of ``Questions.to_tasks`` with
+    their ``label`` filled in (CSV or one JSON object per line), as saved by the page of
+    ``Questions.to_page``, or as a JSON export of Label Studio. Tables may have commas,
+    semicolons or tabs between their columns.
 
     Parameters
     ----------
     path : str or path-like
-        In UTF-8, or in UTF-16 with a byte-order mark.
+        A file in UTF-8, or in UTF-16 with a byte-order mark.
 
     Returns
     -------
     answers : list of dict
-        ``qid``, ``left``, ``right``, ``label``, and ``reviewer`` and ``time`` where all
-        rows have them: a table for ``ranker.review(answers=...)``. Tasks without a
-        label, or skipped, are no answers.
+        A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
+        ``label``, and ``reviewer`` and ``time`` if all rows have them. Tasks that were
+        skipped or have no label are left out.
 
     Raises
     ------
@@ -191,9 +199,9 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         rows = [{**row} for row in _rows_of(text)]
     except (ValueError, csv.Error, TypeError, KeyError, AttributeError) as e:
         raise ValueError(
-            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, what a "
-            "page saved, or a JSON export of Label Studio; it is damaged or something "
-            f"else: {e!r}."
+            f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, a file "
+            "saved by a page of questions, or a JSON export of Label Studio; it is "
+            f"damaged or something else: {e!r}."
         ) from e
     answers = []
     for number, row in enumerate(rows):
@@ -206,7 +214,7 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
         lacking = [name for name, value in answer.items() if value in (None, "")]
         if lacking:
             raise ValueError(
-                f"{os.fspath(path)!r} must say {lacking[0]} in every answer, got none "
+                f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number}."
             )
         answers.append(answer | _extras(row))
@@ -219,10 +227,10 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     encoding = "utf-16" if utf16 else "utf-8-sig"
     try:
         text = data.decode(encoding)
-        good = text.partition("\0")[0]  # which UTF-16 without its mark is full of
+        good = text.partition("\0")[0]  # UTF-16 without its mark is full of zeros
     except UnicodeDecodeError as e:
         text, good = "\0", e.object[: e.start].decode(encoding, "ignore")
-    # Not while that error is handled: it holds the file, which belongs in no log.
+    # Raised outside the handler, since the error holds the file: no data in logs.
     if "\0" in text:
         line = good.count("\n") + 1
         raise ValueError(
@@ -244,7 +252,7 @@ def _extras(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_common_extras(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drop a time that some lack; a reviewer that some lack is refused."""
+    """Drop times unless all answers have one; refuse reviewers that only some have."""
     named = [answer for answer in answers if "reviewer" in answer]
     if named and len(named) < len(answers):
         number = next(k for k, answer in enumerate(answers) if "reviewer" not in answer)
@@ -261,11 +269,11 @@ def _with_common_extras(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
-    """Yield what was said about each task."""
+    """Yield the tasks with their answers."""
     start = text.lstrip()[:1]
     if start == "[":
         for task in json.loads(text):
-            # Label Studio's short export has labels, too, and another word for who.
+            # Label Studio's short export also has labels, but names an annotator.
             if "label" in task and "annotator" not in task:
                 yield task
             else:

@@ -1,15 +1,17 @@
-"""What is believed about the items of one query after answers about some pairs.
+"""Beliefs about the items of one query, given answers about some of its pairs.
 
-Given a node of the shift that the items share their grades are independent; an answer
-about two of them multiplies in its likelihood. Sum-product adds up over all grades.
+Given a node of the shift that all items share, their grades are independent. An answer
+about two items multiplies in its likelihood, and sum-product sums over all grades.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
     from skrank_abstain._kernels.beliefs import Beliefs
     from skrank_abstain._kernels.linking import Answered
 
-#: No grade is impossible: the logarithm of its probability is finite.
+#: No grade is impossible, so that the logarithm of its probability is finite.
 _LEAST = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
 class GradePrior:
-    """What is believed about the items of a query before any answer.
+    """Beliefs about the items of a query before any answer.
 
     Attributes
     ----------
@@ -39,113 +41,166 @@ class GradePrior:
     weight: FloatArray
     tied: FloatArray
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return int(self.grade.shape[1])
+
+class GivenGrades(NamedTuple):
+    """What the grades of the items in question say about all items of the query.
+
+    Attributes
+    ----------
+    slot : ndarray of shape (n_items,), int64
+        Where each item in question is in the next three arrays; -1 for other items.
+    worse, tied : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
+        P(the other item is worse), P(tied), given the node and the grade.
+    gain : ndarray of shape (n_asked, n_nodes, n_grades, n_items), float64
+        Expected gain of the other item.
+    joint : ndarray of shape (n_questions, n_nodes, n_grades, n_grades), float64
+        P(node, both grades) of each pair in question.
+    """
+
+    slot: IntArray
+    worse: FloatArray
+    tied: FloatArray
+    gain: FloatArray
+    joint: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What is believed about the items of a query.
+    """A query under review: its prior, its answered pairs and what follows from both.
 
-    Exact where the answered pairs have no loop. In a loop the messages of sum-product
-    are repeated until they stand still, the weights of the nodes follow Bethe's
-    formula, and pairs that were not asked depend on each other along a spanning tree.
+    Exact where the answered pairs form no loop. In a loop the messages of sum-product
+    are repeated until they settle, the weights of the nodes follow Bethe's formula, and
+    pairs that were not asked depend on each other along a spanning tree.
 
     Attributes
     ----------
+    prior : GradePrior
     answered : Answered
+        The answered pairs, and the likelihood of their answers.
     beliefs : Beliefs
     """
 
+    prior: GradePrior
     answered: Answered
     beliefs: Beliefs
 
     @classmethod
     def of(
         cls, prior: GradePrior, left: IntArray, right: IntArray, likelihood: FloatArray
-    ) -> Posterior:
-        """Take in the answers about the pairs of one query.
+    ) -> Self:
+        """Combine a prior with answers.
 
         Parameters
         ----------
         prior : GradePrior
         left, right : ndarray of shape (n_answered,), int64
-            Items of the answered pairs, ``left < right``, sorted, each pair once.
+            Positions of the items of each answered pair, ``left < right``; each pair
+            once, sorted.
         likelihood : ndarray of shape (n_answered, 3), float64
-            Probability of all answers about the pair if the right item is better, if
-            both are tied, if the left one is; positive.
+            P(answers about the pair | true label), up to a factor, for the labels -1,
+            0, +1; positive.
         """
         from skrank_abstain._kernels.beliefs import believe
         from skrank_abstain._kernels.linking import link_items
 
-        answered = link_items(prior.n_items, left, right, likelihood)
+        answered = link_items(prior.grade.shape[1], left, right, likelihood)
         grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
         beliefs = believe(
             np.ascontiguousarray(grade), np.log(prior.weight), prior.tied, answered
         )
-        return cls(answered, beliefs)
+        return cls(prior, answered, beliefs)
 
-    def pair_proba(self) -> FloatArray:
-        """Return the probabilities of the labels -1, 0, +1 of all pairs.
+    @property
+    def n_items(self) -> int:
+        """Number of items in the query."""
+        return int(self.answered.tree.size)
 
-        Returns
-        -------
-        proba : ndarray of shape (n_pairs, 3), float64
-            In canonical order.
+    def with_answers(
+        self, left: ArrayLike, right: ArrayLike, likelihood: FloatArray
+    ) -> Self:
+        """Return the posterior after more answers.
+
+        Parameters
+        ----------
+        left, right : array-like of shape (n_new,), int
+            Positions of the items, ``left < right``; pairs without an answer so far.
+        likelihood : ndarray of shape (n_new, 3), float64
+            P(answer | true label), for the labels -1, 0, +1.
         """
+        before = self.answered
+        left = np.append(before.left, np.asarray(left, dtype=np.int64))
+        right = np.append(before.right, np.asarray(right, dtype=np.int64))
+        order = np.lexsort((right, left))
+        likelihood = np.concatenate([before.likelihood, likelihood])[order]
+        return self.of(self.prior, left[order], right[order], likelihood)
+
+    @cached_property
+    def pair_proba(self) -> FloatArray:
+        """P(label) for -1, 0, +1, shape (n_pairs, 3), pairs in canonical order."""
         from skrank_abstain._kernels.beliefs import pair_probabilities
 
         return pair_probabilities(self.answered, self.beliefs)
 
+    @cached_property
     def answered_proba(self) -> FloatArray:
-        """Return the same for the answered pairs, shape (n_answered, 3)."""
+        """The same for the answered pairs, shape (n_answered, 3)."""
         from skrank_abstain._kernels.beliefs import answered_signs
 
         return answered_signs(self.answered, self.beliefs)
 
+    @cached_property
     def grade_proba(self) -> FloatArray:
-        """Return P(grade) of each item, shape (n_items, n_grades)."""
+        """P(grade) of each item, shape (n_items, n_grades)."""
         proba: FloatArray = self.beliefs.mass.sum(axis=1)
         return proba
 
-    def draw_grades(self, rng: np.random.Generator) -> IntArray:
-        """Draw the grades of all items at once, shape (n_items,).
+    @cached_property
+    def expected_gain(self) -> FloatArray:
+        """Mean of 2^grade - 1 of each item, shape (n_items,)."""
+        gain: FloatArray = (self.grade_proba * self.gains).sum(axis=1)
+        return gain
 
-        Along the trees of answered pairs from the roots down; exact without loops.
+    @property
+    def gains(self) -> FloatArray:
+        """2^grade - 1 for each grade, shape (n_grades,): the gain that boosters use."""
+        return np.exp2(np.arange(self.prior.tied.size)) - 1.0
+
+    def given_grades(self, left: IntArray, right: IntArray) -> GivenGrades:
+        """Condition on the grades of either item of each pair in question."""
+        from skrank_abstain._kernels.beliefs import rows_of_items
+
+        asked = np.unique(np.concatenate([left, right]))
+        slot = np.full(self.n_items, -1)
+        slot[asked] = np.arange(asked.size)
+        rows = rows_of_items(
+            asked, left, right, self.answered, self.beliefs, self.gains
+        )
+        return GivenGrades(slot, *rows)
+
+    def draw_labels(self, rng: np.random.Generator) -> IntArray:
+        """Draw the true labels of all pairs at once, shape (n_pairs,)."""
+        grades = self.draw_grades(rng)
+        first, second = np.triu_indices(self.n_items, 1)
+        tied = rng.random(first.size) < self.prior.tied[grades[first]]
+        either = rng.choice([-1, 1], first.size)
+        order = np.sign(grades[first] - grades[second])
+        labels: IntArray = np.where(order == 0, np.where(tied, 0, either), order)
+        return labels
+
+    def draw_grades(self, rng: np.random.Generator) -> IntArray:
+        """Draw the grades of all items at once, shape (n_items,); exact without loops.
+
+        Goes along the trees of answered pairs, from the roots down.
         """
         answered, beliefs = self.answered, self.beliefs
         node = rng.choice(beliefs.weight.size, p=beliefs.weight)
-        uniform = rng.random(answered.tree.size)
+        uniform = rng.random(self.n_items)
         at_most = beliefs.belief[:, node].cumsum(axis=1)
         grades: IntArray = (uniform[:, None] > at_most[:, :-1]).sum(axis=1)
         for i in answered.order:
             pair = answered.parent[i]
             if pair >= 0:
-                over = answered.left[pair] + answered.right[pair] - i
-                given = beliefs.down[i, node, grades[over]].cumsum()
+                parent = answered.left[pair] + answered.right[pair] - i
+                given = beliefs.down[i, node, grades[parent]].cumsum()
                 grades[i] = (uniform[i] > given[:-1]).sum()
         return grades
-
-    def expected_gain(self) -> FloatArray:
-        """Return the mean of 2^grade - 1 of each item, shape (n_items,)."""
-        gain: FloatArray = (self.grade_proba() * self._gains()).sum(axis=1)
-        return gain
-
-    def hoped_gain(self) -> FloatArray:
-        """Return mean and standard deviation of it together, shape (n_items,)."""
-        grade, gains = self.grade_proba(), self._gains()
-        mean = (grade * gains).sum(axis=1)
-        square = (grade * gains**2).sum(axis=1)
-        hope: FloatArray = mean + np.sqrt(np.maximum(square - mean**2, 0.0))
-        return hope
-
-    def _gains(self) -> FloatArray:
-        return grade_gains(self.beliefs.tied.size)
-
-
-def grade_gains(n_grades: int) -> FloatArray:
-    """Return 2^grade - 1, shape (n_grades,): what boosters take an item to be worth."""
-    gains: FloatArray = np.exp2(np.arange(n_grades)) - 1.0
-    return gains

@@ -1,4 +1,4 @@
-"""Review: what is believed after answers, and what to ask next."""
+"""Review: beliefs after answers, and the questions to ask next."""
 
 from __future__ import annotations
 
@@ -10,45 +10,41 @@ from typing import Any, Self
 import numpy as np
 
 from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
     FloatArray,
     IntArray,
-    check_choice,
     check_positive_int,
     check_real,
     shown,
 )
 from skrank_abstain.pairs import (
     PairDecisions,
-    Queries,
     Ranking,
     bounds_of_orders,
     check_output_size,
     enumerate_pairs,
-    rows_by_place,
 )
 from skrank_abstain.review._answers import (
     GOLD,
     Answers,
     check_spelling,
     join_gold,
+    positions_in_queries,
     take_answers,
 )
-from skrank_abstain.review._contradictions import Contradiction, find_contradictions
-from skrank_abstain.review._posterior import Posterior
-from skrank_abstain.review._questions import (
+from skrank_abstain.review._choosing import (
     FEWER,
-    Aim,
     Question,
-    Questions,
-    add_answers,
+    check_objective,
     choose_questions,
+    pair_number,
     questions_of_query,
 )
-from skrank_abstain.review._reviewed import (
-    Reviewed,
-    pairs_of_queries,
-    posteriors_of_queries,
-)
+from skrank_abstain.review._contradictions import Contradiction, find_contradictions
+from skrank_abstain.review._items import ItemsUnderReview
+from skrank_abstain.review._objective import QuestionObjective
+from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._questions import Questions
 from skrank_abstain.review._reviewers import (
     TYPICAL_ERROR,
     Reviewers,
@@ -60,31 +56,29 @@ from skrank_abstain.tie_models import expected_losses
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
 _BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
-_ZERO_ONE = np.ones(3)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Review:
-    """What is believed after answers about some pairs, and what to ask next.
+    """Beliefs after answers about some pairs, and the questions to ask next.
 
-    An answer changes what is believed about its two items, and with them about every
-    pair that they are in. Reviewers may err, each at a rate of their own. Nothing is
-    promised: what was certified for the ranker's own decisions does not hold for pairs
-    that answers have changed, or were chosen for.
+    An answer changes the beliefs about its two items, and with them about every pair
+    that contains one. Reviewers may err, each at a rate of their own. A review promises
+    nothing: certificates of the ranker's own decisions do not hold for pairs that
+    answers changed, or that were chosen to be asked.
 
     Attributes
     ----------
     reviewer_error_ : dict of str to float
-        Share of the answers of each reviewer that are wrong; estimated, where not
-        known.
+        Share of the answers of each reviewer that are wrong; estimated unless known.
     reversal_share_ : dict of str to float
-        Share of their wrong answers about two items that are not tied that turn the
-        order around; the others say a tie.
+        Share of their wrong answers about untied items that turn the order around; the
+        others say a tie.
     tie_error_ : dict of str to float
-        Share of their answers about tied items that name an order: near 1 of those who
+        Share of their answers about tied items that name an order: near 1 for those who
         see finer differences than the grades, and never say "same".
     contradictions : tuple of Contradiction
-        Answers that do not go together, or hardly; all of them count.
+        Answers that contradict each other, or are improbable; all of them count.
 
     See Also
     --------
@@ -92,13 +86,13 @@ class Review:
 
     Notes
     -----
-    Given a shift that the items of a query share, the grades of items are independent
-    under `GradedRelevance`, and an answer about two items multiplies in its likelihood.
+    Under `GradedRelevance` the grades of items are independent, given a shift that the
+    items of a query share, and an answer about two items multiplies in its likelihood.
     Sum-product on the graph of answered pairs, for each of seven shifts, gives all
-    probabilities: exactly where that graph has no loop, closely where it has. Without
-    answers they differ from those of ``predict_pairs``, which divides values into
-    bins, by up to some hundredths. For other tie models a `GradedRelevance` of the
-    same calibration items is fitted, and the rule is asked again for its threshold.
+    probabilities: exact if that graph has no loop, close if it has. Without answers
+    they differ by up to some hundredths from ``predict_pairs``, which puts values into
+    bins. For other tie models a `GradedRelevance` is fitted to the same calibration
+    items, and the rule selects its threshold again.
 
     Examples
     --------
@@ -109,36 +103,38 @@ class Review:
     >>> ranker = BALToR(Ridge(), random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> X = data.data[:4]
-    >>> said = [{"left": 0, "right": 2, "label": "right", "reviewer": "Ann"}]
-    >>> review = ranker.review(X, answers=said, reviewer_error=0.05)
+    >>> table = [{"left": 0, "right": 2, "label": "right", "reviewer": "Ann"}]
+    >>> review = ranker.review(X, answers=table, reviewer_error=0.05)
     >>> bool(review.expected_accuracy > ranker.review(X).expected_accuracy)
     True
     """
 
-    items: Reviewed
+    items: ItemsUnderReview
     answers: Answers
     reviewers: Reviewers
     typical_error: float
 
     @classmethod
     def of(
-        cls, items: Reviewed, answers: Any, reviewer_error: Any, gold: Any = None
+        cls,
+        items: ItemsUnderReview,
+        answers: Any,
+        reviewer_error: Any,
+        gold: Any = None,
     ) -> Self:
         """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
-        if gold is not None:
+        has_gold = gold is not None
+        if has_gold:
             answers = join_gold(answers, gold, by_name=items.item_id is not None)
         taken = take_answers(answers, items.queries, items.item_id)
-        has_gold = gold is not None
         known, typical = known_rates(reviewer_error, taken.reviewers, gold=has_gold)
-
-        def label_proba(likelihood: FloatArray) -> FloatArray:
-            made = posteriors_of_queries(items, taken, likelihood)
-            parts = [posterior.answered_proba() for posterior in made.values()]
-            return np.concatenate(parts) if parts else np.empty((0, 3))
-
-        reviewers = judge_reviewers(taken, known, label_proba)
+        reviewers = judge_reviewers(
+            taken,
+            known,
+            lambda likelihood: _label_proba(items.posteriors(taken, likelihood)),
+        )
         if np.isnan(typical):
-            # Whoever will answer is no better than those who did; gold asks nobody.
+            # Future reviewers are taken to be like those who answered.
             asked = [not (has_gold and name == GOLD) for name in taken.reviewers]
             rates = reviewers.error[asked]
             typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
@@ -163,7 +159,7 @@ class Review:
 
     @property
     def reversal_share_(self) -> dict[str, float]:
-        """Share of their errors about untied pairs that turn the order around."""
+        """Share of their wrong answers about untied items that turn them around."""
         turned, missed = self.reviewers.turned, self.reviewers.missed
         return self._by_reviewer(turned / np.maximum(turned + missed, 1e-300))
 
@@ -174,20 +170,19 @@ class Review:
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Answers that do not go together, or hardly."""
-        parts = [made.answered_proba() for made in self._answered.values()]
-        proba = np.concatenate(parts) if parts else np.empty((0, 3))
+        """Answers that contradict each other, or are improbable."""
+        proba = _label_proba(self._answered)
         tied = self.items.model.tied_shares_
-        # Within a grade of several relevances items can be over each other, too.
+        # A grade that pools several relevances has orders within it, too.
         n_levels = tied.size if (tied == 1).all() else np.inf
         return find_contradictions(self.answers, self.items.queries, proba, n_levels)
 
     @cached_property
     def decisions(self) -> PairDecisions:
-        """All pairs, as ``predict_pairs`` returns them, after the answers.
+        """Decisions about all pairs after the answers, as of ``predict_pairs``.
 
         A pair is accepted if its risk is at most the threshold of the ranker's own
-        rule, whatever was asked; and if there are answers about its novel items.
+        rule, and if there are answers about each of its novel items.
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
@@ -199,62 +194,65 @@ class Review:
     def expected_accuracy(self) -> float:
         """Mean of the largest probability over all pairs; NaN for none."""
         n_pairs = self.items.queries.n_pairs
-        return self._sure_pairs / n_pairs if n_pairs else float("nan")
+        return _n_sure(self._pair_proba) / n_pairs if n_pairs else float("nan")
 
     def expected_accuracy_after(self, n: int) -> float:
-        """Return the expected accuracy after so many of the best questions.
+        """Forecast the expected accuracy after the answers to the best questions.
 
         Parameters
         ----------
         n : int
+            Number of questions.
 
         Returns
         -------
         accuracy : float
-            In [0, 1]; NaN for no pairs. A forecast: the truth, and answers to it, are
-            drawn once for each query from what is believed, the same every time, and
-            each question is chosen after the answers before it.
+            In [0, 1]; NaN for no pairs. The truth and the answers to it are drawn once
+            for each query from the beliefs, the same every time, and each question is
+            chosen after the answers before it.
         """
         check_positive_int(n, "n", minimum=0)
         n_pairs = self.items.queries.n_pairs
         if not n_pairs:
             return float("nan")
-        heard = Reviewers.of_error(self.typical_error).heard()
+        answer_proba = Reviewers.of_error(self.typical_error).answer_proba()
         asked: dict[int, list[Question]] = {}
-        for query, question in self._choose(n, "pairs", _ZERO_ONE, drawn=True):
+        for query, question in self._choose(n, "pairs", ZERO_ONE_LOSS, drawn=True):
             asked.setdefault(query, []).append(question)
         gained = 0.0
         for query, questions in asked.items():
-            pairs = [(question.left, question.right) for question in questions]
-            worth = heard[[question.answer + 1 for question in questions]]
-            known = add_answers(*self._known(query), pairs, worth)
-            after = Posterior.of(self.items.prior(query), *known).pair_proba()
-            gained += float(after.max(axis=1).sum())
-            gained -= float(self._posterior(query).pair_proba().max(axis=1).sum())
-        return (self._sure_pairs + gained) / n_pairs
+            before = self._posterior(query)
+            _, left, right, answer = np.array(questions).T.astype(np.int64)
+            after = before.with_answers(left, right, answer_proba[answer + 1])
+            gained += _n_sure(after.pair_proba)
+            gained -= _n_sure(before.pair_proba)
+        return (_n_sure(self._pair_proba) + gained) / n_pairs
 
     def ask(
-        self, n: int, *, objective: str = "pairs", per_query: int | str | None = None
+        self,
+        n: int,
+        *,
+        objective: str | QuestionObjective = "pairs",
+        per_query: int | str | None = None,
     ) -> Questions:
         """Return the pairs whose answers are expected to be worth most.
 
         Parameters
         ----------
         n : int
-            At most so many.
-        objective : {"pairs", "top"}, default="pairs"
-            The expected loss summed over pairs is to fall, or the expected DCG of the
-            first ten of the ranking to rise.
+            Number of questions, at most.
+        objective : {"pairs", "top"} or QuestionObjective, default="pairs"
+            Lower the expected loss, summed over pairs; raise the expected DCG of the
+            first ten of the ranking; or an objective of your own.
         per_query : int, "equal" or None, default=None
-            At most so many of each query; or all queries have their turn before one
-            has another. None: "equal" for ``objective="top"``, else no limit.
+            Limit for each query; or all queries have their turn before one has another.
+            None: "equal" for ``objective="top"``, no limit for ``"pairs"``.
 
         Returns
         -------
         questions : Questions
-            `PairDecisions` with ``value``, most useful first. Pairs that were answered,
-            whose answer follows from others, or whose label is sure, are not among
-            them.
+            `PairDecisions` with ``value``, most useful first. Leaves out pairs that
+            were answered, whose answer follows from others, or whose label is sure.
 
         Raises
         ------
@@ -264,11 +262,11 @@ class Review:
         Notes
         -----
         Several questions are chosen one after the other, as if each had got its most
-        probable answer. Some milliseconds for a question of a query of 120 items.
+        probable answer. Some milliseconds per question in a query of 120 items.
         """
         check_positive_int(n, "n", minimum=0)
-        check_choice(objective, "objective", ("pairs", "top"))
-        if per_query is None and objective == "top":
+        objective = check_objective(objective)
+        if per_query is None and objective.equal_shares:
             per_query = "equal"
         if isinstance(per_query, str):
             if per_query != "equal":
@@ -278,20 +276,26 @@ class Review:
                 )
         elif per_query is not None:
             check_positive_int(per_query, "per_query", minimum=0)
-        chosen = self._choose(n, objective, self._losses, per_query)
+        chosen = self._choose(n, objective, self.items.loss, per_query)
         queries = self.items.queries
-        rows = [
-            queries.rows(query)[[question.left, question.right]]
-            for query, question in chosen
-        ]
-        left, right = np.array(rows, dtype=np.int64).reshape(-1, 2).T
-        number = _canonical_number(queries, left, right)
-        made = self._decide(left, right, self._pair_proba[number])
-        value = np.array([question.value for _, question in chosen], dtype=np.float64)
-        return Questions(**vars(made), value=value, index=self.items.index)
+        query, value, i, j = (
+            np.array([(query, *question[:3]) for query, question in chosen])
+            .reshape(-1, 4)
+            .T
+        )
+        query, i, j = (column.astype(np.int64) for column in (query, i, j))
+        first = queries.offsets[query]
+        left, right = queries.order[first + i], queries.order[first + j]
+        before = np.append(0, np.cumsum(queries.pair_counts))[query]
+        number = before + pair_number(i, j, queries.sizes[query])
+        decided = self._decide(left, right, self._pair_proba[number])
+        return Questions(**vars(decided), value=value, index=self.items.index)
 
     def worth_asking(
-        self, cost: float | Mapping[str, float], *, objective: str = "pairs"
+        self,
+        cost: float | Mapping[str, float],
+        *,
+        objective: str | QuestionObjective = "pairs",
     ) -> bool:
         """Return whether the best question is worth its price.
 
@@ -299,22 +303,23 @@ class Review:
         ----------
         cost : float or dict of str to float
             Price of a question, in the units of ``Questions.value``: for
-            ``objective="pairs"`` in wrong pairs, under the ranker's own loss. Of each
-            reviewer where prices differ, whose answers are worth the less the more
-            they err; who has not answered yet is as good as the mean.
-        objective : {"pairs", "top"}, default="pairs"
+            ``objective="pairs"`` in wrong pairs, under the ranker's own loss. By
+            reviewer if prices differ: answers of those who err more are worth less. A
+            reviewer without answers counts as average.
+        objective : {"pairs", "top"} or QuestionObjective, default="pairs"
+            As in ``ask``.
 
         Returns
         -------
         worth : bool
-            For several reviewers: of at least one of them.
+            With prices by reviewer: whether this holds for at least one.
 
         Raises
         ------
         ValueError
             If a price is negative, or there is none.
         """
-        check_choice(objective, "objective", ("pairs", "top"))
+        objective = check_objective(objective)
         prices: dict[Any, Any] = {None: cost}
         rates = self.reviewer_error_
         if isinstance(cost, Mapping):
@@ -325,7 +330,7 @@ class Review:
         for name, price in prices.items():
             least = check_real(price, "cost", 0, np.inf, include_high=False)
             error = rates.get(name, self.typical_error)
-            best = self._choose(1, objective, self._losses, error=error)
+            best = self._choose(1, objective, self.items.loss, error=error)
             if best and best[0][1].value > least:
                 return True
         return False
@@ -336,9 +341,8 @@ class Review:
         Returns
         -------
         intervals : ndarray of shape (n_items, 2), int64
-            In the order of the rows of X, 1 = top: by the accepted orders, and what
-            follows from them. Items on a cycle of accepted orders are not over each
-            other.
+            In the order of the rows of X, 1 = top: by the accepted orders and their
+            consequences. Items on a cycle of accepted orders are not ordered.
         """
         intervals: IntArray = self._bounds[:, :2]
         return intervals
@@ -349,9 +353,9 @@ class Review:
         Returns
         -------
         ranking : Ranking
-            As ``SelectiveRanker.ranking`` returns it. Places go by the expected gain,
-            the mean of 2^grade - 1, as far as the decided orders allow; equal ones by
-            the value that the model compares.
+            As of ``SelectiveRanker.ranking``. Places follow the decided orders, then
+            the expected gain, the mean of 2^grade - 1, then the value that the model
+            compares.
         """
         queries, names = self.items.queries, self.items.item_id
         best, worst, place = self._bounds.T
@@ -369,46 +373,23 @@ class Review:
         return dict(zip(self.answers.reviewers, rates.tolist(), strict=True))
 
     @cached_property
-    def _likelihood(self) -> FloatArray:
-        return self.reviewers.likelihood(self.answers)
-
-    @cached_property
     def _answered(self) -> dict[int, Posterior]:
-        """The queries with answers."""
-        return posteriors_of_queries(self.items, self.answers, self._likelihood)
-
-    def _known(self, query: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the answered pairs of a query, and what their answers are worth."""
-        bounds = pairs_of_queries(self.answers, self.items.queries.n_queries)
-        pairs = slice(bounds[query], bounds[query + 1])
-        at = self.answers.pair_start[:-1][pairs]
-        left, right = self.answers.left[at], self.answers.right[at]
-        return left, right, self._likelihood[pairs]
+        """The posteriors of the queries with answers."""
+        likelihood = self.reviewers.likelihood(self.answers)
+        return self.items.posteriors(self.answers, likelihood)
 
     def _posterior(self, query: int) -> Posterior:
+        # Kept only with answers: those of all queries may not fit into memory.
         known = self._answered.get(query)
-        if known is not None:
-            return known
-        none = np.empty(0, dtype=np.int64)
-        return Posterior.of(self.items.prior(query), none, none, np.empty((0, 3)))
+        return self.items.without_answers(query) if known is None else known
 
     @cached_property
     def _pair_proba(self) -> FloatArray:
-        """Of all pairs, in canonical order."""
+        """Label probabilities of all pairs, in canonical order."""
         queries = self.items.queries
         check_output_size(queries.n_pairs, 24, remedy=FEWER)
-        parts = [self._posterior(q).pair_proba() for q in range(queries.n_queries)]
+        parts = [self._posterior(q).pair_proba for q in range(queries.n_queries)]
         return np.concatenate([np.empty((0, 3)), *parts])
-
-    @cached_property
-    def _sure_pairs(self) -> float:
-        return float(self._pair_proba.max(axis=1, initial=0.0).sum())
-
-    @property
-    def _losses(self) -> FloatArray:
-        """Confusing the orders, an order for a tie, a tie for an order."""
-        loss = self.items.loss
-        return np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
 
     @cached_property
     def _bounds(self) -> IntArray:
@@ -418,15 +399,15 @@ class Review:
         left, right = decisions.left[order], decisions.right[order]
         ahead = decisions.label[order] > 0
         winner, loser = np.where(ahead, left, right), np.where(ahead, right, left)
-        return bounds_of_orders(winner, loser, queries.codes, self._wanted)
+        return bounds_of_orders(winner, loser, queries.codes, self._by_gain)
 
     @cached_property
-    def _wanted(self) -> IntArray:
+    def _by_gain(self) -> IntArray:
         """Rows by query and falling expected gain."""
         queries = self.items.queries
         gain = np.empty(queries.n_items)
         for query in range(queries.n_queries):
-            gain[queries.rows(query)] = self._posterior(query).expected_gain()
+            gain[queries.rows(query)] = self._posterior(query).expected_gain
         rows: IntArray = np.lexsort((-self.items.values, -gain, queries.codes))
         return rows
 
@@ -442,12 +423,7 @@ class Review:
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
-        rows, place = rows_by_place(
-            -np.argsort(self._wanted).astype(np.float64), queries
-        )
-        by_row = np.empty_like(place)
-        by_row[rows] = place
-        made = PairDecisions(
+        decided = PairDecisions(
             left,
             right,
             queries.values[queries.codes[left]],
@@ -457,42 +433,43 @@ class Review:
             proba,
             left_id=None if names is None else names[left],
             right_id=None if names is None else names[right],
-            place=by_row,
+            place=positions_in_queries(self._by_gain, queries) + 1,
         )
-        return self.items.with_novel(made, self.answers)
+        return self.items.abstain_on_novel(decided, self.answers)
 
     def _choose(
         self,
         n: int,
-        objective: str,
-        losses: FloatArray,
+        objective: str | QuestionObjective,
+        loss: FloatArray,
         per_query: int | str | None = None,
         error: float | None = None,
         *,
         drawn: bool = False,
     ) -> list[tuple[int, Question]]:
+        """Choose questions; ``drawn``: answers are drawn, not the most probable."""
         error = self.typical_error if error is None else error
-        aim = Aim(objective, Reviewers.of_error(error).heard(), losses)
+        answer_proba = Reviewers.of_error(error).answer_proba()
         streams = [
             questions_of_query(
-                self.items.prior(query),
-                *self._known(query),
-                aim,
+                self._posterior(query),
+                check_objective(objective),
+                answer_proba,
+                loss,
                 np.random.default_rng(query) if drawn else None,
             )
-            for query in range(self.items.queries.n_queries)
+            for query in range(self.items.queries.n_queries if n else 0)
         ]
-        most = per_query if isinstance(per_query, int) else None
-        return choose_questions(streams, n, most, equal=per_query == "equal")
+        limit = per_query if isinstance(per_query, int) else None
+        return choose_questions(streams, n, limit, equal=per_query == "equal")
 
 
-def _canonical_number(queries: Queries, left: IntArray, right: IntArray) -> IntArray:
-    """Return the position of pairs of rows, ``left`` before ``right``, among all."""
-    position = np.empty(queries.n_items, dtype=np.int64)
-    starts = np.repeat(queries.offsets[:-1], queries.sizes)
-    position[queries.order] = np.arange(queries.n_items) - starts
-    query = queries.codes[left]
-    i, j, n = position[left], position[right], queries.sizes[query]
-    first = np.append(0, np.cumsum(queries.pair_counts))[query]
-    number: IntArray = first + i * (2 * n - i - 1) // 2 + j - i - 1
-    return number
+def _label_proba(posteriors: Mapping[int, Posterior]) -> FloatArray:
+    """Return the label probabilities of all answered pairs, (n_answered, 3)."""
+    parts = [posterior.answered_proba for posterior in posteriors.values()]
+    return np.concatenate([np.empty((0, 3)), *parts])
+
+
+def _n_sure(proba: FloatArray) -> float:
+    """Return the expected number of pairs whose most probable label is right."""
+    return float(proba.max(axis=1, initial=0.0).sum())

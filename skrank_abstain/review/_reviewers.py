@@ -1,4 +1,4 @@
-"""How often reviewers err, and what their answers are worth."""
+"""Error rates of reviewers, and the likelihood of their answers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skrank_abstain._validation import FloatArray, check_real, shown
 from skrank_abstain.pairs import html_of_rows
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
-#: Before any answer a reviewer errs so often, about ties and about orders, half of the
-#: time by turning an order around, and is believed to as after so many answers of each.
+#: Prior error rate, about ties and about orders, worth `_PRIOR_ANSWERS` answers of each
+#: kind. Half of the errors about orders turn them around.
 TYPICAL_ERROR = 0.1
 _PRIOR_ANSWERS = 10.0
 #: Rates are kept this far from 0 and 1: nobody is taken for infallible to the last bit.
@@ -24,17 +24,17 @@ _STILL = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Reviewers:
-    """Error rates.
+    """Error rates of reviewers, each of shape (n_reviewers,), float64.
 
     Attributes
     ----------
-    error : ndarray of shape (n_reviewers,), float64
-        Share of the answers of each reviewer that are wrong.
-    turned, missed : ndarray of shape (n_reviewers,), float64
-        Of the answers about two items that are not tied: shares that turn their order
-        around, and that say a tie.
-    split : ndarray of shape (n_reviewers,), float64
-        Of the answers about tied items: share that says an order.
+    error : ndarray
+        Share of all answers that are wrong.
+    turned, missed : ndarray
+        Among the answers about items that are not tied: shares that turn their order
+        around, and that call them tied.
+    split : ndarray
+        Among the answers about tied items: share that names an order.
     """
 
     error: FloatArray
@@ -44,17 +44,17 @@ class Reviewers:
 
     @classmethod
     def of_error(cls, error: Any) -> Self:
-        """Return reviewers of whom no more is known than how often they err."""
+        """Return reviewers of whom only the share of wrong answers is known."""
         rate = np.asarray(error, dtype=np.float64)
         return cls(rate, rate / 2, rate / 2, rate)
 
-    def heard(self) -> FloatArray:
-        """Return the probability of each answer, given the true label.
+    def answer_proba(self) -> FloatArray:
+        """Return P(answer | true label) of each reviewer.
 
         Returns
         -------
         proba : ndarray of shape (..., 3, 3), float64
-            Answers by true labels, both -1, 0, +1. A wrong answer about a tie says
+            Answers by true labels, both -1, 0, +1. A wrong answer about a tie names
             either order.
         """
         turned, missed, split = (
@@ -71,11 +71,11 @@ class Reviewers:
         return proba
 
     def likelihood(self, answers: Answers) -> FloatArray:
-        """Return what all answers about each pair are worth, (n_answered, 3).
+        """Return P(all answers about a pair | true label), over the largest of them.
 
-        By the true label of the pair, -1, 0, +1, over the largest of the three.
+        Shape (n_answered, 3), for the labels -1, 0, +1.
         """
-        logs = np.log(self.heard()[answers.reviewer, answers.label + 1])
+        logs = np.log(self.answer_proba()[answers.reviewer, answers.label + 1])
         if not len(answers):
             return logs
         total = np.add.reduceat(logs, answers.pair_start[:-1])
@@ -84,7 +84,7 @@ class Reviewers:
         return likelihood
 
     def to_html(self, heading: str, answers: Answers) -> str:
-        """Return what a notebook shows: how much each said, and how often in error."""
+        """Return a table for notebooks: answers and error rates by reviewer."""
         names = answers.reviewers
         counts = np.bincount(answers.reviewer, minlength=len(names))
         texts = {"reviewer": names, "answers": counts}
@@ -97,8 +97,8 @@ class Reviewers:
         return html_of_rows(heading, texts, rates, 0)
 
 
-def check_reviewer_error(reviewer_error: Any) -> Any:
-    """Return None, a rate, or {reviewer: rate}, if these are rates."""
+def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:
+    """Check None, a rate or {reviewer: rate}."""
 
     def check(rate: Any) -> float:
         return check_real(rate, "reviewer_error", 0, 1, include_high=False)
@@ -117,13 +117,13 @@ def check_reviewer_error(reviewer_error: Any) -> Any:
 
 def known_rates(
     reviewer_error: Any, reviewers: tuple[str, ...], *, gold: bool
-) -> tuple[Any, float]:
-    """Return the rates that are known, and the typical one of those who will answer.
+) -> tuple[float | dict[str, float] | None, float]:
+    """Return the known rates, and the typical one of future reviewers.
 
     Parameters
     ----------
     reviewer_error : object
-        What the user passed.
+        As the user passed it.
     reviewers : tuple of str
         Who answered.
     gold : bool
@@ -133,37 +133,37 @@ def known_rates(
     -------
     known : None, float or dict of str to float
     typical : float
-        NaN where that depends on the answers.
+        NaN where it depends on the answers.
     """
     known = check_reviewer_error(reviewer_error)
     if isinstance(known, dict):
         known = {name.strip(): rate for name, rate in known.items()}
         check_spelling((*reviewers, *known), "reviewer_error")
-    typical = np.nan
+    typical: float = np.nan
     if isinstance(known, float):
         typical = known
     elif not reviewers:
-        typical = np.mean([*known.values()]) if known else TYPICAL_ERROR
+        typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR
     if gold:
-        of_each = dict.fromkeys(reviewers, known) if isinstance(known, float) else known
-        known = {**(of_each or {}), GOLD: 0.0}
-    return known, float(typical)
+        rates = dict.fromkeys(reviewers, known) if isinstance(known, float) else known
+        known = {**(rates or {}), GOLD: 0.0}
+    return known, typical
 
 
 def judge_reviewers(
     answers: Answers,
-    reviewer_error: Any,
+    reviewer_error: float | dict[str, float] | None,
     label_proba: Callable[[FloatArray], FloatArray],
 ) -> Reviewers:
-    """Estimate how often each reviewer errs, where that is not known.
+    """Estimate the error rates that are not known.
 
     Parameters
     ----------
     answers : Answers
     reviewer_error : None, float or dict of str to float
-        As ``check_reviewer_error`` returns it.
+        Known rates.
     label_proba : callable
-        From likelihoods of the answered pairs, (n_answered, 3), to probabilities of
+        Maps likelihoods of the answered pairs, (n_answered, 3), to probabilities of
         their labels given all answers, of the same shape.
 
     Returns
@@ -172,9 +172,9 @@ def judge_reviewers(
 
     Notes
     -----
-    Expectation-maximisation, as of Dawid and Skene [1]_: given the rates, how probable
-    is it that each answer is wrong; given that, the rates. A prior of ten answers with
-    one error keeps those who answered little near the typical.
+    Expectation-maximisation, as of Dawid and Skene [1]_: from the rates the probability
+    that each answer is wrong, and from that the rates. A prior of ten answers with one
+    error keeps the rates of those who answered little near the typical one.
 
     References
     ----------
@@ -191,37 +191,36 @@ def judge_reviewers(
     start = judged = Reviewers.of_error(np.where(free, TYPICAL_ERROR, known))
     if not free.any():
         return judged
-    pair = np.repeat(
-        np.arange(answers.pair_start.size - 1), np.diff(answers.pair_start)
-    )
-    said = answers.label + 1
     for _ in range(_ROUNDS):
-        proba = label_proba(judged.likelihood(answers))[pair]
-        # How often each said each answer, by what was true.
+        proba = label_proba(judged.likelihood(answers))[answers.pair]
+        # Expected number of answers of each reviewer, by answer and true label.
         counts = np.zeros((n, 3, 3))
-        np.add.at(counts, (answers.reviewer, said), proba)
-        tied = counts[:, :, 1].sum(axis=1)
-        untied = counts.sum(axis=(1, 2)) - tied
-        turned = _rate(counts[:, 0, 2] + counts[:, 2, 0], untied, TYPICAL_ERROR / 2)
-        missed = _rate(counts[:, 1, 0] + counts[:, 1, 2], untied, TYPICAL_ERROR / 2)
-        split = _rate(counts[:, 0, 1] + counts[:, 2, 1], tied, TYPICAL_ERROR)
-        right = counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1)
-        error = _rate(tied + untied - right, tied + untied, TYPICAL_ERROR)
-        # Nobody is taken to be wrong about orders more often than right: who is so
-        # would be believed the opposite of what they said.
-        turned = np.minimum(turned, (1 - missed) / 2)
-        rates = zip((error, turned, missed, split), vars(start).values(), strict=True)
-        last = judged
-        judged = Reviewers(*(np.where(free, new, first) for new, first in rates))
-        moved = [
-            np.abs(new - old).max()
-            for new, old in zip(vars(judged).values(), vars(last).values(), strict=True)
-        ]
-        if max(moved) < _STILL:
+        np.add.at(counts, (answers.reviewer, answers.label + 1), proba)
+        last, new = judged, _rates(counts)
+        fields = zip(vars(new).values(), vars(start).values(), strict=True)
+        judged = Reviewers(*(np.where(free, rate, first) for rate, first in fields))
+        moved = zip(vars(judged).values(), vars(last).values(), strict=True)
+        if max(np.abs(after - before).max() for after, before in moved) < _STILL:
             break
     return judged
 
 
-def _rate(count: FloatArray, of: FloatArray, typical: float) -> FloatArray:
-    rate: FloatArray = (count + typical * _PRIOR_ANSWERS) / (of + _PRIOR_ANSWERS)
-    return rate
+def _rates(counts: FloatArray) -> Reviewers:
+    """Return rates from numbers of answers, (n, answers, true labels)."""
+
+    def rate(count: FloatArray, total: FloatArray, typical: float) -> FloatArray:
+        shrunk: FloatArray = (count + typical * _PRIOR_ANSWERS) / (
+            total + _PRIOR_ANSWERS
+        )
+        return shrunk
+
+    tied = counts[:, :, 1].sum(axis=1)
+    untied = counts.sum(axis=(1, 2)) - tied
+    turned = rate(counts[:, 0, 2] + counts[:, 2, 0], untied, TYPICAL_ERROR / 2)
+    missed = rate(counts[:, 1, 0] + counts[:, 1, 2], untied, TYPICAL_ERROR / 2)
+    split = rate(counts[:, 0, 1] + counts[:, 2, 1], tied, TYPICAL_ERROR)
+    right = counts[:, [0, 1, 2], [0, 1, 2]].sum(axis=1)
+    error = rate(tied + untied - right, tied + untied, TYPICAL_ERROR)
+    # Nobody counts as wrong about orders more often than right: the opposite of their
+    # answers would be believed.
+    return Reviewers(error, np.minimum(turned, (1 - missed) / 2), missed, split)

@@ -106,11 +106,11 @@ def test_pairs_start_where_another_pair_does():
         ({"qid": "c"}, "name items .* qid='c'"),
         ({"right": "Cy"}, "two different items, .* row 0"),
         ({"label": np.nan}, "label in every row, got none in row 0 and 1 such rows"),
-        ({"label": ""}, "leave out what nobody answered, as review.read_answers does"),
+        ({"label": ""}, "drop the rows without an answer, as review.read_answers does"),
         ({"label": "perhaps"}, "label whose meaning is clear, .*'perhaps'"),
-        ({"reviewer": None}, "say reviewer in every row, got None in row 0"),
-        ({"qid": np.nan}, "say qid in every row"),
-        ({"left": None}, "say left .* Without item_id= .* row positions, pair.left"),
+        ({"reviewer": None}, "name reviewer in every row, got None in row 0"),
+        ({"qid": np.nan}, "name qid in every row"),
+        ({"left": None}, "name left .* Without item_id= .* row positions, pair.left"),
         ({"reviewer": "Y "}, "name of each reviewer in one way, got 'Y' and 'y'"),
     ],
 )
@@ -200,7 +200,7 @@ def test_a_file_of_tasks_about_rows_can_be_read_by_anything():
 @pytest.mark.parametrize("column", ["risk", "accepted", "p_left", "value"])
 def test_what_the_model_says_is_no_answer(column):
     with pytest.raises(
-        ValueError, match=f"what people said, got .*{column}.* the model"
+        ValueError, match=f"come from people, got .*{column}.* the model"
     ):
         take_answers(TABLE | {column: [0.1] * 4}, QUERIES, IDS)
 
@@ -210,7 +210,7 @@ def test_one_query_need_not_be_named(missing):
     table = {"qid": [missing], "left": [0], "right": [2], "label": ["left"]}
     answers = take_answers(table, group_queries(None, 3), None)
     assert columns(answers).tolist() == [[0, 0, 2, 1, 0]]
-    with pytest.raises(ValueError, match="must say qid in every row"):
+    with pytest.raises(ValueError, match="must name qid in every row"):
         take_answers(table, QUERIES, None)
 
 

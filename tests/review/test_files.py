@@ -248,8 +248,8 @@ def test_other_encodings_are_refused_without_a_word_of_the_file(
         ('[{"data": {}}]', "damaged or something else"),
         ("[1]", "damaged or something else"),
         ("[", "damaged or something else"),
-        ("qid,left_id,right_id,label\nmon,,b,left\n", "must say left .* entry 0"),
-        ('{"qid": 1, "left_id": 2, "label": "left"}', "must say right .* entry 0"),
+        ("qid,left_id,right_id,label\nmon,,b,left\n", "must name left .* entry 0"),
+        ('{"qid": 1, "left_id": 2, "label": "left"}', "must name right .* entry 0"),
         (
             "qid,left,right,label,reviewer\n1,a,b,left,x\n1,a,c,left,\n",
             "reviewer must be named in all .* answer 1",

@@ -33,8 +33,8 @@ def test_forests_are_exact(pairs, n_grades, merged):
     answers = random_answers(rng, pairs)
     posterior = Posterior.of(prior, *answers)
     proba, grade, weight = enumerate_posterior(prior, *answers)
-    np.testing.assert_allclose(posterior.pair_proba(), proba, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(posterior.grade_proba(), grade, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(posterior.pair_proba, proba, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(posterior.grade_proba, grade, rtol=0, atol=1e-12)
     np.testing.assert_allclose(posterior.beliefs.weight, weight, rtol=0, atol=1e-12)
 
 
@@ -47,7 +47,7 @@ def test_answered_pairs_are_among_all_pairs(pairs):
     place = {pair: k for k, pair in enumerate(itertools.combinations(range(5), 2))}
     at = [place[pair] for pair in zip(left.tolist(), right.tolist(), strict=True)]
     np.testing.assert_allclose(
-        posterior.answered_proba(), posterior.pair_proba()[at], rtol=0, atol=1e-15
+        posterior.answered_proba, posterior.pair_proba[at], rtol=0, atol=1e-15
     )
 
 
@@ -60,10 +60,10 @@ def test_loops_are_close(pairs):
         answers = random_answers(rng, pairs)
         proba, grade, _ = enumerate_posterior(prior, *answers)
         posterior = Posterior.of(prior, *answers)
-        found = posterior.pair_proba()
+        found = posterior.pair_proba
         np.testing.assert_allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
         far.append(np.abs(found - proba).mean())
-        wrong.append(np.abs(posterior.grade_proba() - grade).mean())
+        wrong.append(np.abs(posterior.grade_proba - grade).mean())
     assert np.mean(far) < 0.02
     assert np.mean(wrong) < 0.01
 
@@ -87,9 +87,9 @@ def test_a_query_without_answers_is_as_independent_given_the_node():
     none = np.empty(0, dtype=np.int64)
     posterior = Posterior.of(prior, none, none, np.empty((0, 3)))
     grade = np.einsum("h,hik->ik", prior.weight, prior.grade)
-    np.testing.assert_allclose(posterior.grade_proba(), grade, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(posterior.grade_proba, grade, rtol=0, atol=1e-15)
     tie = np.einsum("h,hk,hk->", prior.weight, prior.grade[:, 0], prior.grade[:, 1])
-    assert posterior.pair_proba()[0, 1] == pytest.approx(tie, abs=1e-15)
+    assert posterior.pair_proba[0, 1] == pytest.approx(tie, abs=1e-15)
 
 
 def test_an_answer_about_one_pair_tells_about_the_others():
@@ -98,7 +98,7 @@ def test_an_answer_about_one_pair_tells_about_the_others():
     pair = np.array([0]), np.array([1])
     posterior = Posterior.of(prior, *pair, np.array([[1e-9, 1e-9, 1.0]]))
     expected = [[0, 0, 1], [0, 0.5, 0.5], [0.5, 0.5, 0]]
-    np.testing.assert_allclose(posterior.pair_proba(), expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(posterior.pair_proba, expected, rtol=0, atol=1e-8)
 
 
 def test_hundreds_of_contradictory_answers_stay_finite():
@@ -107,7 +107,7 @@ def test_hundreds_of_contradictory_answers_stay_finite():
     prior = random_prior(rng, n)
     left, right = np.triu_indices(n, 1)
     likelihood = 1e-12 ** rng.integers(0, 20, (left.size, 3))
-    proba = Posterior.of(prior, left, right, likelihood).pair_proba()
+    proba = Posterior.of(prior, left, right, likelihood).pair_proba
     assert np.isfinite(proba).all()
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=0, atol=1e-9)
 
@@ -117,5 +117,5 @@ def test_queries_without_pairs(n):
     prior = GradePrior(np.full((2, n, 3), 1 / 3), np.full(2, 0.5), np.ones(3))
     none = np.empty(0, dtype=np.int64)
     posterior = Posterior.of(prior, none, none, np.empty((0, 3)))
-    assert posterior.pair_proba().shape == (0, 3)
-    assert posterior.grade_proba().shape == (n, 3)
+    assert posterior.pair_proba.shape == (0, 3)
+    assert posterior.grade_proba.shape == (n, 3)

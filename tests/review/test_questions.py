@@ -6,18 +6,20 @@ import numpy as np
 import pytest
 from review.enumerated import random_answers, random_prior
 
-from skrank_abstain.review._posterior import Posterior
-from skrank_abstain.review._questions import (
-    Aim,
+from skrank_abstain._validation import ZERO_ONE_LOSS
+from skrank_abstain.review import QuestionObjective
+from skrank_abstain.review._choosing import (
+    OBJECTIVES,
     Question,
     choose_questions,
-    question_values,
     questions_of_query,
 )
+from skrank_abstain.review._posterior import Posterior
 from skrank_abstain.review._reviewers import Reviewers
 
 PAIRS = list(itertools.combinations(range(5), 2))
-HEARD = Reviewers.of_error(0.1).heard()
+ANSWER_PROBA = Reviewers.of_error(0.1).answer_proba()
+PAIRS_RIGHT, TOP_RIGHT = OBJECTIVES["pairs"], OBJECTIVES["top"]
 NONE = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
 
 
@@ -27,7 +29,7 @@ def answered(prior, answers, pair, answer):
     pairs = [*zip(left.tolist(), right.tolist(), strict=True), pair]
     order = sorted(range(len(pairs)), key=pairs.__getitem__)
     table = np.array([pairs[k] for k in order], dtype=np.int64)
-    likelihood = np.concatenate([likelihood, HEARD[[answer]]])[order]
+    likelihood = np.concatenate([likelihood, ANSWER_PROBA[[answer]]])[order]
     return Posterior.of(prior, table[:, 0].copy(), table[:, 1].copy(), likelihood)
 
 
@@ -40,7 +42,7 @@ def least(proba, losses):
 
 
 def dcg(posterior):
-    gain = np.sort(posterior.expected_gain())[::-1][:10]
+    gain = np.sort(posterior.expected_gain)[::-1][:10]
     return (gain / np.log2(np.arange(2, gain.size + 2))).sum()
 
 
@@ -51,15 +53,23 @@ def test_the_value_is_the_expected_fall_of_the_loss_of_the_pairs_of_both(
 ):
     prior = random_prior(np.random.default_rng(0), 5, merged=merged)
     before = Posterior.of(prior, *NONE)
-    proba = before.pair_proba()
+    proba = before.pair_proba
     for number, (i, j) in enumerate(PAIRS):
         touched = [k for k, pair in enumerate(PAIRS) if {i, j} & {*pair}]
         expected = least(proba, losses)[touched].sum()
-        for answer, chance in enumerate(HEARD @ proba[number]):
-            after = answered(prior, NONE, (i, j), answer).pair_proba()
+        for answer, chance in enumerate(ANSWER_PROBA @ proba[number]):
+            after = answered(prior, NONE, (i, j), answer).pair_proba
             expected -= chance * least(after, losses)[touched].sum()
-        aim = Aim("pairs", HEARD, np.array(losses))
-        value = question_values(before, np.array([i]), np.array([j]), aim)
+        swap, order_for_tie, tie_for_order = losses
+        loss = np.array(
+            [
+                [0, order_for_tie, swap],
+                [tie_for_order, 0, tie_for_order],
+                [swap, order_for_tie, 0],
+            ]
+        )
+        pair = np.array([i]), np.array([j])
+        value = PAIRS_RIGHT.values(before, *pair, ANSWER_PROBA, loss)
         assert value[0] == pytest.approx(expected, abs=1e-12)
 
 
@@ -69,30 +79,31 @@ def test_the_value_is_the_expected_rise_of_the_dcg(pairs):
     prior = random_prior(rng, 5)
     answers = random_answers(rng, pairs)
     before = Posterior.of(prior, *answers)
-    proba = before.pair_proba()
-    aim = Aim("top", HEARD, np.ones(3))
+    proba = before.pair_proba
     trees = before.answered.tree
     for number, (i, j) in enumerate(PAIRS):
         if trees[i] == trees[j]:
             continue  # a loop, or an answered pair
         expected = -dcg(before)
-        for answer, chance in enumerate(HEARD @ proba[number]):
+        for answer, chance in enumerate(ANSWER_PROBA @ proba[number]):
             expected += chance * dcg(answered(prior, answers, (i, j), answer))
-        value = question_values(before, np.array([i]), np.array([j]), aim)
+        pair = np.array([i]), np.array([j])
+        value = TOP_RIGHT.values(before, *pair, ANSWER_PROBA, ZERO_ONE_LOSS)
         assert value[0] == pytest.approx(expected, abs=1e-12)
 
 
 def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
     prior = random_prior(np.random.default_rng(2), 5)
-    aim = Aim("pairs", HEARD, np.ones(3))
-    every = np.array(PAIRS)
+    aim = PAIRS_RIGHT, ANSWER_PROBA, ZERO_ONE_LOSS
+    left, right = np.array(PAIRS).T
     asked, answers = [], NONE
-    for question in itertools.islice(questions_of_query(prior, *NONE, aim), 4):
+    start = Posterior.of(prior, *NONE)
+    for question in itertools.islice(questions_of_query(start, *aim), 4):
         posterior = Posterior.of(prior, *answers)
-        values = question_values(posterior, every[:, 0], every[:, 1], aim)
+        values = PAIRS_RIGHT.values(posterior, left, right, *aim[1:])
         values[[PAIRS.index(pair) for pair in asked]] = -1
         best = int(np.argmax(values))
-        likely = int(np.argmax(HEARD @ posterior.pair_proba()[best]))
+        likely = int(np.argmax(ANSWER_PROBA @ posterior.pair_proba[best]))
         assert question == Question(values[best], *PAIRS[best], likely - 1)
         after = answered(prior, answers, PAIRS[best], likely).answered
         answers = after.left, after.right, after.likelihood
@@ -101,11 +112,12 @@ def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
 
 def test_answers_are_drawn_from_one_truth():
     prior = random_prior(np.random.default_rng(4), 5)
-    aim = Aim("pairs", Reviewers.of_error(0.0).heard(), np.ones(3))
+    start = Posterior.of(prior, *NONE)
+    aim = PAIRS_RIGHT, Reviewers.of_error(0.0).answer_proba(), ZERO_ONE_LOSS
     for seed in range(20):
         rng = np.random.default_rng(seed)
         over = np.zeros((5, 5), dtype=int)
-        for _, left, right, answer in questions_of_query(prior, *NONE, aim, rng):
+        for _, left, right, answer in questions_of_query(start, *aim, rng):
             over[left, right], over[right, left] = answer, -answer
         # Nobody errs: no order leads back to where it started.
         reach = over > 0
@@ -116,12 +128,12 @@ def test_answers_are_drawn_from_one_truth():
 
 def test_what_was_answered_or_is_sure_is_not_asked():
     prior = random_prior(np.random.default_rng(3), 4)
-    exact = Reviewers.of_error(0.0).heard()
+    exact = Reviewers.of_error(0.0).answer_proba()
     left, right = np.array([0, 1]), np.array([1, 2])
-    aim = Aim("pairs", exact, np.ones(3))
+    aim = PAIRS_RIGHT, exact, ZERO_ONE_LOSS
     # 0 over 1 over 2: what follows is sure, and three grades leave nothing open.
-    likelihood = exact[[2, 2]]
-    asked = [q[1:3] for q in questions_of_query(prior, left, right, likelihood, aim)]
+    posterior = Posterior.of(prior, left, right, exact[[2, 2]])
+    asked = [q[1:3] for q in questions_of_query(posterior, *aim)]
     assert set(asked) <= {(0, 3), (1, 3), (2, 3)}
 
 
@@ -146,3 +158,34 @@ def streams(values):
 def test_the_best_of_all_queries(n, most, equal, expected):
     chosen = choose_questions(streams([[9, 8, 7], [], [3, 2]]), n, most, equal=equal)
     assert [question.value for _, question in chosen] == expected
+
+
+class FirstPairs(QuestionObjective):
+    """The pairs in canonical order, each worth less than the one before."""
+
+    def candidates(self, posterior):
+        return -np.arange(posterior.pair_proba.shape[0])
+
+    def values(self, posterior, left, right, answer_proba, loss):
+        return 1.0 / (1 + left * posterior.n_items + right)
+
+
+def test_an_objective_of_ones_own():
+    prior = random_prior(np.random.default_rng(0), 14)
+    start = Posterior.of(prior, *NONE)
+    aim = FirstPairs(), ANSWER_PROBA, ZERO_ONE_LOSS
+    asked = [q[1:3] for q in itertools.islice(questions_of_query(start, *aim), 3)]
+    assert asked[0] == (0, 1)
+    assert asked == sorted(asked)
+
+
+@pytest.mark.parametrize("values", [np.nan, [1.0, 2.0, 3.0]])
+def test_values_that_are_not_one_number_per_pair_are_refused(values):
+    class Wrong(FirstPairs):
+        def values(self, posterior, left, right, answer_proba, loss):
+            return values
+
+    posterior = Posterior.of(random_prior(np.random.default_rng(0), 5), *NONE)
+    questions = questions_of_query(posterior, Wrong(), ANSWER_PROBA, ZERO_ONE_LOSS)
+    with pytest.raises(ValueError, match="Wrong must return one number per pair"):
+        next(questions)

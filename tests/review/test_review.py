@@ -57,7 +57,10 @@ def test_probabilities_are_those_of_the_definition():
     rates = {"a": 0.1, "b": 0.25}
     review = RANKER.review(X[:5], answers=said, reviewer_error=rates)
     assert review.reviewer_error_ == rates
-    a, b = Reviewers.of_error(0.1).heard(), Reviewers.of_error(0.25).heard()
+    a, b = (
+        Reviewers.of_error(0.1).answer_proba(),
+        Reviewers.of_error(0.25).answer_proba(),
+    )
     likelihood = np.array([a[1], a[2] * b[1], b[0]])
     expected, _, _ = enumerate_posterior(
         review.items.prior(0), [0, 1, 2], [1, 4, 3], likelihood

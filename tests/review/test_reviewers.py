@@ -15,12 +15,12 @@ from skrank_abstain.review._reviewers import (
 def test_what_a_reviewer_says():
     turned, missed, split = np.array([0.05]), np.array([0.15]), np.array([0.2])
     np.testing.assert_allclose(
-        Reviewers(np.array([0.2]), turned, missed, split).heard()[0],
+        Reviewers(np.array([0.2]), turned, missed, split).answer_proba()[0],
         [[0.8, 0.1, 0.05], [0.15, 0.8, 0.15], [0.05, 0.1, 0.8]],
         rtol=0,
         atol=1e-15,
     )
-    many = Reviewers.of_error([0.0, 0.3]).heard()
+    many = Reviewers.of_error([0.0, 0.3]).answer_proba()
     assert many.shape == (2, 3, 3)
     np.testing.assert_allclose(many.sum(axis=1), 1, rtol=0, atol=1e-8)
     assert (many > 0).all()
@@ -71,7 +71,7 @@ def simulate(n_pairs, rates, turned=0.5, seed=0):
     table = {"left": [], "right": [], "label": [], "reviewer": []}
     for name, (order, tie) in rates.items():
         about_orders = (order * turned, order * (1 - turned))
-        heard = Reviewers(order, *about_orders, tie).heard()
+        heard = Reviewers(order, *about_orders, tie).answer_proba()
         for pair, label in enumerate(truth):
             table["left"].append(2 * pair)
             table["right"].append(2 * pair + 1)
@@ -125,7 +125,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
 
     found = judge_reviewers(answers, None, proba)
     assert found.turned[1] <= (1 - found.missed[1]) / 2
-    heard = found.heard()
+    heard = found.answer_proba()
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import FloatArray, IntArray, check_row_order
 from skrank_abstain.intake import check_columns
-from skrank_abstain.multilabel import label_ranks
+from skrank_abstain.multilabel.losses import label_ranks
 from skrank_abstain.multilabel.rankers._labels import (
     check_label_matrix,
     misordered_share,

@@ -1,0 +1,192 @@
+"""Choose the questions whose answers are expected to be worth most."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_choice,
+    shown,
+)
+from skrank_abstain.pairs import check_output_size
+from skrank_abstain.review._objective import QuestionObjective
+from skrank_abstain.review._pair_objective import PairObjective
+from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._top_objective import TopObjective
+
+#: Objectives by the names that ``Review.ask`` takes.
+OBJECTIVES: dict[str, QuestionObjective] = {
+    "pairs": PairObjective(),
+    "top": TopObjective(),
+}
+#: Advice where the pairs do not fit into memory.
+FEWER = (
+    "Review fewer queries at a time, which tell nothing about each other, or the "
+    "highest items of a query alone."
+)
+#: Pairs of a query that get a value.
+_N_CANDIDATES = 64
+#: While questions are chosen: positions, probabilities, and what follows from answers.
+_BYTES_PER_PAIR = 100
+#: A pair of lower risk is not asked.
+_SURE = 1e-6
+
+
+class Question(NamedTuple):
+    """One pair of a query, by the positions of its items, and what it is worth.
+
+    ``answer``, -1, 0 or 1, is the one that later questions assume.
+    """
+
+    value: float
+    left: int
+    right: int
+    answer: int
+
+
+def check_objective(objective: str | QuestionObjective) -> QuestionObjective:
+    """Return an objective given by name or as an instance."""
+    if isinstance(objective, QuestionObjective):
+        return objective
+    return OBJECTIVES[check_choice(objective, "objective", tuple(OBJECTIVES))]
+
+
+def pair_number(left: IntArray, right: IntArray, n: IntArray | int) -> IntArray:
+    """Return the position of pairs of ``n`` items in canonical order."""
+    number: IntArray = left * (2 * n - left - 1) // 2 + right - left - 1
+    return number
+
+
+def questions_of_query(
+    posterior: Posterior,
+    objective: QuestionObjective,
+    answer_proba: FloatArray,
+    loss: FloatArray,
+    rng: np.random.Generator | None = None,
+) -> Iterator[Question]:
+    """Yield the questions of one query, one after the other.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        After the answers so far.
+    objective, answer_proba, loss
+        As in ``QuestionObjective.values``.
+    rng : Generator, default=None
+        Draws the truth, and answers to it. None: each question gets its most probable
+        answer.
+
+    Yields
+    ------
+    question : Question
+        The most useful one, as if those before it had got their answers. Pairs that
+        were answered, whose answer follows from others, or whose label is sure, are
+        left out.
+
+    Notes
+    -----
+    O(n n_nodes n_grades) for each of up to 64 candidates.
+    """
+    n = posterior.n_items
+    check_output_size(n * (n - 1) // 2, _BYTES_PER_PAIR, remedy=FEWER)
+    first, second = np.triu_indices(n, 1)
+    truth = None if rng is None else posterior.draw_labels(rng)
+    while True:
+        proba = posterior.pair_proba
+        pairs = np.flatnonzero(_open_pairs(posterior) & (1 - proba.max(axis=1) > _SURE))
+        if pairs.size > _N_CANDIDATES:
+            promise = _numbers(objective.candidates(posterior), objective, first.size)
+            most = np.argpartition(-promise[pairs], _N_CANDIDATES)[:_N_CANDIDATES]
+            pairs = np.sort(pairs[most])
+        if not pairs.size:
+            return
+        values = objective.values(
+            posterior, first[pairs], second[pairs], answer_proba, loss
+        )
+        values = _numbers(values, objective, pairs.size)
+        best = int(np.argmax(values))
+        if values[best] <= 0:
+            return
+        pair = pairs[best]
+        if rng is None or truth is None:
+            answer = int(np.argmax(answer_proba @ proba[pair]))
+        else:
+            answer = int(rng.choice(3, p=answer_proba[:, truth[pair] + 1]))
+        i, j = int(first[pair]), int(second[pair])
+        yield Question(float(values[best]), i, j, answer - 1)
+        posterior = posterior.with_answers(i, j, answer_proba[[answer]])
+
+
+def choose_questions(
+    streams: Sequence[Iterator[Question]], n: int, per_query: int | None, *, equal: bool
+) -> list[tuple[int, Question]]:
+    """Choose the most useful questions of all queries.
+
+    Parameters
+    ----------
+    streams : sequence of iterator of Question
+        One for each query.
+    n : int
+    per_query : int or None
+        At most this many of each query.
+    equal : bool
+        Whether all queries have their turn before one has another.
+
+    Returns
+    -------
+    chosen : list of (query, Question)
+        By falling value.
+    """
+    streams = [islice(stream, per_query) for stream in streams]
+    chosen: list[tuple[int, Question]] = []
+    waiting: list[tuple[int, float, int, int, Question]] = []
+
+    def push(query: int, turn: int) -> None:
+        for question in islice(streams[query], 1):
+            rank = turn if equal else 0
+            heapq.heappush(waiting, (rank, -question.value, query, turn, question))
+
+    for query in range(len(streams)):
+        push(query, 0)
+    while waiting and len(chosen) < n:
+        _, _, query, turn, question = heapq.heappop(waiting)
+        chosen.append((query, question))
+        if len(chosen) < n:
+            push(query, turn + 1)
+    return sorted(chosen, key=lambda one: -one[1].value)
+
+
+def _numbers(found: Any, objective: QuestionObjective, n: int) -> FloatArray:
+    """Check what a method of an objective returned."""
+    numbers = np.asarray(found, dtype=np.float64)
+    if numbers.shape != (n,) or np.isnan(numbers).any():
+        raise ValueError(
+            f"{type(objective).__name__} must return one number per pair, got "
+            f"{shown(found)} for {n} pairs."
+        )
+    return numbers
+
+
+def _open_pairs(posterior: Posterior) -> BoolArray:
+    """Return which pairs, in canonical order, have no answer, given or implied."""
+    from skrank_abstain._kernels.closing import close_orders
+
+    answered, n = posterior.answered, posterior.n_items
+    left, right = answered.left, answered.right
+    label = answered.likelihood.argmax(axis=1) - 1
+    # Not worse: a tie goes both ways.
+    ahead, behind = label >= 0, label <= 0
+    better = np.concatenate([left[ahead], right[behind]])
+    worse = np.concatenate([right[ahead], left[behind]])
+    follows = close_orders(better, worse, n)
+    is_open: BoolArray = ~(follows | follows.T)[np.triu_indices(n, 1)]
+    is_open[pair_number(left, right, n)] = False
+    return is_open
