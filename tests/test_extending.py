@@ -13,7 +13,13 @@ FILES = re.findall(
 
 def test_there_is_one_file_for_each_thing_that_can_be_added():
     headings = [heading for heading, _ in FILES]
-    assert headings == ["A tie model", "A rule", "A metric", "A booster"]
+    assert headings == [
+        "A tie model",
+        "A rule",
+        "A metric",
+        "An objective of questions",
+        "A booster",
+    ]
 
 
 @pytest.mark.parametrize("code", [code for _, code in FILES], ids=[h for h, _ in FILES])
