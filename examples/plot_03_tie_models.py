@@ -4,12 +4,12 @@ Which tie model?
 
 A tie model turns the scores of two items into the probabilities that one of them is
 preferred or that they are tied. It decides which pairs are left to a person, and where
-ties are many it matters more than the ranker. Here are five of them on the same scores,
+ties are many it matters more than the ranker. Here are four of them on the same scores,
 with the evidence beside them.
 """
 
 # %%
-# One ranker, five tie models
+# One ranker, four tie models
 # ---------------------------
 # Queries to train the ranker on, others to fit the tie models and set the threshold,
 # and new ones to compare on: nothing is chosen by those. The queries are simulated,
@@ -45,7 +45,6 @@ tie_models = {
     "bradley_terry": "bradley_terry",
     "graded_relevance": "graded_relevance",
     "feature_aware_relevance": "feature_aware_relevance",
-    "auto": "auto",
 }
 # On MQ2008 most answers are ties, and fit says so: the next page is about that.
 warnings.filterwarnings("ignore", "Nearly all accepted pairs are ties")
@@ -64,8 +63,7 @@ rankers = {
 # nothing else; two low scores and two high ones of the same difference are one pair to
 # it. ``graded_relevance``, the default, gives each item a distribution over grades, and
 # so knows that two items of low score are more often tied. ``feature_aware_relevance``
-# looks at the features too. ``auto`` takes the default unless another model that needs
-# no more than scores is clearly better on the calibration queries.
+# looks at the features too.
 coverages = (1.0, 0.7, 0.5)
 accuracy = {
     name: [
@@ -77,7 +75,6 @@ accuracy = {
 print(f"{'accuracy on the surest':<24}" + "".join(f"{c:>8.0%}" for c in coverages))
 for name, row in accuracy.items():
     print(f"{name:<24}" + "".join(f"{value:>8.3f}" for value in row))
-print(f"auto chose {rankers['auto'].tie_model_!r}")
 
 # %%
 # The same at every coverage; a higher curve is better. The models that know more than
@@ -85,7 +82,7 @@ print(f"auto chose {rankers['auto'].tie_model_!r}")
 # are decided, our reading of the BALToR paper, takes the scores as they are and only
 # counts how many pairs are tied: it is there for comparison, not for use.
 _, ax = plt.subplots(figsize=(5.5, 5.4), layout="constrained")
-for name in list(tie_models)[:4]:
+for name in tie_models:
     RiskCoverageDisplay.from_estimator(
         rankers[name],
         new.data,

@@ -55,7 +55,6 @@ OVER_LABELS = OneVsRestClassifier(LogisticRegression())
 LEARNS = MultiOutputRegressor(SGDRegressor(random_state=0))
 FITS = [
     (BALToR(Ridge(), random_state=0), ITEMS),
-    (BALToR(Ridge(), tie_model="auto", random_state=0), ITEMS),
     (CostAbstainer(Ridge(), cost=0.3, random_state=0), ITEMS),
     (RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0), ITEMS),
     (PairwiseRankerClassifier(FirstColumn(), random_state=0), PAIRS),

@@ -35,7 +35,6 @@ TIE_MODELS = {
     "isotonic_difference": "isotonic_difference",
     "graded_relevance": "graded_relevance",
     "feature_aware_relevance": "feature_aware_relevance",
-    "auto": "auto",
 }
 COVERAGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5)
 STYLES = {
@@ -82,7 +81,6 @@ def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row
         items = ScoredItems.build(values, queries, np.asarray(test.target, dtype=float))
         row: Row = {
             "tie_model": name,
-            "chosen": repr(fitted),
             "log_loss": fitted.log_loss(items),
             "aurc": -neg_aurc_scorer(selective, *labelled, qid=test.qid),
             "fit_s": seconds,
@@ -189,8 +187,6 @@ def main(argv: list[str] | None = None) -> list[Row]:
                     mine.append({**where, **row})
             results[collection, ranker] = average(mine)
             print_table(label, results[collection, ranker])
-            chosen = [row["chosen"] for row in mine if row["tie_model"] == "auto"]
-            print(f"auto chose: {', '.join(chosen)}")
             rows += mine
     args.out.mkdir(parents=True, exist_ok=True)
     with (args.out / "tie_models.csv").open("w", newline="") as file:

@@ -59,7 +59,7 @@ from skrank_abstain.tie_models import (
     DifferenceModel,
     LabelledPairs,
     TieModel,
-    tie_model_candidates,
+    resolve_tie_model,
 )
 
 
@@ -250,7 +250,7 @@ n_features_in_, feature_names_in_
             order.
         """
         rule = self._rule()
-        candidates = tie_model_candidates(self.tie_model, of_differences=True)
+        tie_model = resolve_tie_model(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
         check_row_order(X, y=y, qid=qid)
         X = take_pairs(self, X, reset=True)
@@ -278,9 +278,8 @@ n_features_in_, feature_names_in_
         if rule.tuning_size:
             parts = divide_pairs(data.groups, rule.tuning_size, seed)
             tuning, data = (data.take(part) for part in parts)
-        self.tie_model_, self._calibration = calibrate(
-            candidates, self._loss, data, tuning, seed=seed
-        )
+        self._calibration = calibrate(tie_model, self._loss, data, tuning, seed=seed)
+        self.tie_model_ = tie_model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)

@@ -54,7 +54,7 @@ from skrank_abstain.selection import (
     check_rule,
     coverage_interval,
 )
-from skrank_abstain.tie_models import TieModel, tie_model_candidates
+from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
@@ -270,7 +270,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
         # Refuse what can be refused before anything is trained.
         rule = self._checked_rule()
-        candidates = tie_model_candidates(self.tie_model)
+        tie_model = resolve_tie_model(self.tie_model)
         check_novelty(self.novelty, self.novelty_level)
         items, relevance = take_labelled_items(self, X, y, qid)
         data = train_and_score(
@@ -280,7 +280,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         if self.novelty is not None:
             level = float(self.novelty_level)
             self._novelty, data = find_novel(self.novelty, level, data, items)
-        return self._calibrate(rule, candidates, data)
+        return self._calibrate(rule, tie_model, data)
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
@@ -295,18 +295,19 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return rule
 
     def _calibrate(
-        self, rule: Rule, candidates: list[TieModel], data: CalibrationData
+        self, rule: Rule, tie_model: TieModel, data: CalibrationData
     ) -> Self:
         # The calibration keeps all that a rule can ask for: another threshold needs
         # neither the features nor another run of the model.
-        self.tie_model_, self._calibration = calibrate(
-            candidates,
+        self._calibration = calibrate(
+            tie_model,
             self._loss,
             data.rest,
             data.tuning,
             seed=data.seed,
             groups=data.groups,
         )
+        self.tie_model_ = tie_model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)

@@ -42,7 +42,7 @@ from skrank_abstain.scorers import (
     score_items,
 )
 from skrank_abstain.selection import Calibration, Groups, RiskProfile
-from skrank_abstain.tie_models import LabelledScores, tie_model_candidates
+from skrank_abstain.tie_models import LabelledScores, resolve_tie_model
 
 #: Rows that are compared with each other: 20 bytes of each come here.
 _MOST_COMPARED = 1 << 19
@@ -139,7 +139,7 @@ def calibrate(
     # What can be refused is refused before anything is scored.
     rule = fitted._checked_rule()
     wanted = _checked_coverages(fitted, coverages)
-    candidates = tie_model_candidates(fitted.tie_model)
+    tie_model = resolve_tie_model(fitted.tie_model)
     model = resolve_model(fitted.estimator)
     if not is_fitted(model):
         raise NotFittedError(
@@ -179,7 +179,7 @@ def calibrate(
     parts_of = cast("Any", rest), cast("Any", tuning)
     labelled = CalibrationData(*parts_of, groups, seed, np.empty(0, dtype=np.int64))
     fitted._novelty = None
-    fitted._calibrate(rule, candidates, labelled)
+    fitted._calibrate(rule, tie_model, labelled)
     _remember(fitted, rule, wanted)
     return cast("SelectiveRanker", fitted)
 

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.partitions._items import (
     Part,
     PartitionedItems,
@@ -68,10 +68,6 @@ class LabelledPartitions:
         """Return some queries, by their numbers, ascending."""
         return type(self).of(self.parts.keep(take_queries, Each(self._split(queries))))
 
-    def some(self) -> LabelledScores:
-        """As `LabelledScores.some`, in this process."""
-        return self._gathered(LabelledScores.enough(self.summary.sizes))
-
     def fit(self, model: TieModel) -> PartitionedItems:
         """As `LabelledScores.fit`.
 
@@ -114,13 +110,6 @@ class LabelledPartitions:
             np.concatenate(each) for each in zip(*samples, strict=True)
         )
         graded.learn_context(GradedInputs(inputs, grades, sizes))
-
-    def _gathered(self, queries: IntArray) -> LabelledScores:
-        """Return some queries, by their numbers, ascending."""
-        found = ask(self.parts, send_queries, Each(self._split(queries)))
-        scores, y, sizes = (np.concatenate(each) for each in zip(*found, strict=True))
-        codes = np.repeat(np.arange(sizes.size), sizes)
-        return LabelledScores(scores, y, group_queries(codes, codes.size))
 
     def _split(self, queries: IntArray) -> list[IntArray]:
         """Return the numbers of some queries within their partitions."""
@@ -172,15 +161,6 @@ def _sorted(values: FloatArray, data: LabelledScores) -> Part:
 def take_queries(data: LabelledScores, queries: IntArray) -> LabelledScores:
     """Return some queries of a partition."""
     return data.take(np.flatnonzero(np.isin(data.queries.codes, queries)))
-
-
-def send_queries(
-    data: LabelledScores, queries: IntArray
-) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Return scores and relevance of some queries, one after the other."""
-    rows = [data.queries.rows(query) for query in queries.tolist()]
-    every = np.concatenate([np.empty(0, dtype=np.int64), *rows])
-    return data.scores[every], data.y[every], data.queries.sizes[queries]
 
 
 def send_context(

@@ -31,7 +31,7 @@ from skrank_abstain.pairs import Queries
 from skrank_abstain.tie_models import (
     GradedRelevance,
     LabelledScores,
-    tie_model_candidates,
+    resolve_tie_model,
 )
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
@@ -116,7 +116,7 @@ class GradedLists(ModelWrapper):
         model, found = None, self.tie_model
         # Other names are refused here: the message would list what is none of grades.
         if not isinstance(found, str) or found in _NAMES:
-            model = tie_model_candidates(found)[0]
+            model = resolve_tie_model(found)
         if not isinstance(model, GradedRelevance):
             kind = ValueError if isinstance(found, str) else TypeError
             raise kind(

@@ -110,7 +110,6 @@ def write_report(
     model = [
         f"ranker: {describe(owner.estimator_)}, {trained}{note}",
         f"tie model: {_one_line(ranker.tie_model_)}{_fitted(ranker.tie_model_)}",
-        *_candidates(ranker.tie_model_),
         f"calibrated on {ranker.n_pairs_} pairs of {ranker.n_queries_} queries"
         + _too_few(ranker.n_queries_),
     ]
@@ -446,17 +445,6 @@ def _too_few(n_queries: int) -> str:
     if n_queries > 1:
         return ""
     return " (ONE query: nothing is known about the coverage on others)"
-
-
-def _candidates(model: Any) -> list[str]:
-    losses = getattr(model, "candidate_losses_", None)
-    if losses is None:
-        return []
-    listed = ", ".join(f"{name} {loss:.4f}" for name, loss in losses.items())
-    return [
-        f"cross-fitted log loss: {listed}; the first is taken unless, of 20 queries or "
-        "more, another is lower by two standard errors"
-    ]
 
 
 def _one_line(model: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +22,6 @@ from skrank_abstain.tie_models import (
     LabelledPairs,
     LabelledScores,
     TieModel,
-    choose_tie_model,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -180,21 +178,20 @@ class Calibration(Value):
 
 
 def calibrate(
-    candidates: Sequence[TieModel],
+    model: TieModel,
     loss: FloatArray,
     data: LabelledScores | LabelledPairs,
     tuning: LabelledScores | LabelledPairs | None = None,
     *,
     seed: int = 0,
     groups: Groups | None = None,
-) -> tuple[TieModel, Calibration]:
+) -> Calibration:
     """Fit a tie model, and keep the pairs that the threshold comes from.
 
     Parameters
     ----------
-    candidates : sequence of TieModel
-        Unfitted, simpler ones first. Of several the one of lowest cross-fitted log
-        loss is taken.
+    model : TieModel
+        Unfitted; fitted in place.
     loss : ndarray of shape (3, 3)
         Mirror-symmetric loss.
     data : LabelledScores or LabelledPairs
@@ -207,8 +204,6 @@ def calibrate(
 
     Returns
     -------
-    model : TieModel
-        Fitted.
     calibration : Calibration
 
     Notes
@@ -220,16 +215,11 @@ def calibrate(
     that are learned from labels and features are out of fold all the same.
     """
     fitted_on: Any = data if tuning is None else tuning
-    # Chosen on the pairs that fit it: what gives a pair its risk has to be fixed before
-    # the pairs that certify are looked at.
-    model = candidates[0]
-    if len(candidates) > 1:
-        model = choose_tie_model(candidates, fitted_on)
     tuned: Any = fitted_on.fit(model)
     if tuning is None:
-        return model, Calibration(model, tuned, loss, seed=seed, groups=groups)
+        return Calibration(model, tuned, loss, seed=seed, groups=groups)
     items: Any = data.transformed_by(model)
-    return model, Calibration(model, items, loss, tuned, seed, groups)
+    return Calibration(model, items, loss, tuned, seed, groups)
 
 
 def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:

@@ -1,7 +1,6 @@
 """Tie models: from the scores of two items to the probabilities of their order."""
 
 from skrank_abstain.tie_models._bin_model import BinModel
-from skrank_abstain.tie_models._crossfit import choose_tie_model
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded_relevance import (
     GradedInputs,
@@ -12,7 +11,7 @@ from skrank_abstain.tie_models._graded_relevance import (
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
-from skrank_abstain.tie_models._registry import tie_model_candidates
+from skrank_abstain.tie_models._registry import resolve_tie_model
 from skrank_abstain.tie_models._tie_model import (
     DifferenceModel,
     TieModel,

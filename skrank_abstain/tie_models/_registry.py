@@ -22,34 +22,21 @@ _NAMED: dict[str, TieModel] = {
     "graded_relevance": GradedRelevance(),
     "feature_aware_relevance": FeatureAwareRelevance(),
 }
-#: What "auto" chooses from: all that need no more than scores. The first is taken
-#: unless the data speak for another.
-_AUTO: list[TieModel] = [
-    GradedRelevance(),
-    BradleyTerry(),
-    BradleyTerry(ties="davidson"),
-    ThurstoneMosteller(),
-    IsotonicDifference(),
-]
 
 
-def tie_model_candidates(
-    tie_model: Any, *, of_differences: bool = False
-) -> list[TieModel]:
-    """Return the unfitted tie models that a name or an instance stands for.
+def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieModel:
+    """Return the unfitted tie model that a name or an instance stands for.
 
     Parameters
     ----------
     tie_model : str or TieModel
-        "auto" stands for all models that need no more than scores, and of these for
-        the first, unless the data speak for another.
+        An instance is cloned, never changed.
     of_differences : bool, default=False
         Whether only models of the score difference can be used.
 
     Returns
     -------
-    candidates : list of TieModel
-        The default first; clones, what the user passed is never changed.
+    model : TieModel
 
     Raises
     ------
@@ -65,17 +52,10 @@ def tie_model_candidates(
         if not of_differences or isinstance(model, DifferenceModel)
     }
     if isinstance(tie_model, str):
-        if tie_model == "auto":
-            return [
-                clone(model)
-                for model in _AUTO
-                if not of_differences or isinstance(model, DifferenceModel)
-            ]
         if tie_model not in named:
-            listed = ", ".join(repr(name) for name in ["auto", *named])
             raise ValueError(
-                f"tie_model must be one of {listed} or a tie model instance, "
-                f"got {shown(tie_model)}."
+                f"tie_model must be one of {', '.join(map(repr, named))} or a tie "
+                f"model instance, got {shown(tie_model)}."
             )
         tie_model = named[tie_model]
     if not isinstance(tie_model, TieModel):
@@ -94,4 +74,5 @@ def tie_model_candidates(
             "tie_model must be a DifferenceModel or a BinModel, which say how its "
             f"pairs can be counted, got {tie_model!r}."
         )
-    return [clone(tie_model)]
+    model: TieModel = clone(tie_model)
+    return model

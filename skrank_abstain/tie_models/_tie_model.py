@@ -42,20 +42,12 @@ class TieModel(Saved, BaseEstimator, ABC):
     and the features (``transform``). A model of one's own derives from
     `DifferenceModel` or from `BinModel`, which say how its pairs can be counted.
 
-    Attributes
-    ----------
-    candidate_losses_ : dict of str to float
-        Cross-fitted log loss of each candidate, lower is better; only where the model
-        was chosen from several, as by ``tie_model="auto"``.
-
     Examples
     --------
     >>> from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
     >>> isinstance(BradleyTerry(), TieModel), isinstance(GradedRelevance(), TieModel)
     (True, True)
     """
-
-    candidate_losses_: dict[str, float]
 
     @all_or_nothing
     def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
@@ -398,7 +390,7 @@ def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
         How often each outcome happened, and its probability.
     """
     # 0 ln 0 = 0: an impossible outcome that did not happen costs nothing. One that did
-    # happen costs infinity, and its model is not chosen.
+    # happen costs infinity.
     happened = counts > 0
     with np.errstate(divide="ignore"):
         total = -np.sum(counts[happened] * np.log(proba[happened]))

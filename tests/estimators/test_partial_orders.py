@@ -141,7 +141,6 @@ TIE_MODELS = {
     "isotonic_difference": "isotonic_difference",
     "graded_relevance": "graded_relevance",
     "feature_aware": FeatureAwareRelevance(Ridge()),
-    "auto": "auto",
 }
 
 

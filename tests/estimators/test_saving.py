@@ -42,7 +42,6 @@ RANKERS = {
             "thurstone_mosteller",
             "isotonic_difference",
             "graded_relevance",
-            "auto",
         )
     },
     "feature_aware": lambda model: BALToR(

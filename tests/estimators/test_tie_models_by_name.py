@@ -1,19 +1,13 @@
-"""Every tie model by its name: on little data, and as the choice of `auto`."""
+"""Every tie model by its name, on little data."""
 
 import numpy as np
 import pytest
 from doubles import FirstColumn
 from estimators.weak import NAMES, weak_scores
-from sklearn.base import clone
 
-from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
-from skrank_abstain.datasets import make_ranking
+from skrank_abstain import BALToR, PairwiseRankerClassifier
 from skrank_abstain.tie_models import (
-    BradleyTerry,
-    DifferenceModel,
     GradedRelevance,
-    IsotonicDifference,
-    ThurstoneMosteller,
 )
 
 # What tie models say of pairs that are all tied, or that their scores divide.
@@ -53,7 +47,7 @@ def test_all_pairs_tied(name):
     np.testing.assert_array_equal(ranker.rank_intervals(X, qid=qid), expected)
 
 
-# The automatic choice
+# Labelled pairs
 def pairs_of_two(n, kind, seed=0):
     """Queries of two items that follow a model of the score difference exactly."""
     rng = np.random.default_rng(seed)
@@ -65,69 +59,18 @@ def pairs_of_two(n, kind, seed=0):
     return scores.reshape(-1, 1), y, np.repeat(np.arange(n), 2)
 
 
-@pytest.mark.parametrize(
-    ("make", "kind", "expected"),
-    [
-        (BALToR, "logit", BradleyTerry),
-        (BALToR, "probit", ThurstoneMosteller),
-        (BALToR, "graded", GradedRelevance),
-        (CostAbstainer, "graded", GradedRelevance),
-    ],
-)
-def test_auto_recovers_the_generating_model(make, kind, expected):
-    if kind == "graded":
-        data = make_ranking(150, random_state=0)
-        X, y, qid = data.utility[:, None], data.target, data.qid
-    else:
-        X, y, qid = pairs_of_two(3000, kind)
-    model = FirstColumn().fit(None, None)
-    ranker = make(model, tie_model="auto").fit(X, y, qid=qid)
-    assert type(ranker.tie_model_) is expected
-    assert ranker.tie_model == "auto"
-    # Fitted on all pairs, as if it had been asked for.
-    named = make(model, tie_model=clone(ranker.tie_model_)).fit(X, y, qid=qid)
-    assert ranker.threshold_ == named.threshold_
-    assert ranker.tie_model_.n_pairs_ == ranker.n_pairs_
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"), [("logit", BradleyTerry), ("probit", ThurstoneMosteller)]
-)
-def test_auto_of_labelled_pairs_recovers_the_generating_model(kind, expected):
-    scores, y, _ = pairs_of_two(20_000, kind)
-    X = scores.reshape(-1, 2)
-    classifier = PairwiseRankerClassifier(
-        FirstColumn().fit(None, None), tie_model="auto"
-    ).fit(X, y[::2])
-    assert type(classifier.tie_model_) is expected
-    proba = classifier.predict_proba(X)
-    assert proba.shape == (20_000, 3)
-    assert (proba[:, 1] > 0).all()
-
-
-def test_auto_of_labelled_pairs_knows_no_relevance():
+def test_labelled_pairs_know_no_relevance():
     scores, y, _ = pairs_of_two(200, "logit")
     for name in ("graded_relevance", "feature_aware_relevance"):
         classifier = PairwiseRankerClassifier(
             FirstColumn().fit(None, None), tie_model=name
         )
-        with pytest.raises(ValueError, match="tie_model must be one of 'auto'"):
+        with pytest.raises(
+            ValueError, match="tie_model must be one of 'bradley_terry'"
+        ):
             classifier.fit(scores.reshape(-1, 2), y[::2])
     classifier = PairwiseRankerClassifier(
         FirstColumn().fit(None, None), tie_model=GradedRelevance()
     )
     with pytest.raises(TypeError, match="tie_model must be a model of the score diff"):
         classifier.fit(scores.reshape(-1, 2), y[::2])
-
-
-def test_auto_finds_a_step_that_no_formula_has():
-    rng = np.random.default_rng(1)
-    scores = rng.uniform(0, 4, (3000, 2))
-    distance = np.abs(scores[:, 0] - scores[:, 1])
-    tied = rng.random(3000) < np.where(distance < 1, 0.95, 0.05)
-    label = np.where(tied, 0, np.sign(scores[:, 0] - scores[:, 1]))
-    y = np.stack([label, np.zeros(3000)], axis=1).ravel()
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model="auto")
-    ranker.fit(scores.reshape(-1, 1), y, qid=np.repeat(np.arange(3000), 2))
-    assert isinstance(ranker.tie_model_, IsotonicDifference)
-    assert isinstance(ranker.tie_model_, DifferenceModel)

@@ -11,7 +11,6 @@ NAMES = [
     "graded_relevance",
     "isotonic_difference",
     "feature_aware_relevance",
-    "auto",
 ]
 
 

@@ -180,23 +180,21 @@ def test_reproduce_paper_agrees_with_an_independent_prototype(
 
 
 @pytest.mark.slow
-def test_tie_models_are_compared_on_the_same_scores(tmp_path, capsys):
+def test_tie_models_are_compared_on_the_same_scores(tmp_path):
     pytest.importorskip("lightgbm")
     rows = load("tie_models").main(["--smoke", "--quiet", "--out", str(tmp_path)])
-    assert len(rows) == 2 * 8
+    assert len(rows) == 2 * 7
     mean = {
         name: np.mean([row["log_loss"] for row in rows if row["tie_model"] == name])
         for name in {row["tie_model"] for row in rows}
     }
     # Simulated items have grades, and low-scored ones are tied more often.
     assert mean["graded_relevance"] < mean["bradley_terry"] - 0.02
-    assert mean["auto"] <= mean["bradley_terry"]
     assert mean["bradley_terry (counts)"] > mean["bradley_terry"] + 0.2
     for row in rows:
         assert row["coverage_1"] == 1
         assert row["coverage_0.5"] == pytest.approx(0.5, abs=0.12)
     assert (tmp_path / "tie_models.png").stat().st_size > 10_000
-    assert "auto chose: " in capsys.readouterr().out
 
 
 @pytest.mark.slow

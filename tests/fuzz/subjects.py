@@ -267,7 +267,7 @@ SUBJECTS = {
         pairwise,
         pair_rows,
         {
-            "tie_model": (*2 * (*DIFFERENCES, *DIFFERENCES[:1] * 3), "auto"),
+            "tie_model": (*DIFFERENCES, *DIFFERENCES[:1] * 3),
             "loss": LOSSES,
             "model": MODELS,
             "rule": ({"coverage": 0.5}, {}, *({"rule": rule} for rule in RULES)),

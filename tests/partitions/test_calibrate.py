@@ -22,7 +22,6 @@ from skrank_abstain.tie_models import (
     BradleyTerry,
     GradedRelevance,
     IsotonicDifference,
-    _labelled,
 )
 
 pd = pytest.importorskip("pandas")
@@ -67,7 +66,6 @@ RANKERS = {
     "isotonic": BALToR(MODEL, tie_model=IsotonicDifference(), coverage=0.8),
     "linear": BALToR(MODEL, tie_model="bradley_terry", quantile="linear"),
     "random": BALToR(MODEL, boundary="randomize", random_state=3),
-    "auto": BALToR(MODEL, tie_model="auto"),
     "merged": BALToR(MODEL, tie_model=GradedRelevance(max_grades=2)),
     "price": CostAbstainer(MODEL, cost=0.3),
     "certified": RiskControlledRanker(MODEL, max_risk=0.6, random_state=0),
@@ -173,17 +171,6 @@ def test_what_is_summed_and_searched_is_the_same(name):
         one, other = found.at_coverage(coverage), expected.at_coverage(coverage)
         assert one.threshold_ == other.threshold_
         assert one.coverage_ == other.coverage_
-
-
-@pytest.mark.parametrize("n_queries", [40, 1000])
-def test_a_model_is_chosen_by_the_same_queries(n_queries, monkeypatch):
-    monkeypatch.setattr(_labelled, "_MOST_ITEMS", 3000)
-    parts = split(labelled(n_queries, seed=3), 5, seed=3)
-    ranker = BALToR(MODEL, tie_model="auto", random_state=0)
-    expected, found = ranker.fit(*joined(parts)), calibrate(ranker, parts)
-    losses = found.tie_model_.candidate_losses_
-    assert losses == expected.tie_model_.candidate_losses_
-    assert len(losses) > 2
 
 
 # What is left when the partitions are gone.

@@ -22,7 +22,7 @@ from skrank_abstain.partitions import calibrate, deferred, evaluate, ranking
 
 pd = pytest.importorskip("pandas")
 MODEL = FirstColumn().fit(np.zeros((2, 2)), [0, 1])
-SOME = ["graded", "bradley_terry", "isotonic", "auto", "certified", "hierarchical"]
+SOME = ["graded", "bradley_terry", "isotonic", "certified", "hierarchical"]
 
 
 def columns(parts):

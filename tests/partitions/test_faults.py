@@ -132,7 +132,9 @@ def test_the_ranker_that_was_passed_stays_as_it_was(stage):
     parts = pieces()
     model = Fragile().fit(None, None)
     ranker = RiskControlledRanker(
-        model, max_risk=0.7, tie_model=Unfit() if stage == "tie_model" else "auto"
+        model,
+        max_risk=0.7,
+        tie_model=Unfit() if stage == "tie_model" else "graded_relevance",
     )
     before, trained = dict(vars(ranker)), dict(vars(model))
     if stage == "score":

@@ -196,7 +196,7 @@ def test_bad_values_are_named(model, past, params, message):
         TopSetRanker(model, **params).fit(*past)
 
 
-@pytest.mark.parametrize("tie_model", ["bradley_terry", "auto"])
+@pytest.mark.parametrize("tie_model", ["bradley_terry", "isotonic_difference"])
 def test_a_model_of_differences_knows_nothing_of_a_list(model, past, tie_model):
     with pytest.raises(ValueError, match="tie_model must be a model of grades"):
         TopSetRanker(model, tie_model=tie_model).fit(*past)

@@ -11,9 +11,6 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.tie_models import (
     GradedRelevance,
-    LabelledScores,
-    choose_tie_model,
-    tie_model_candidates,
 )
 
 
@@ -105,11 +102,3 @@ def test_a_shared_shift_is_found_and_lowers_the_loss():
     assert blind.query_spread_ < 0.5
     items = ScoredItems.build(scores[3000:], group_queries(qid[3000:], 3000), y[3000:])
     assert model.log_loss(items) < blind.log_loss(items) - 0.02
-
-
-def test_auto_recovers_the_generating_model():
-    data = make_ranking(200, random_state=0)
-    queries = group_queries(data.qid, data.qid.size)
-    graded = LabelledScores(data.utility, data.target.astype(float), queries)
-    candidates = tie_model_candidates("auto")
-    assert isinstance(choose_tie_model(candidates, graded), GradedRelevance)

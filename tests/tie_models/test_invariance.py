@@ -42,7 +42,7 @@ def decide(name, scores, y, qid):
         return ranker.predict_pairs(scores[:, None], qid=qid)
 
 
-@pytest.mark.parametrize("name", [*NAMES, "auto"])
+@pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=30)
 @given(problem=problems())
 def test_at_equal_scores_both_orders_are_equally_probable(name, problem):

@@ -3,12 +3,10 @@ from sklearn.base import clone
 
 from skrank_abstain.tie_models import (
     BradleyTerry,
-    DifferenceModel,
-    GradedRelevance,
     IsotonicDifference,
     ThurstoneMosteller,
     TieModel,
-    tie_model_candidates,
+    resolve_tie_model,
 )
 
 
@@ -26,25 +24,15 @@ from skrank_abstain.tie_models import (
     ],
 )
 def test_names(name, kind, params):
-    [model] = tie_model_candidates(name)
+    model = resolve_tie_model(name)
     assert type(model) is kind
     assert model.get_params() == params
-    assert tie_model_candidates(name)[0] is not model
-
-
-def test_auto_stands_for_all_the_default_first():
-    candidates = tie_model_candidates("auto")
-    assert type(candidates[0]) is GradedRelevance
-    only = tie_model_candidates("auto", of_differences=True)
-    assert all(isinstance(model, DifferenceModel) for model in only)
-    assert [type(m) for m in only] == [
-        type(m) for m in candidates if isinstance(m, DifferenceModel)
-    ]
+    assert resolve_tie_model(name) is not model
 
 
 def test_an_instance_is_cloned():
     mine = ThurstoneMosteller(calibration="counts").fit([2.0, 1.0, 0.0], [1, 1, 0])
-    [model] = tie_model_candidates(mine)
+    model = resolve_tie_model(mine)
     assert model is not mine
     assert model.get_params() == mine.get_params()
     assert not hasattr(model, "scale_")
@@ -52,15 +40,20 @@ def test_an_instance_is_cloned():
 
 
 def test_unknown_name_lists_the_known_ones():
-    message = "one of 'auto', 'bradley_terry', 'davidson', .* 'elo'"
+    message = "one of 'bradley_terry', 'davidson', .* 'graded_relevance', .* 'elo'"
     with pytest.raises(ValueError, match=message):
-        tie_model_candidates("elo")
+        resolve_tie_model("elo")
+
+
+def test_only_models_of_differences_are_listed_where_others_cannot_be_used():
+    with pytest.raises(ValueError, match=r"one of ((?!graded).)* got 'auto'"):
+        resolve_tie_model("auto", of_differences=True)
 
 
 @pytest.mark.parametrize("value", [None, 3, BradleyTerry, object()])
 def test_what_is_no_tie_model_is_refused(value):
     with pytest.raises(TypeError, match="tie_model must be a name or an instance"):
-        tie_model_candidates(value)
+        resolve_tie_model(value)
 
 
 @pytest.mark.parametrize("model", [BradleyTerry(), ThurstoneMosteller()])

@@ -31,10 +31,10 @@ def spied(monkeypatch):
     calls = {"tuned": [], "rest": [], "certified": []}
     calibrate, certify = _selective_ranker.calibrate, _certified_risk.certify_risk
 
-    def spy_calibrate(candidates, loss, rest, tuning, **options):
+    def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
         calls["rest"].append(rest)
-        return calibrate(candidates, loss, rest, tuning, **options)
+        return calibrate(tie_model, loss, rest, tuning, **options)
 
     def spy_certify(*args, **kwargs):
         calls["certified"].append((args, kwargs))

@@ -174,7 +174,6 @@ def test_query_in_a_column(named, model, data):
         "bradley_terry",
         "graded_relevance",
         FeatureAwareRelevance(Ridge()),
-        "auto",
     ],
     ids=str,
 )
