@@ -1,11 +1,11 @@
-"""Differences summed in bins of equal relative width, by outcome.
+"""Differences counted in narrow bins, by outcome.
 
-The bin of a difference is its float64 pattern without the last bits: 512 bins per
-octave, at any scale. Each bin keeps the number of its differences and the sum of their
-positions in it, so that a smooth function of |d| summed over all pairs is its values at
-the bin means, weighted: the error is of second order in a relative width of 0.2 %. Both
-are whole numbers: sums over parts of the pairs add up to the sum over all, in any
-order, to the last bit.
+The bin of a difference is the float64 pattern, without the last bits, of its share of
+the largest: 512 bins per octave, at any scale. Each bin keeps the number of its
+differences and the sum of their positions in it. The sum of a smooth function of |d|
+over all pairs is then a weighted sum of its values at the bin means, with an error of
+second order in the relative width of a bin, 0.2 %. Counts and positions are whole
+numbers: sums over parts of the pairs add up exactly, in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._kernels.compiling import jit
-from skrank_abstain._kernels.counting import just_above
 from skrank_abstain._kernels.threads import map_ranges
 
 FloatArray = NDArray[np.float64]
@@ -28,52 +27,53 @@ _SHIFT = 43
 _FINE = 23
 _FRACTION = _SHIFT - _FINE
 _INSIDE = (1 << _SHIFT) - 1
-# A counter holds the number of pairs above this bit and the sum of positions below;
-# neither overflows before 2 ** 21 pairs.
+# A counter holds the number of pairs above this bit and the sum of their positions
+# below; neither overflows before 2**21 pairs.
 _ONE = 41
-_FLUSH = 1 << 21
-# Differences of one item that are worked on at a time: they fit the first cache.
+_FULL = 1 << 21
+# Differences computed at a time: they fit the first cache.
 _PIECE = 2048
-# Octaves below the largest difference that are told apart.
-_OCTAVES = 52
+# Bins reach from 2**-52 to twice the largest difference; smaller ones count as 0. There
+# is room for twice the largest float, which the differences that overflow may be.
+_FIRST = (1023 - 52) << 9
+_N_BINS = (53 << 9) + 1
 _LARGEST = np.finfo(np.float64).max
 
 
 @dataclass
 class Bins:
-    """Sums by bin and outcome (discordant, tied, concordant).
+    """Counts and positions by bin and outcome (discordant, tied, concordant).
 
     Attributes
     ----------
-    origin : int
-        Pattern of the first bin, which collects whatever is smaller.
+    unit : float
+        The largest difference.
     counts : ndarray of shape (n_bins, 3), int64
-        Number of pairs, in units of 2**-20: queries on a grid have fractions.
+        Number of pairs, in units of 2**-20: large queries add fractions.
     inside : ndarray of shape (n_bins, 3), int64
-        Sum of the positions in the bin, rounded down, in units of 2**-20 of its width.
+        Sum of the positions in the bin, in units of 2**-20 of its width.
     """
 
-    origin: int
+    unit: float
     counts: IntArray
     inside: IntArray
 
     @classmethod
-    def empty(cls, largest: float, tol: float) -> Bins:
-        """Return empty bins for differences up to ``largest``, equal up to ``tol``."""
-        top = _pattern(largest)
-        origin = max(_pattern(float(just_above(tol))), top - (_OCTAVES << 9))
-        shape = (max(top - origin, 0) + 1, 3)
-        return cls(origin, np.zeros(shape, np.int64), np.zeros(shape, np.int64))
+    def empty(cls, largest: float) -> Bins:
+        """Return empty bins for differences up to ``largest``."""
+        unit = min(max(largest, float(np.finfo(np.float64).tiny)), float(_LARGEST))
+        counts, inside = np.zeros((2, _N_BINS, 3), dtype=np.int64)
+        return cls(unit, counts, inside)
 
     def __add__(self, other: Bins) -> Bins:
-        """Return the sums of two parts, whose bins are the same."""
-        return Bins(self.origin, self.counts + other.counts, self.inside + other.inside)
+        """Return the sums of two parts with the same bins."""
+        return Bins(self.unit, self.counts + other.counts, self.inside + other.inside)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Most bins are empty, and parts travel between machines.
+        # Parts travel between machines, and most bins are empty.
         used = np.flatnonzero(self.counts)
         sums = self.counts.reshape(-1)[used], self.inside.reshape(-1)[used]
-        return _filled, (self.origin, self.counts.shape, used.astype(np.int32), *sums)
+        return _filled, (self.unit, used.astype(np.int32), *sums)
 
     def add_pairs(
         self,
@@ -87,36 +87,34 @@ class Bins:
 
         All arrays are of shape (n,), the partners no higher scored than the item.
         """
-        n_bins = self.counts.shape[0]
-        parts = map_ranges(
-            lambda i0, i1: _bin_range(
-                scores, grades, first, count, i0, i1, self.origin, n_bins
-            ),
-            2.5 * count + 5.0,
-            n_threads,
-        )
-        for counts, inside in parts:
-            self.counts += counts << _FRACTION
-            self.inside += inside
+
+        def add(i0: int, i1: int) -> tuple[IntArray, IntArray]:
+            counts, inside, packed = np.zeros((3, self.counts.size), dtype=np.int64)
+            differences = np.empty(_PIECE)
+            # Unsigned: numba need not check whether an index counts from the end.
+            slots = np.empty(_PIECE, dtype=np.uint64)
+            room = differences, differences.view(np.int64), slots
+            data = scores, grades, first, count, i0, i1, 1 / self.unit
+            _count_range(*data, *room, packed, counts, inside)
+            return counts, inside
+
+        for counts, inside in map_ranges(add, 1.3 * count + 5.0, n_threads):
+            self.counts += counts.reshape(-1, 3)
+            self.inside += inside.reshape(-1, 3)
 
     def add_weighted(
         self, differences: FloatArray, weights: FloatArray, outcome: int
     ) -> None:
         """Add weighted ``differences`` (m,) of one outcome (column 0, 1 or 2).
 
-        Weights and moments are rounded when they have been added up: each query has a
-        call of its own.
+        Sums are rounded at the end: call this once for each query, so that parts of
+        the queries add up exactly.
         """
-        patterns = differences.view(np.int64)
-        n_bins = self.counts.shape[0]
-        bins = (patterns >> _SHIFT) - self.origin
-        # Points of a grid may lie beyond the largest difference.
-        position = np.where(
-            bins < n_bins, (patterns & _INSIDE) >> _FINE, (1 << _FRACTION) - 1
-        )
-        bins = np.clip(bins, 0, n_bins - 1)
-        count = np.bincount(bins, weights, n_bins) * 2.0**_FRACTION
-        moment = np.bincount(bins, weights * position, n_bins)
+        patterns = np.minimum(differences / self.unit, 2.0).view(np.int64)
+        bins = np.maximum((patterns >> _SHIFT) - _FIRST, 0)
+        position = (patterns & _INSIDE) >> _FINE
+        count = np.bincount(bins, weights, _N_BINS) * 2.0**_FRACTION
+        moment = np.bincount(bins, weights * position, _N_BINS)
         self.counts[:, outcome] += np.rint(count).astype(np.int64)
         self.inside[:, outcome] += np.rint(moment).astype(np.int64)
 
@@ -127,64 +125,34 @@ class Bins:
         counts[0, [0, 2]] = counts[0, [0, 2]].mean()
         bins, columns = np.nonzero(counts > 0)
         weights = counts[bins, columns]
-        patterns = (self.origin + np.arange(counts.shape[0] + 1)) << _SHIFT
-        # The last edges may be the patterns of infinity and of NaN: taken as the
-        # largest float.
-        edges = np.minimum(patterns, _LARGEST.view(np.int64)).view(np.float64)
+        edges = ((_FIRST + np.arange(_N_BINS + 1)) << _SHIFT).view(np.float64)
         # Positions were rounded down, by half a unit on average.
         position = self.inside[bins, columns] / weights + 0.5
         share = np.minimum(position * 2.0**-_FRACTION, 1.0)
-        means: FloatArray = edges[bins] + share * np.diff(edges)[bins]
+        with np.errstate(over="ignore"):
+            means = (edges[bins] + share * np.diff(edges)[bins]) * self.unit
+        means = np.minimum(means, _LARGEST)
         means[bins == 0] = 0.0
         return means, columns - 1, weights
 
 
-def _filled(
-    origin: int, shape: tuple[int, int], used: IntArray, *sums: IntArray
-) -> Bins:
+def _filled(unit: float, used: IntArray, *sums: IntArray) -> Bins:
     """Return the bins that were taken apart."""
-    filled = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+    filled = np.zeros((2, 3 * _N_BINS), dtype=np.int64)
     filled[:, used] = sums
-    counts, inside = filled.reshape(2, *shape)
-    return Bins(origin, counts, inside)
-
-
-def _pattern(value: float) -> int:
-    return int(np.array([value]).view(np.int64)[0] >> _SHIFT)
-
-
-def _bin_range(
-    scores: FloatArray,
-    grades: IntArray,
-    first: IntArray,
-    count: IntArray,
-    i0: int,
-    i1: int,
-    origin: int,
-    n_bins: int,
-) -> tuple[IntArray, IntArray]:
-    """Return counts and sums of positions (n_bins, 3) for the items i0 to i1."""
-    counts, inside, packed = np.zeros((3, 3 * n_bins), dtype=np.int64)
-    differences = np.empty(_PIECE)
-    # Unsigned: numba need not look whether an index counts from the end.
-    slots = np.empty(_PIECE, dtype=np.uint64)
-    room = differences, differences.view(np.int64), slots
-    data = scores, grades, first, count, i0, i1, origin
-    _pack_range(*data, *room, packed, counts, inside)
-    counts += packed >> _ONE
-    inside += packed & ((1 << _ONE) - 1)
-    return counts.reshape(n_bins, 3), inside.reshape(n_bins, 3)
+    counts, inside = filled.reshape(2, _N_BINS, 3)
+    return Bins(unit, counts, inside)
 
 
 @jit
-def _pack_range(
+def _count_range(
     scores: FloatArray,
     grades: IntArray,
     first: IntArray,
     count: IntArray,
     i0: int,
     i1: int,
-    origin: int,
+    factor: float,
     differences: FloatArray,
     patterns: IntArray,
     slots: NDArray[np.uint64],
@@ -192,32 +160,41 @@ def _pack_range(
     counts: IntArray,
     inside: IntArray,
 ) -> None:
-    """Add the items i0 to i1 to ``packed`` (3 * n_bins,), and what is full to two more.
+    """Add the pairs of the items i0 to i1 to ``counts`` and ``inside`` (3 * n_bins,).
 
-    ``differences``, the same bits as ``patterns``, and ``slots`` (_PIECE,) are room.
+    ``factor`` is 1 / unit. ``packed`` (3 * n_bins,) is zero before and afterwards.
+    ``differences`` and ``slots`` (_PIECE,) are scratch; ``patterns`` is a view of the
+    bits of ``differences``.
     """
     pending = 0
     for i in range(i0, i1):
         score, grade = scores[i], grades[i]
         stop = first[i] + count[i]
         for start in range(first[i], stop, _PIECE):
-            # Slices: an index that is known to be positive lets loops be vectorised.
+            # Slices indexed from 0: the compiler vectorises their loops.
             theirs = scores[start : min(start + _PIECE, stop)]
             their_grades = grades[start : start + _PIECE]
             n = theirs.shape[0]
             pending += n
-            if pending > _FLUSH:
-                for k in range(packed.shape[0]):
-                    counts[k] += packed[k] >> _ONE
-                    inside[k] += packed[k] & ((1 << _ONE) - 1)
-                    packed[k] = 0
+            if pending > _FULL:
+                _unpack(packed, counts, inside)
                 pending = n
             for k in range(n):
-                differences[k] = score - theirs[k]
+                differences[k] = min((score - theirs[k]) * factor, 2.0)
             for k in range(n):
                 order = np.int64(grade > their_grades[k])
                 order -= np.int64(grade < their_grades[k])
-                slots[k] = 3 * max((patterns[k] >> _SHIFT) - origin, 0) + 1 + order
+                slots[k] = 3 * max((patterns[k] >> _SHIFT) - _FIRST, 0) + 1 + order
                 patterns[k] = (1 << _ONE) + ((patterns[k] & _INSIDE) >> _FINE)
             for k in range(n):
                 packed[slots[k]] += patterns[k]
+    _unpack(packed, counts, inside)
+
+
+@jit
+def _unpack(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
+    """Move what ``packed`` holds to ``counts`` and ``inside``, all (3 * n_bins,)."""
+    for k in range(packed.shape[0]):
+        counts[k] += (packed[k] >> _ONE) << _FRACTION
+        inside[k] += packed[k] & ((1 << _ONE) - 1)
+        packed[k] = 0

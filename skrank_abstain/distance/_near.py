@@ -15,6 +15,7 @@ from scipy.optimize import isotonic_regression
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance._neighbours import near_pairs
+from skrank_abstain.distance._pair_sample import pairs_of_sample
 from skrank_abstain.distance.surrogates._pairs import (
     OrderedPairs,
     distances,
@@ -103,8 +104,6 @@ class NearCurve:
         ends of the pools of the isotonic regression of the error rate on the
         distance, falling. Giving up a pool pays if its error rate is above the cost.
         """
-        from skrank_abstain._kernels.collecting import pairs_of_sample
-
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
         high, low = pairs_of_sample(items.offsets, _MOST_PAIRS)
@@ -245,8 +244,6 @@ class NearDecision(PairDecision):
     def _near_share(
         self, columns: FloatArray, gamma: float, items: ScoredItems
     ) -> float:
-        from skrank_abstain._kernels.collecting import pairs_of_sample
-
         later, earlier = pairs_of_sample(items.offsets, _SOME_PAIRS)
         distance = distances(columns, later, earlier, self.norm)
         n_near = int((distance <= farthest_near(gamma)).sum())

@@ -25,12 +25,7 @@ class GapOutcomes(NamedTuple):
         +1 the higher-scored item is preferred (or the scores are equal and one of
         the two is), 0 tie, -1 the lower-scored item is preferred.
     weight : ndarray of shape (n,), float64
-        How many pairs the entry stands for. On a grid some are negative, but
-        sums of smooth functions of the difference are still right.
-    step : float, default=0.0
-        Step of the grid that the gaps lie on; 0 for gaps of pairs.
-    finer : callable, default=None
-        Returns the same pairs on a grid of another step.
+        How many pairs the entry stands for.
 
     Examples
     --------
@@ -42,8 +37,6 @@ class GapOutcomes(NamedTuple):
     gap: FloatArray
     outcome: IntArray
     weight: FloatArray
-    step: float = 0.0
-    finer: Callable[[float], GapOutcomes] | None = None
 
 
 class PairGaps(Protocol):
@@ -60,14 +53,11 @@ class PairGaps(Protocol):
     def count_within(self, cuts: ArrayLike) -> IntArray:
         """Count the pairs with gap at most each cut."""
 
-    def sketch(self) -> FloatArray:
-        """Return gaps of some pairs that roughly stand for all."""
+    def outline(self) -> tuple[FloatArray, FloatArray]:
+        """Return gaps that stand for all, and how many pairs each stands for."""
 
     def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """Return how many gaps are at most each ``low``, and those in (low, high]."""
-
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time."""
 
 
 @dataclass(frozen=True)
@@ -236,23 +226,16 @@ class GapArray(Value):
         counts: IntArray = np.searchsorted(self.gaps, cuts, side="right")
         return counts
 
-    def sketch(self) -> FloatArray:
-        """Return evenly spaced order statistics."""
-        # Of 65,536 stretches of order statistics the middle of each: the ends of a
-        # stretch would stand for it with a bias.
+    def outline(self) -> tuple[FloatArray, FloatArray]:
+        """Return the middle of each of 65,536 equal shares, and their size."""
         step = max(1, self.n_pairs >> 16)
-        return self.gaps[step // 2 :: step]
+        gaps = self.gaps[step // 2 :: step]
+        return gaps, np.full(gaps.size, float(step))
 
     def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """Return how many gaps are at most each ``low``, and those in (low, high]."""
         ends = self.count_within(np.reshape(windows, (-1, 2)))
         return [(start, self.gaps[start:stop]) for start, stop in ends.tolist()]
-
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time."""
-        # Seeded at each call: a search must not depend on what was asked for before.
-        ((_, gaps),) = self.collect((low, high))
-        return np.random.default_rng(0).choice(gaps, size)
 
 
 def _dense(codes: IntArray) -> IntArray:

@@ -27,8 +27,6 @@ from skrank_abstain.pairs._spread import isolate, thin
 FEW_PAIRS = 1 << 22
 #: Gaps that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
-#: Pairs that stand for all where exactness does not matter.
-_SKETCH = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ class ScoredItems(Value):
         O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
         ones; computed once.
         """
-        return GapOutcomes(*self.sum_pairs(self.n_grades, self.largest).points(0.0))
+        return GapOutcomes(*self.histogram(self.largest).points())
 
     @property
     def grade_counts(self) -> IntArray:
@@ -231,19 +229,15 @@ class ScoredItems(Value):
         """Number of distinct values of relevance."""
         return int(self.known_grades.max(initial=0)) + 1
 
-    def sum_pairs(
-        self, n_grades: int, largest: float, step: float | None = None
-    ) -> Any:
-        """Summarise all pairs, so that sums of parts of the queries can be added.
+    def histogram(self, largest: float) -> Any:
+        """Count all pairs in bins of their gap, by outcome.
 
-        ``n_grades`` and ``largest`` are those of all parts; a ``step`` is that of a
-        grid, which queries are put on whose pairs are many for it.
+        Histograms of parts of the queries can be added where ``largest``, the largest
+        gap of all parts, is the same.
         """
-        from skrank_abstain._kernels.summing import sum_pairs
+        from skrank_abstain._kernels.histogram import outcome_histogram
 
-        return sum_pairs(
-            self.scores, self.known_grades, self.offsets, n_grades, largest, step
-        )
+        return outcome_histogram(self.scores, self.known_grades, self.offsets, largest)
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -275,60 +269,9 @@ class ScoredItems(Value):
         )  # as `GapOutcomes` says
         return GapOutcomes(np.abs(difference), outcome, np.ones(low.size))
 
-    @cached_property
-    def some_outcomes(self) -> GapOutcomes:
-        """Pairs spread over all pairs, the same each time, of equal weight.
-
-        O(n_queries) plus their number, 131,072; all pairs where they are no more.
-        """
-        gap, outcome = self.sample_outcomes(0, self.n_pairs)
-        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
-        return GapOutcomes(gap, outcome, weight)
-
-    def sample_outcomes(self, before: int, n_pairs: int) -> tuple[FloatArray, IntArray]:
-        """Return gaps and outcomes of a sample of ``n_pairs`` pairs.
-
-        Those that are pairs of these queries, which ``before`` other pairs precede.
-        """
-        from skrank_abstain._kernels.collecting import pairs_of_sample
-
-        high, low = pairs_of_sample(
-            self.offsets, _SKETCH, before=before, n_pairs=n_pairs
-        )
-        with np.errstate(over="ignore"):
-            # Never negative: within a query scores ascend with the position.
-            gap = self.scores[high] - self.scores[low]
-        outcome = np.sign(self.known_grades[high] - self.known_grades[low])
-        # Equal scores carry no order.
-        outcome[gap == 0] = abs(outcome[gap == 0])
-        return gap, outcome
-
-    def outcomes_on_grid(self, step: float) -> GapOutcomes:
-        """Summarise all pairs for sums of functions of the difference.
-
-        Parameters
-        ----------
-        step : float
-            Positive. The functions must be smooth on a scale of several steps: those
-            of an untied pair also across zero, from agreement into disagreement.
-
-        Returns
-        -------
-        summary : GapOutcomes
-            The weights add up to the numbers of pairs by outcome of order (tied or
-            not) but for rounding, and some are negative. ``outcomes`` has counts.
-
-        Notes
-        -----
-        O(n) for queries whose pairs are many for the steps that their scores span;
-        the pairs of others are enumerated.
-        """
-        sums = self.sum_pairs(self.n_grades, self.largest, step)
-        return GapOutcomes(*sums.points(step))
-
-    def sketch(self) -> FloatArray:
-        """Return the gaps of pairs spread over all pairs."""
-        return self.some_outcomes.gap
+    def outline(self) -> tuple[FloatArray, FloatArray]:
+        """Return gaps that stand for all, and how many pairs each stands for."""
+        return self.outcomes.gap, self.outcomes.weight
 
     def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """Return how many gaps are at most each ``low``, and those in (low, high]."""
@@ -336,26 +279,6 @@ class ScoredItems(Value):
 
         data = self.scores, self.offsets
         return [differences_between(*data, *window) for window in windows]
-
-    def sample(
-        self,
-        low: float,
-        high: float,
-        size: int,
-        *,
-        before: int = 0,
-        n_pairs: int | None = None,
-    ) -> FloatArray:
-        """Return ``size`` gaps drawn from (low, high], the same each time.
-
-        Of ``n_pairs`` with such a gap, ``before`` of them in queries that come before
-        these, only those of these.
-        """
-        from skrank_abstain._kernels.collecting import sample_between
-
-        return sample_between(
-            self.scores, self.offsets, low, high, size, before=before, n_pairs=n_pairs
-        )
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
         """Count the pairs of each query with gap at least each cut, by outcome.

@@ -149,12 +149,6 @@ class PartitionedItems(Value):
         """Items of each grade, shape (n_grades,)."""
         return self.summary.grade_counts
 
-    @cached_property
-    def _pairs_before(self) -> IntArray:
-        """Pairs before each partition, shape (n_partitions,)."""
-        before = np.append(0, np.cumsum(self.pair_counts))
-        return np.asarray(before[self.summary.starts[:-1]])
-
     # Numbers of pairs: added up.
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
@@ -200,15 +194,8 @@ class PartitionedItems(Value):
     @cached_property
     def outcomes(self) -> GapOutcomes:
         """As `ScoredItems.outcomes`."""
-        return GapOutcomes(*self._sum_pairs(None).points(0.0))
-
-    def outcomes_on_grid(self, step: float) -> GapOutcomes:
-        """As `ScoredItems.outcomes_on_grid`."""
-        return GapOutcomes(*self._sum_pairs(step).points(step))
-
-    def _sum_pairs(self, step: float | None) -> Any:
-        parts = self._ask("sum_pairs", self.n_grades, self.largest, step)
-        return reduce(operator.add, parts)
+        histogram = reduce(operator.add, self._ask("histogram", self.largest))
+        return GapOutcomes(*histogram.points())
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """As `ScoredItems.counts_by_gap`."""
@@ -221,20 +208,11 @@ class PartitionedItems(Value):
         every = GapOutcomes(gap, outcome, np.ones(gap.size))
         return counts_by_gap(every, exact=True)
 
+    def outline(self) -> tuple[FloatArray, FloatArray]:
+        """As `ScoredItems.outline`."""
+        return self.outcomes.gap, self.outcomes.weight
+
     # Some pairs: put together.
-
-    @cached_property
-    def some_outcomes(self) -> GapOutcomes:
-        """As `ScoredItems.some_outcomes`."""
-        before = Each(self._pairs_before.tolist())
-        found = self._ask("sample_outcomes", before, self.n_pairs)
-        gap, outcome = (np.concatenate(each) for each in zip(*found, strict=True))
-        weight = np.full(gap.size, self.n_pairs / max(gap.size, 1))
-        return GapOutcomes(gap, outcome, weight)
-
-    def sketch(self) -> FloatArray:
-        """As `ScoredItems.sketch`."""
-        return self.some_outcomes.gap
 
     def collect(self, *windows: tuple[float, float]) -> list[tuple[int, FloatArray]]:
         """As `ScoredItems.collect`."""
@@ -243,16 +221,6 @@ class PartitionedItems(Value):
             counts, gaps = zip(*found, strict=True)
             collected.append((sum(counts), np.concatenate(gaps)))
         return collected
-
-    def sample(self, low: float, high: float, size: int) -> FloatArray:
-        """As `ScoredItems.sample`, in another order."""
-        within = np.array([*self._of_parts(_count_between, low, high, empty=0)])
-        before = Each((np.cumsum(within) - within).tolist())
-        n_pairs = int(within.sum())
-        if not n_pairs:
-            return np.empty(0)
-        drawn = self._of_parts(_sample, low, high, size, before, n_pairs)
-        return np.concatenate([*drawn])
 
     def thinned(self, most: int, merged: IntArray) -> ScoredItems:
         """As `ScoredItems.thinned`; ``rows`` are places among all items."""
@@ -304,9 +272,7 @@ class PartitionedItems(Value):
         """Return what a method of the items says in each partition with queries."""
         return self._of_parts(_method, method, *args)
 
-    def _of_parts(
-        self, task: Callable[..., Any], *args: Any, empty: Any = None
-    ) -> Iterator[Any]:
+    def _of_parts(self, task: Callable[..., Any], *args: Any) -> Iterator[Any]:
         if self.parts is None:
             raise RuntimeError(
                 "The partitions of the calibration data are no longer at hand: this "
@@ -315,7 +281,7 @@ class PartitionedItems(Value):
                 "before it is saved (calibrate(..., coverages=[...]) does), or "
                 "calibrate again."
             )
-        found = ask(self.parts, _on_part, task, empty, *args)
+        found = ask(self.parts, _on_part, task, *args)
         return (each for each in found if each is not None)
 
     def _remembered(self, compute: Callable[..., Any], name: str, *args: Any) -> Any:
@@ -364,9 +330,9 @@ def summary_of(described: Iterable[tuple[Any, ...]]) -> Summary:
     )
 
 
-def _on_part(part: Part, task: Callable[..., Any], empty: Any, *args: Any) -> Any:
+def _on_part(part: Part, task: Callable[..., Any], *args: Any) -> Any:
     """Run a task where there are queries."""
-    return task(part, *args) if part.items.n_queries else empty
+    return task(part, *args) if part.items.n_queries else None
 
 
 def _method(part: Part, name: str, *args: Any) -> Any:
@@ -389,16 +355,6 @@ def _gaps_by_outcome(part: Part) -> list[FloatArray]:
 
 def _pairs_by_grade(part: Part, relevance: FloatArray, merged: IntArray) -> FloatArray:
     return part.items.pairs_by_grade(_merged_here(part, relevance, merged))
-
-
-def _count_between(part: Part, low: float, high: float) -> int:
-    return int(np.diff(part.items.count_within([low, high]))[0])
-
-
-def _sample(
-    part: Part, low: float, high: float, size: int, before: int, n_pairs: int
-) -> FloatArray:
-    return part.items.sample(low, high, size, before=before, n_pairs=n_pairs)
 
 
 def _take_items(

@@ -2,38 +2,31 @@
 
 For a difference model the risk of predicting the order of the scores falls with the gap
 and the risk of predicting a tie rises. The smaller of the two therefore rises up to the
-crossing and falls from there. In order of risk the pairs are two sequences merged:
-predicted orders from the largest gap down and predicted ties from the smallest up. A
-set of the surest pairs is therefore ``gap <= inner`` or ``gap > outer``. The search for
-the pair of a given rank keeps one such set with fewer pairs than wanted and one with at
-least as many, and narrows them until the pairs between can be collected and merged.
-What guides it decides how long it takes, never the result.
+crossing and falls from there. The surest pairs are always those with ``gap <= inner``,
+predicted to be ties, or ``gap > outer``, predicted in the order of their scores. The
+search for the pair of a given rank keeps one such set with fewer pairs than wanted and
+one with enough, and halves the gaps between them until few pairs remain to be sorted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import GapArray, PairGaps
+from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain.pairs import PairGaps
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
 _REACH = 2.0**60
 #: Gaps that a search tries at a time.
 _TRIED = 64
-#: The search collects the pairs between its two sets once these are so few, and goes
-#: on among them until they are few enough to be sorted and merged.
-COLLECT = 1 << 21
-_MERGE = 1 << 14
-_SAMPLE = 1 << 16
-#: A sample of fewer pairs between the two sets is drawn anew.
-_FEWEST = 256
-#: Half the width of a new bracket, in standard errors of a sample.
-_SPREAD = 2.0
+#: The pairs between two sets are collected and sorted once they are this few.
+COLLECT = 1 << 18
+#: Pairs on either side of the rank that the first two sets aim at.
+_AIM = 1 << 16
 
 
 class RiskCurve:
@@ -67,12 +60,16 @@ class RiskCurve:
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
-        self.highest = float(self(np.array([peak]))[0])
+        self.highest = self.at(peak)
 
     def __call__(self, gap: FloatArray) -> FloatArray:
         """Return the conditional risk at each gap, shape (n,)."""
         losses = self._losses(gap)
         return np.minimum(losses[:, 1], losses[:, 2])
+
+    def at(self, gap: float) -> float:
+        """Return the conditional risk at one gap."""
+        return float(self(np.array([gap]))[0])
 
     def of_tie(self, gap: float) -> float:
         """Return the expected loss of calling a pair a tie."""
@@ -186,75 +183,73 @@ def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
 
     Notes
     -----
-    Where there are many pairs, some that are spread over all of them say between
-    which gaps to collect; collecting counts the pairs on both sides, so that one
-    pass is usually enough: O(n) in the number of items, and at most some 60 MB.
+    Each step of the search counts pairs, O(n) for n items: most searches take two to
+    four steps, and where many pairs share a gap up to 130. Two MB of memory.
     """
+    crossing = curve.crossing
     low = _Set(-1.0, np.inf, 0)
-    top = _below(curve.crossing) if curve.crossing > 0 else -1.0
-    high = _Set(top, _below(curve.crossing), gaps.n_pairs)
-    return _search(curve, gaps, low, high, rank, COLLECT)
+    high = _Set(_below(crossing), _below(crossing), gaps.n_pairs)
+    guesses = _guess(curve, gaps, rank) if gaps.n_pairs > COLLECT else []
+    while high.count - low.count > COLLECT:
+        ends = guesses.pop() if guesses else _halfway(curve, low, high)
+        if ends is None:
+            # All pairs between share one gap: any of them will do.
+            shared = low.outer if low.outer > high.outer else high.inner
+            return _merge(curve, low, high, np.array([shared]), 1)
+        # Held between the two sets: risks are rounded, and the counts of sets that are
+        # not nested mean nothing.
+        inner = min(max(ends[0], low.inner), high.inner)
+        outer = min(max(ends[1], high.outer), low.outer)
+        within, beyond = gaps.count_within([inner, outer]).tolist()
+        middle = _Set(inner, outer, within + gaps.n_pairs - beyond)
+        if middle.count < rank:
+            low = middle
+        else:
+            high = middle
+    found = gaps.collect((low.inner, high.inner), (high.outer, low.outer))
+    inside = np.concatenate([gap for _, gap in found])
+    return _merge(curve, low, high, inside, rank - low.count)
 
 
-def _search(
-    curve: RiskCurve,
-    gaps: PairGaps,
-    low: _Set,
-    high: _Set,
-    rank: int,
-    few: int,
-) -> Cuts:
-    """Narrow two sets until the pairs between are ``few``, and search those.
+def _guess(curve: RiskCurve, gaps: PairGaps, rank: int) -> list[tuple[float, float]]:
+    """Return the ends of two sets with a little fewer and a little more pairs."""
+    gap, weight = gaps.outline()
+    risk = curve(gap)
+    order = np.argsort(risk)
+    upto = np.cumsum(weight[order]) - weight[order] / 2
+    risks = np.interp([rank - _AIM, rank + _AIM], upto, risk[order])
+    return [(curve.inner_cut(each), _below(curve.outer_cut(each))) for each in risks]
 
-    Pairs that have been collected are searched in the same way: counting them costs
-    next to nothing.
+
+def _halfway(curve: RiskCurve, low: _Set, high: _Set) -> tuple[float, float] | None:
+    """Return the ends of a set about halfway between two.
+
+    None if only one gap lies between them.
     """
-    guide, fresh = gaps.sketch(), False
-    while high.count - low.count > few:
-        pivots = _pivots(curve, guide, low, high, rank)
-        if few > _MERGE:
-            # Collecting counts the pairs on both sides as it goes: where the sample
-            # finds few pairs between the pivots, the search may end in one pass.
-            ends = [_ends_at(curve, low, high, pivots[k][0], k == 1) for k in (0, 1)]
-            surer, other = (_Set(inner, outer, 0) for inner, outer in ends)
-            share = float(np.mean(_between(guide, surer, other)))
-            if share * (high.count - low.count) <= few:
-                collected = _collect(curve, gaps, surer, other, rank)
-                if collected is not None:
-                    return collected
-        before = low, high
-        low, high, found = _narrow(curve, gaps, low, high, pivots, rank)
-        if found is not None:
-            return found
-        # Neither pivot moved a bound. A fresh sample from between the bounds may do
-        # better; if it does not, what is left is collected.
-        stuck = before == (low, high)
-        if stuck and fresh:
-            break
-        guide = guide[_between(guide, low, high)]
-        fresh = stuck or guide.size < _FEWEST
-        if fresh and high.count - low.count > few:
-            guide = _sample(gaps, low, high)
-    if few > _MERGE and high.count - low.count > _MERGE:
-        found = _collect(curve, gaps, low, high, rank)
-        if found is not None:
-            return found
-    return _merge(curve, gaps, low, high, rank)
-
-
-def _collect(
-    curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int
-) -> Cuts | None:
-    """Search the pairs between two sets, unless the rank is not among these."""
-    (n_inner, ties), (n_outer, orders) = gaps.collect(
-        (low.inner, high.inner), (high.outer, low.outer)
-    )
-    n_low = n_inner + gaps.n_pairs - n_outer - orders.size
-    if not n_low < rank <= n_low + ties.size + orders.size:
+    first, last = _place(low.inner), _place(high.inner)
+    near, far = _place(high.outer), _place(low.outer)
+    if far - near > 1:
+        pivot = _gap_at((near + far) // 2 + 1)
+        # Orders come before ties of the same risk.
+        return curve.inner_cut(_below(curve.at(pivot))), _below(pivot)
+    if last - first > 1:
+        pivot = _gap_at((first + last) // 2)
+        return pivot, _below(curve.outer_cut(curve.at(pivot)))
+    if first == last or near == far:
         return None
-    every = GapArray.of(np.concatenate([ties, orders]))
-    low, high = replace(low, count=0), replace(high, count=every.n_pairs)
-    return _search(curve, every, low, high, rank - n_low, _MERGE)
+    if curve.at(low.outer) <= curve.at(high.inner):
+        return low.inner, high.outer
+    return high.inner, low.outer
+
+
+def _place(gap: float) -> int:
+    """Return the place of a gap among all floats from 0 on; -1 for negative ones."""
+    # Non-negative floats have the order of their bit patterns.
+    return -1 if gap < 0 else int(np.float64(gap).view(np.int64))
+
+
+def _gap_at(place: int) -> float:
+    return float(np.int64(place).view(np.float64))
 
 
 def _below(value: float) -> float:
@@ -266,31 +261,18 @@ def _above(value: float) -> float:
         return float(np.nextafter(value, np.inf))
 
 
-def _surest_first(
-    curve: RiskCurve, gap: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray, IntArray]:
-    """Merge both sides by risk; rounding must not reorder a side.
-
-    Returns the gaps of both sides, their risk, whether each predicts a tie, and
-    the order.
-    """
-    # The stable sort below puts orders before ties of the same risk, which is what
-    # makes a rank one pair and no other.
-    orders = np.sort(gap[gap >= curve.crossing])[::-1]
-    ties = np.sort(gap[gap < curve.crossing])
+def _merge(
+    curve: RiskCurve, low: _Set, high: _Set, inside: FloatArray, n_accepted: int
+) -> Cuts:
+    """Find the pair of a rank among the gaps between two sets."""
+    orders = np.sort(inside[inside >= curve.crossing])[::-1]
+    ties = np.sort(inside[inside < curve.crossing])
     both = np.concatenate([orders, ties])
-    risk = np.concatenate(
-        [np.maximum.accumulate(curve(side)) for side in (orders, ties)]
-    )
-    return both, risk, both < curve.crossing, np.argsort(risk, kind="stable")
-
-
-def _merge(curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int) -> Cuts:
-    """Collect the pairs between two sets and find the one of the wanted rank."""
-    found = gaps.collect((low.inner, high.inner), (high.outer, low.outer))
-    inside = np.concatenate([gap for _, gap in found])
-    both, risk, tie, order = _surest_first(curve, inside)
-    n_accepted = rank - low.count
+    # Rounding of the risk must not reorder a side.
+    sides = [np.maximum.accumulate(curve(side)) for side in (orders, ties)]
+    risk, tie = np.concatenate(sides), both < curve.crossing
+    # Stable: orders come before ties of the same risk, so that a rank is one pair.
+    order = np.argsort(risk, kind="stable")
     last = order[n_accepted - 1]
     accepted = np.zeros(both.size, dtype=bool)
     accepted[order[:n_accepted]] = True
@@ -302,109 +284,4 @@ def _merge(curve: RiskCurve, gaps: PairGaps, low: _Set, high: _Set, rank: int) -
         inner_end=float(both[tie & ~accepted].min(initial=_above(high.inner))),
         outer=float(both[~tie & accepted].min(initial=_above(low.outer))),
         outer_end=float(both[~tie & ~accepted].max(initial=high.outer)),
-    )
-
-
-def _between(gap: FloatArray, low: _Set, high: _Set) -> BoolArray:
-    """Tell which gaps lie between two sets."""
-    inner = (gap > low.inner) & (gap <= high.inner)
-    between: BoolArray = inner | ((gap > high.outer) & (gap <= low.outer))
-    return between
-
-
-def _sample(gaps: PairGaps, low: _Set, high: _Set) -> FloatArray:
-    """Draw pairs between two sets, each side as many as it has pairs."""
-    n_inner = int(np.diff(gaps.count_within([low.inner, high.inner]))[0])
-    share = n_inner / (high.count - low.count)
-    size = round(_SAMPLE * share)
-    drawn = [
-        gaps.sample(*window)
-        for window in (
-            (low.inner, high.inner, size),
-            (high.outer, low.outer, _SAMPLE - size),
-        )
-        if window[2] > 0
-    ]
-    return np.concatenate(drawn)
-
-
-def _pivots(
-    curve: RiskCurve, guide: FloatArray, low: _Set, high: _Set, rank: int
-) -> list[tuple[float, bool]]:
-    """Return gaps that probably lie on both sides of the wanted rank.
-
-    And whether each stands in the sample more than once: many pairs may share it.
-    """
-    both, _, _, order = _surest_first(curve, guide)
-    place = (rank - low.count) / (high.count - low.count)
-    # The standard error of a place among n p (1 - p), and two more for small samples.
-    slack = 2 + _SPREAD * np.sqrt(both.size * place * (1 - place))
-    ends = np.array([place * both.size - slack, place * both.size + slack])
-    pivots = both[order[np.clip(ends, 0, both.size - 1).astype(np.int64)]]
-    return [(pivot, int((guide == pivot).sum()) > 1) for pivot in pivots.tolist()]
-
-
-def _ends_at(
-    curve: RiskCurve, low: _Set, high: _Set, pivot: float, including: bool
-) -> tuple[float, float]:
-    """Return the ends of the pairs surer than a pivot, or also as sure as it."""
-    risk = float(curve(np.array([pivot]))[0])
-    if pivot < curve.crossing:
-        inner = pivot if including else _below(pivot)
-        outer = _below(curve.outer_cut(risk))
-    else:
-        inner = curve.inner_cut(risk)
-        outer = _below(pivot) if including else pivot
-    return (
-        # Held inside the bracket: the risk of a pivot is rounded, and sets must stay
-        # nested for their counts to mean anything.
-        min(max(inner, low.inner), high.inner),
-        min(max(outer, high.outer), low.outer),
-    )
-
-
-def _narrow(
-    curve: RiskCurve,
-    gaps: PairGaps,
-    low: _Set,
-    high: _Set,
-    pivots: list[tuple[float, bool]],
-    rank: int,
-) -> tuple[_Set, _Set, Cuts | None]:
-    """Count the pairs surer than each pivot, with those as sure as it.
-
-    Where many pairs may share a pivot's gap also without them, so that such a
-    gap is found and not bracketed.
-    """
-    bounds: list[tuple[float, float]] = []
-    shared: list[tuple[int, float]] = []
-    for pivot, often in pivots:
-        if often:
-            shared.append((len(bounds), pivot))
-            bounds.append(_ends_at(curve, low, high, pivot, True))
-        bounds.append(_ends_at(curve, low, high, pivot, not often))
-    within = gaps.count_within(np.array(bounds, dtype=np.float64).reshape(-1))
-    counts = (within[0::2] + gaps.n_pairs - within[1::2]).tolist()
-    for k, pivot in shared:
-        if counts[k + 1] < rank <= counts[k]:
-            tie, risk = pivot < curve.crossing, float(curve(np.array([pivot]))[0])
-            return low, high, _cuts_at(risk, pivot, tie, *bounds[k])
-    for (inner, outer), count in zip(bounds, counts, strict=True):
-        if low.count < count < rank:
-            low = _Set(inner, outer, count)
-        elif rank <= count < high.count:
-            high = _Set(inner, outer, count)
-    return low, high, None
-
-
-def _cuts_at(risk: float, gap: float, tie: bool, inner: float, outer: float) -> Cuts:
-    """Return the cuts of a set that ends exactly at ``gap``."""
-    return Cuts(
-        risk=risk,
-        gap=gap,
-        tie=tie,
-        inner=inner,
-        inner_end=_above(inner),
-        outer=_above(outer),
-        outer_end=outer,
     )

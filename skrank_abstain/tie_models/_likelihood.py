@@ -2,86 +2,24 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.optimize import minimize
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import GapOutcomes, ScoredItems
-from skrank_abstain.tie_models._links import Link, RaoKupper
+from skrank_abstain.pairs import GapOutcomes
+from skrank_abstain.tie_models._links import Link
 from skrank_abstain.tie_models._tie_model import warn_of_disagreement
 
 #: A scale this small keeps the risk strictly decreasing over the observed range.
 _FLATTEST = 1e-3
-#: Differences are summarised in steps of this, and of at most that, after scaling.
-_STEP = 0.1
-_COARSEST = 0.16
-#: So few pairs are summarised by their gaps.
-_FEW_PAIRS = 1 << 17
-#: Pairs of a kind from which the scale is guessed.
-_GUESS = 1 << 11
 
 
 def n_pairs_of(pairs: GapOutcomes, *outcomes: int) -> float:
     """Return the number of pairs with one of the outcomes."""
     return float(pairs.weight[np.isin(pairs.outcome, outcomes)].sum())
-
-
-def summarise_pairs(items: ScoredItems) -> GapOutcomes:
-    """Summarise gap and outcome of all within-query pairs.
-
-    Parameters
-    ----------
-    items : ScoredItems
-        With relevance.
-
-    Returns
-    -------
-    pairs : GapOutcomes
-
-    Notes
-    -----
-    A likelihood is a smooth function of the difference, over which six points of a
-    grid of 0.1 / scale interpolate almost exactly: so the pairs of most
-    queries are never looked at one by one. The scale is guessed from some pairs, and
-    a fit that finds another asks for a finer grid. Where no scale can be guessed
-    (disagreement, perfect order), or there are few pairs, pairs of nearly the same
-    gap are one entry at their mean: a fit agrees with that on all pairs to
-    about 1e-7, on the grid to some 1e-8.
-    """
-    guess = None if items.n_pairs <= _FEW_PAIRS else _guess_scale(items)
-    if guess is None:
-        return items.outcomes
-    return _on_grid(items, _STEP / guess)
-
-
-def _on_grid(items: ScoredItems, step: float) -> GapOutcomes:
-    return items.outcomes_on_grid(step)._replace(
-        step=step, finer=lambda finer: _on_grid(items, finer)
-    )
-
-
-def _guess_scale(items: ScoredItems) -> float | None:
-    """Return about the scale of a logistic fit, or nothing where that is not safe."""
-    some = items.some_outcomes
-    chosen, weights = [], []
-    for kind in (some.outcome == 0, some.outcome != 0):
-        rows = np.flatnonzero(kind)
-        kept = rows[:: max(1, rows.size // _GUESS)]
-        chosen.append(kept)
-        weights.append(np.full(kept.size, rows.size / max(kept.size, 1)))
-    rows = np.concatenate(chosen)
-    pairs = GapOutcomes(some.gap[rows], some.outcome[rows], np.concatenate(weights))
-    unit = _root_mean_square(pairs)
-    if not 1e-150 < unit < 1e150:
-        return None
-    pairs = GapOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
-    if not ((pairs.outcome == -1) & (pairs.gap > 0)).any():
-        return None
-    if _agreement(pairs) <= 0:
-        return None
-    # A flatter curve needs no wider step than the differences themselves.
-    return max(_fit(RaoKupper(), pairs, None)[0], _STEP) / unit
 
 
 def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float]:
@@ -117,10 +55,9 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
         if not n_pairs_of(pairs, -1, 1):
             _warn_no_optimum()
         return 1.0, link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1) or 0.5)
-    given, unit = pairs, _root_mean_square(pairs)
+    unit = _root_mean_square(pairs)
     pairs = GapOutcomes(pairs.gap / unit, pairs.outcome, pairs.weight)
-    # On a grid there is an optimum: see ``_guess_scale``.
-    if not given.step and _has_no_optimum(pairs):
+    if _has_no_optimum(pairs):
         _warn_no_optimum()
         pairs = _with_half_pairs(pairs)
     elif _agreement(pairs) <= 0:
@@ -128,20 +65,15 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
     if _agreement(pairs) > 0:
         scale, margin = _fit(link, pairs, None)
     else:
-        # The best scale is not positive: take one that barely orders the pairs.
+        # The best scale is not positive: use one that barely orders the pairs.
         scale = _FLATTEST / float(pairs.gap.max())
         margin = _fit(link, pairs, np.log(scale))[1]
-    scale /= unit
-    if given.finer is not None and given.step * scale > _COARSEST:
-        return fit_maximum_likelihood(link, given.finer(_STEP / scale))
-    return scale, margin
+    return scale / unit, margin
 
 
 def _root_mean_square(pairs: GapOutcomes) -> float:
-    """Return the root mean square of the gaps, scaled so that no square overflows."""
     largest = float(pairs.gap.max())
-    if largest == 0:
-        return 0.0
+    # Relative to the largest: the squares must not overflow.
     mean_square = np.average((pairs.gap / largest) ** 2, weights=pairs.weight)
     return largest * float(np.sqrt(mean_square))
 
@@ -172,38 +104,38 @@ def _fit(
     start = np.zeros(2) if fixed_log_scale is None else np.array([fixed_log_scale, 0.0])
     free = np.array([fixed_log_scale is None, n_tied > 0])
     if n_tied > 0:
-        # Only a start: it assumes equally strong items and is biased low if they are
-        # not.
+        # Only a start: it assumes equally strong items and is too low if they are not.
         start[1] = np.log(link.from_tie_rate(n_pairs, n_pairs_of(pairs, -1, 1)))
 
-    def evaluate(theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    @lru_cache  # the optimiser asks for the slope and for the curvature at each point
+    def evaluate(*theta: float) -> tuple[float, FloatArray, FloatArray]:
         full = start.copy()
         full[free] = theta
         margin = float(np.exp(full[1])) if n_tied > 0 else 0.0
-        return _negative_log_likelihood(link, groups, float(np.exp(full[0])), margin)
-
-    def value_and_gradient(theta: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient, _ = evaluate(theta)
-        return value / n_pairs, gradient[free] / n_pairs
-
-    def hessian(theta: FloatArray) -> FloatArray:
-        curvature: FloatArray = evaluate(theta)[2][np.ix_(free, free)] / n_pairs
-        return curvature
+        value, slope, curvature = _negative_log_likelihood(
+            link, groups, float(np.exp(full[0])), margin
+        )
+        return (
+            value / n_pairs,
+            slope[free] / n_pairs,
+            curvature[free][:, free] / n_pairs,
+        )
 
     if free.any():
         found = minimize(
-            value_and_gradient,
+            lambda theta: evaluate(*theta)[:2],
             start[free],
             jac=True,
-            hess=hessian,
+            hess=lambda theta: evaluate(*theta)[2],
             method="trust-exact",
             # Both parameters are logarithms: a step of 4 is a factor of 55.
             options={"gtol": 1e-11, "maxiter": 500, "max_trust_radius": 4.0},
         ).x
-        # Values stop telling points apart some 1e-8 away; gradients go on.
-        polished = found - np.linalg.solve(hessian(found), value_and_gradient(found)[1])
-        slopes = [np.abs(value_and_gradient(t)[1]).max() for t in (found, polished)]
-        start[free] = polished if slopes[1] < slopes[0] else found
+        # The value no longer changes some 1e-8 away from the optimum; its slope does.
+        _, slope, curvature = evaluate(*found)
+        polished = found - np.linalg.solve(curvature, slope)
+        better = np.abs(evaluate(*polished)[1]).max() < np.abs(slope).max()
+        start[free] = polished if better else found
     return float(np.exp(start[0])), float(np.exp(start[1])) if n_tied > 0 else 0.0
 
 

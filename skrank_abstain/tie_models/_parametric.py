@@ -8,12 +8,8 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray, check_choice
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import GapOutcomes, ScoredItems
-from skrank_abstain.tie_models._likelihood import (
-    fit_maximum_likelihood,
-    n_pairs_of,
-    summarise_pairs,
-)
+from skrank_abstain.pairs import GapOutcomes
+from skrank_abstain.tie_models._likelihood import fit_maximum_likelihood, n_pairs_of
 from skrank_abstain.tie_models._links import Davidson, Link, RaoKupper, Thurstone
 from skrank_abstain.tie_models._tie_model import DifferenceModel
 
@@ -23,10 +19,6 @@ class _ParametricModel(DifferenceModel):
 
     calibration: str
     _fitted_state: tuple[str, ...] = ("scale_", "_margin", "n_pairs_")
-
-    def summarise(self, items: ScoredItems) -> GapOutcomes:
-        # Smooth in the difference: a summary that is made for that is faster.
-        return summarise_pairs(items)
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         check_choice(self.calibration, "calibration", ("ml", "counts"))

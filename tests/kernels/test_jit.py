@@ -31,7 +31,6 @@ from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.filling import fill_pairs
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.lags import lag_weights
 from skrank_abstain._kernels.outcomes import count_outcomes
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
@@ -42,7 +41,6 @@ grades = np.arange(raw.size) % 40
 offsets = np.array([0, 5, raw.size])
 scores, rows = sort_within_queries(raw, np.arange(raw.size), offsets)
 left, right, differences = fill_pairs(raw, np.arange(raw.size), offsets)
-lags = lag_weights(scores[5:], grades[5:], np.array([0, raw.size - 5]), 0.5, 40)
 results = [
     scores, rows, left, right, differences,
     count_within(scores, offsets, np.array([1.0, np.inf])),
@@ -55,7 +53,6 @@ results = [
     rank_bounds(scores, offsets, 1.0),
     ranks_of_bins(grades[:5], np.array([0, 2, 5]), np.tri(40, k=-1, dtype=bool)),
     ranks_of_orders(left[:3], right[:3], np.array([0, 3]), np.array([0, 5])),
-    lags.tied, lags.untied,
     *outcome_histogram(scores, grades, offsets, np.inf).points(),
 ]
 print([np.asarray(result).tolist() for result in results])

@@ -11,7 +11,6 @@ from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.lags import lag_weights
 from skrank_abstain._kernels.outcomes import count_outcomes, count_outcomes_by_query
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
@@ -26,7 +25,6 @@ def everything(n_threads=None):
     scores, _, offsets = DATA
     shuffled = np.random.default_rng(0).permutation(scores)
     order = np.arange(scores.size)
-    lags = lag_weights(*DATA, 0.1, 1 + DATA[1].max(), n_threads=n_threads)
     results = [
         *sort_within_queries(shuffled, order, offsets, n_threads=n_threads),
         count_within(scores, offsets, CUTS, n_threads=n_threads),
@@ -34,8 +32,6 @@ def everything(n_threads=None):
         count_outcomes_by_query(*DATA, CUTS, n_threads=n_threads),
         *differences_between(scores, offsets, 0.5, 1.0, n_threads=n_threads),
         rank_bounds(scores, offsets, 0.5, n_threads=n_threads),
-        lags.tied,
-        lags.untied,
         *outcome_histogram(*DATA, 10.0, n_threads=n_threads).points(),
     ]
     return np.concatenate([np.ravel(result) for result in results])

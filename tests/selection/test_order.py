@@ -58,7 +58,7 @@ def test_every_rank(limit, model, loss, s, data):
     curve = RiskCurve(model, loss, every.max())
     rank = data.draw(st.integers(1, every.size))
     items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
-    with mock.patch.multiple(_gap_curve, COLLECT=limit, _MERGE=limit // 4, _SAMPLE=8):
+    with mock.patch.multiple(_gap_curve, COLLECT=limit, _AIM=limit // 4):
         found = check(curve, items, every, rank)
         other = check(curve, GapArray.of(every), every, rank)
     assert found.risk == pytest.approx(other.risk, abs=1e-12)
@@ -76,7 +76,7 @@ def test_many_pairs_of_many_queries(param, rounded):
     curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest)
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
-        with mock.patch.multiple(_gap_curve, COLLECT=500, _MERGE=100, _SAMPLE=200):
+        with mock.patch.multiple(_gap_curve, COLLECT=500, _AIM=100):
             assert check(curve, items, every, rank).gap == whole.gap
 
 

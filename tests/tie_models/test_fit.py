@@ -20,7 +20,6 @@ from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._likelihood import (
     fit_maximum_likelihood,
     n_pairs_of,
-    summarise_pairs,
 )
 
 ML = {
@@ -395,7 +394,7 @@ def test_a_refit_leaves_no_parameter_of_another_model_behind():
 def test_outcomes_are_seen_from_the_higher_score():
     s = np.array([1.0, 3.0, 3.0, 0.0])
     y = np.array([2.0, 1.0, 2.0, 2.0])
-    pairs = summarise_pairs(ScoredItems.build(s, group_queries(None, 4), y))
+    pairs = ScoredItems.build(s, group_queries(None, 4), y).outcomes
     weight = {
         (round(d, 6), o): w
         for d, o, w in zip(pairs.gap, pairs.outcome, pairs.weight, strict=True)

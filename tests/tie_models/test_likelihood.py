@@ -1,6 +1,4 @@
-"""Fits on a grid of differences, against fits on all pairs."""
-
-from unittest import mock
+"""Fits on pairs in bins, against fits on all pairs."""
 
 import numpy as np
 import pytest
@@ -12,12 +10,7 @@ from skrank_abstain.pairs import (
     group_queries,
     outcomes_of,
 )
-from skrank_abstain.tie_models import _likelihood
-from skrank_abstain.tie_models._likelihood import (
-    fit_maximum_likelihood,
-    n_pairs_of,
-    summarise_pairs,
-)
+from skrank_abstain.tie_models._likelihood import fit_maximum_likelihood, n_pairs_of
 from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
 
 LINKS = [RaoKupper(), Davidson(), Thurstone()]
@@ -60,10 +53,6 @@ CASES["few and many items"] = tuple(
 )
 
 
-def on_a_grid():
-    return mock.patch.object(_likelihood, "_FEW_PAIRS", 0)
-
-
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: type(link).__name__)
 @pytest.mark.parametrize("name", CASES)
 def test_a_fit_equals_the_fit_to_all_pairs(name, link):
@@ -79,39 +68,10 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, link):
             np.ones(label.size),
         ),
     )
-    with on_a_grid():
-        pairs = summarise_pairs(ScoredItems.build(s, queries, y))
+    pairs = ScoredItems.build(s, queries, y).outcomes
     assert fit_maximum_likelihood(link, pairs) == pytest.approx(expected, rel=1e-6)
     assert n_pairs_of(pairs, 0) == pytest.approx((label == 0).sum())
     assert n_pairs_of(pairs, -1, 1) == pytest.approx((label != 0).sum())
-
-
-def test_most_cases_use_the_grid():
-    # Otherwise the test above compares enumeration with itself.
-    names = []
-    for name, (s, y, qid) in CASES.items():
-        with on_a_grid():
-            pairs = summarise_pairs(ScoredItems.build(s, group_queries(qid, s.size), y))
-        if (pairs.weight < 0).any():
-            names.append(name)
-    assert set(names) >= {
-        "normal scores",
-        "rounded scores",
-        "scores of a thousandth",
-        "scores of a million",
-        "few and many items",
-        "real-valued grades",
-        "rare grades",
-    }
-
-
-def test_too_coarse_a_grid_is_refined():
-    s, y, qid = simulated()
-    items = ScoredItems.build(s, group_queries(qid, s.size), y)
-    expected = fit_maximum_likelihood(RaoKupper(), summarise_pairs(items))
-    coarse = _likelihood._on_grid(items, 2.0)
-    found = fit_maximum_likelihood(RaoKupper(), coarse)
-    assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_half_a_pair_of_each_outcome_is_added_where_there_is_no_optimum():
@@ -149,16 +109,6 @@ def test_a_factor_on_the_scores_changes_the_scale_only(factor):
     fits = []
     for unit in (1.0, factor):
         items = ScoredItems.build(unit * s, group_queries(qid, s.size), y)
-        with on_a_grid():
-            scale, margin = fit_maximum_likelihood(RaoKupper(), summarise_pairs(items))
+        scale, margin = fit_maximum_likelihood(RaoKupper(), items.outcomes)
         fits.append((scale * unit, margin))
     assert fits[0] == pytest.approx(fits[1], rel=1e-9)
-
-
-@pytest.mark.parametrize("change", ["reversed", "ordered", "equal"])
-def test_where_no_scale_can_be_guessed_the_pairs_are_enumerated(change):
-    s, y, qid = simulated(size=20)
-    s = {"reversed": -s, "ordered": y, "equal": np.zeros(s.size)}[change]
-    items = ScoredItems.build(s, group_queries(qid, s.size), y)
-    with on_a_grid():
-        assert summarise_pairs(items).step == 0
