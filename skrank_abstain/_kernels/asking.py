@@ -59,7 +59,7 @@ def _least(right: float, tie: float, left: float, losses: FloatArray) -> float:
 
 
 @jit
-def _mix(weights: FloatArray, rows: FloatArray, out: FloatArray) -> None:
+def _weighted_sum(weights: FloatArray, rows: FloatArray, out: FloatArray) -> None:
     """Write the sum of the rows (H, K, n), weighted (H, K), into ``out`` (n,)."""
     out[:] = 0.0
     for u in range(rows.shape[0]):
@@ -90,8 +90,8 @@ def _fall(
     for o in range(4):
         mass = total if o == 3 else after[o].sum()
         if o < 3:
-            _mix(after[o], tie, even[o])
-            _mix(after[o], under, over[o])
+            _weighted_sum(after[o], tie, even[o])
+            _weighted_sum(after[o], under, over[o])
             even[3] += even[o]
             over[3] += over[o]
         for k in range(falls.shape[0]):
@@ -170,8 +170,8 @@ def top_values(
         i, j = first[c], second[c]
         after_i, after_j, _ = _after(joint[c], tied, heard)
         for o in range(3):
-            _mix(after_i[o], gains[slot[i]], of_first)
-            _mix(after_j[o], gains[slot[j]], of_second)
+            _weighted_sum(after_i[o], gains[slot[i]], of_first)
+            _weighted_sum(after_j[o], gains[slot[j]], of_second)
             for k in range(tree.shape[0]):
                 # An item that is linked to the second one alone moves with it.
                 if k == j or (tree[k] == tree[j] and tree[k] != tree[i]):
