@@ -41,7 +41,13 @@ from skrank_abstain.intake import (
     take_labelled_items,
     train_and_score,
 )
-from skrank_abstain.pairs import Ranking, ScoredItems, check_item_id, rows_by_place
+from skrank_abstain.pairs import (
+    Queries,
+    Ranking,
+    ScoredItems,
+    check_item_id,
+    rows_by_place,
+)
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.review import ItemsUnderReview, Review
 from skrank_abstain.selection import (
@@ -58,8 +64,6 @@ from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
-#: `fit` warns from this share of ties among the accepted pairs.
-_MOST_TIES = 0.95
 
 
 class RuleThreshold(ModelWrapper):
@@ -311,7 +315,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
-        self._warn_of_ties()
+        self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
         if self.verbose:
             print(  # noqa: T201
@@ -333,19 +337,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
                 "risk, as pairs of a few distinct scores do, and are accepted "
                 "together. Use scores that differ, or boundary='randomize', which "
                 "accepts some of them at random."
-            )
-
-    def _warn_of_ties(self) -> None:
-        """Warn where nearly all accepted pairs are called ties."""
-        risk, items = self._calibration.risk, self._calibration.items
-        accepted = risk.accepted_mass(self._region, items)
-        ties = risk.accepted_tie_mass(self._region, items)
-        if accepted and ties >= _MOST_TIES * accepted and self._loss[0, 1] > 0:
-            warn_user(
-                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
-                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
-                "only a wrong order costs, pass loss='misranking': only equal scores "
-                "are then called a tie."
             )
 
     @property
@@ -631,17 +622,23 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
         ...
         """
-        check_row_order(X, y=y, groups=groups)
-        items = self._scored(X, qid, needs_qid=y is not None)
-        queries = items.queries
-        relevance = None if y is None else check_relevance(y, queries.n_items)
-        # Without labels all pairs count as tied; the page then shows no such number.
-        known = np.zeros(queries.n_items) if relevance is None else relevance
+        check_row_order(X, groups=groups)
+        items, queries, relevance = self._items_of_report(X, y, qid)
         hashes = hash_rows(self._features(X))
         rows = describe_rows(self, hashes, queries.codes, relevance)
         groups_of = groups_of_queries(groups, queries)
-        data = ReportData(items.sorted(known), y is not None, rows, groups_of)
+        data = ReportData(items, y is not None, rows, groups_of)
         return write_report(self, data)
+
+    def _items_of_report(
+        self, X: Any, y: ArrayLike | None, qid: Any
+    ) -> tuple[ScoredItems, Queries, FloatArray | None]:
+        check_row_order(X, y=y)
+        items = self._scored(X, qid, needs_qid=y is not None)
+        relevance = None if y is None else check_relevance(y, items.values.size)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        known = np.zeros(items.values.size) if relevance is None else relevance
+        return items.sorted(known), items.queries, relevance
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and correct predictions at each risk, whatever the threshold.

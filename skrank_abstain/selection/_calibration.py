@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import GapArray, ScoredItems
 from skrank_abstain.selection._bin_risk import BinRisk
 from skrank_abstain.selection._gap_risk import GapRisk
@@ -27,6 +28,8 @@ from skrank_abstain.tie_models import (
 _EPS = float(np.finfo(np.float64).eps)
 #: Thresholds that losses are tabulated at, at most.
 _N_THRESHOLDS = 100
+#: `fit` warns from this share of ties among the accepted pairs.
+_MOST_TIES = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +134,18 @@ class Calibration(Value):
         if np.isnan(region.risk):
             raise ValueError(f"{name} must return a region with a threshold, got NaN.")
         return region
+
+    def warn_of_ties(self, region: Any) -> None:
+        """Warn where nearly all accepted pairs are called ties."""
+        accepted = self.risk.accepted_mass(region, self.items)
+        ties = self.risk.accepted_tie_mass(region, self.items)
+        if accepted and ties >= _MOST_TIES * accepted and self.loss[0, 1] > 0:
+            warn_user(
+                f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
+                f"calibration pairs {accepted - ties:.0f} are decided by order. If "
+                "only a wrong order costs, pass loss='misranking': only equal scores "
+                "are then called a tie."
+            )
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
