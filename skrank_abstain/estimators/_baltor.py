@@ -123,8 +123,8 @@ class BALToR(SelectiveRanker):
     Scores that are equal carry no order: such a pair is predicted a tie. Differences
     within ``8 * eps * max|calibration score|`` count as equal, here and on the
     threshold. A decision depends on the two items of the pair alone, unless the tie
-    model looks at the whole query: `FeatureAwareRelevance` where features are in use,
-    and `GradedRelevance` where the context of the query is (``weights_[1]`` is not 0).
+    model looks at the whole query, as `FeatureAwareRelevance` does where features are
+    in use (``weights_[1]`` is not 0).
 
     References
     ----------

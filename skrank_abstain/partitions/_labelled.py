@@ -19,13 +19,9 @@ from skrank_abstain.partitions._items import (
 from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
 from skrank_abstain.tie_models import (
-    GradedInputs,
-    GradedRelevance,
     LabelledScores,
     TieModel,
-    add_context,
     check_spread,
-    sample_context,
 )
 
 
@@ -77,39 +73,14 @@ class LabelledPartitions:
             If the model learns values from all items at once.
         """
         check_spread(self.ends)
-        self._learn_values(model)
         items = self.transformed_by(model)
         model.fit_items(cast("ScoredItems", items))  # which it stands for
         return items
 
     def transformed_by(self, model: TieModel) -> PartitionedItems:
-        """As `LabelledScores.transformed_by`."""
-        if not _looks_at_context(model):
-            parts = self.parts.keep(sort_by_value, None)
-            return PartitionedItems(parts, self.summary)
-        weights = cast("GradedRelevance", model).weights_
-        return PartitionedItems.of(self.parts.keep(sort_by_value, weights))
-
-    def _learn_values(self, model: TieModel) -> None:
-        """Do what ``fit_transform`` does, but for the values themselves."""
-        if not _looks_at_context(model):
-            return
-        graded = cast("GradedRelevance", model)
-        used, n_items = graded.context_queries(self.summary.sizes)
-        merged = graded.merged_grades(self.summary.grade_counts)
-        places = np.searchsorted(used, self.summary.starts[1:-1])
-        samples = ask(
-            self.parts,
-            send_context,
-            Each(self._split(used)),
-            Each(np.split(n_items, places)),
-            self.summary.relevance,
-            merged,
-        )
-        inputs, grades, sizes = (
-            np.concatenate(each) for each in zip(*samples, strict=True)
-        )
-        graded.learn_context(GradedInputs(inputs, grades, sizes))
+        """As `LabelledScores.transformed_by`; a model compares scores here."""
+        _refuse_learned_values(model)
+        return PartitionedItems(self.parts.keep(sort_by_score), self.summary)
 
     def _split(self, queries: IntArray) -> list[IntArray]:
         """Return the numbers of some queries within their partitions."""
@@ -121,11 +92,11 @@ class LabelledPartitions:
 def describe_labelled(data: LabelledScores) -> tuple[FloatArray, tuple[Any, ...]]:
     """Return what `LabelledPartitions` wants to know of a partition."""
     ends = np.array([data.scores.min(), data.scores.max()]) if data.y.size else data.y
-    return ends, describe_part(_sorted(data.scores, data))
+    return ends, describe_part(sort_by_score(data))
 
 
-def _looks_at_context(model: TieModel) -> bool:
-    """Return whether values are more than scores; refuse what cannot be learned here.
+def _refuse_learned_values(model: TieModel) -> None:
+    """Refuse a model whose values are more than scores.
 
     Raises
     ------
@@ -134,43 +105,21 @@ def _looks_at_context(model: TieModel) -> bool:
     """
     kind = type(model)
     hooks = kind.fit_transform, kind.transform
-    if hooks == (TieModel.fit_transform, TieModel.transform):
-        return False
-    if hooks == (GradedRelevance.fit_transform, GradedRelevance.transform):
-        return True
-    raise TypeError(
-        f"tie_model={kind.__name__} learns what it compares from all items at once, "
-        "with their features, and cannot be fitted over partitions. Take "
-        "'graded_relevance', or fit the ranker itself on some whole queries that one "
-        "machine can hold."
-    )
+    if hooks != (TieModel.fit_transform, TieModel.transform):
+        raise TypeError(
+            f"tie_model={kind.__name__} learns what it compares from all items at "
+            "once, with their features, and cannot be fitted over partitions. Take "
+            "'graded_relevance', or fit the ranker itself on some whole queries that "
+            "one machine can hold."
+        )
 
 
-def sort_by_value(data: LabelledScores, weights: FloatArray | None) -> Part:
-    """Return the items by what a model compares: scores, or scores with context."""
-    values = data.scores
-    if weights is not None:
-        values = add_context(values, data.queries, weights)
-    return _sorted(values, data)
-
-
-def _sorted(values: FloatArray, data: LabelledScores) -> Part:
-    return Part(ScoredItems.build(values, data.queries, data.y), np.unique(data.y))
+def sort_by_score(data: LabelledScores) -> Part:
+    """Return the items sorted by score within each query."""
+    items = ScoredItems.build(data.scores, data.queries, data.y)
+    return Part(items, np.unique(data.y))
 
 
 def take_queries(data: LabelledScores, queries: IntArray) -> LabelledScores:
     """Return some queries of a partition."""
     return data.take(np.flatnonzero(np.isin(data.queries.codes, queries)))
-
-
-def send_context(
-    data: LabelledScores,
-    used: IntArray,
-    n_items: IntArray,
-    relevance: FloatArray,
-    merged: IntArray,
-) -> tuple[FloatArray, IntArray, IntArray]:
-    """Return what a model learns the context of a query from."""
-    grades = merged[np.searchsorted(relevance, data.y)]
-    sample = sample_context(data.scores, grades, data.queries, used, n_items)
-    return sample.inputs, sample.grades, sample.sizes

@@ -458,16 +458,13 @@ def _fitted(model: Any) -> str:
         if name.endswith("_") and not name.startswith("_") and name != "n_pairs_"
         if isinstance(value, float)
     }
-    bent = np.size(getattr(model, "knots_", ()))
-    curves = f", curves of {bent} knots in place of slope_" if bent else ""
     numbers = (f", {name} = {value:.6g}" for name, value in values.items())
-    return "".join(numbers) + curves + _inputs(model)
+    return "".join(numbers) + _inputs(model)
 
 
 def _inputs(model: Any) -> str:
-    """Say what else than the score is in the value of an item, if anything may be."""
+    """Say whether the features are in the value of an item, if they may be."""
     weights = getattr(model, "weights_", None)
     if weights is None:
         return ""
-    other = "features" if hasattr(model, "regressors_") else "context of the query"
-    return f", {other} {'in use' if weights[1] else 'not in use'}"
+    return f", features {'in use' if weights[1] else 'not in use'}"

@@ -12,19 +12,23 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.model_selection import GroupKFold
 from sklearn.utils import _safe_indexing, check_array
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, IntArray, check_numbers, shown
-from skrank_abstain.pairs import Queries, ScoredItems, group_queries, thin
-from skrank_abstain.tie_models._graded_relevance import (
-    GradedInputs,
-    GradedRelevance,
-    combine,
-    query_means,
-    weigh,
+from skrank_abstain.pairs import (
+    Queries,
+    ScoredItems,
+    group_queries,
+    spread_queries,
+    spread_rows,
+    thin,
 )
+from skrank_abstain.tie_models._graded_relevance import (
+    GradedRelevance,
+)
+from skrank_abstain.tie_models._ordinal import MOST_ITEMS, fit_grades
 from skrank_abstain.tie_models._tie_model import check_labelled
 
 #: How often the queries are divided into halves.
@@ -106,7 +110,7 @@ class FeatureAwareRelevance(GradedRelevance):
     (2,)
     """
 
-    _fitted_state: tuple[str, ...] = ("regressors_",)
+    _fitted_state: tuple[str, ...] = ("regressors_", "weights_")
 
     def __init__(self, regressor: Any = None, *, max_grades: int = 10) -> None:
         self.regressor = regressor
@@ -156,7 +160,8 @@ class FeatureAwareRelevance(GradedRelevance):
                 f"got {shown(self.regressor)}."
             )
         _check_given(X, scores)
-        grades = self._grades(y)
+        _, ranks, counts = np.unique(y, return_inverse=True, return_counts=True)
+        grades = self.merged_grades(counts)[ranks.reshape(-1)]
         self.regressors_, self.weights_ = [], np.array([1.0, 0.0])
         if not grades.any():
             return scores
@@ -191,20 +196,50 @@ class FeatureAwareRelevance(GradedRelevance):
             expected = self._expected(scores, queries, X)
         expected[rows] = _as_logit(unseen / _N_DIVISIONS)
         check_numbers(expected, "what regressor predicts", scores.size)
-        chosen = self.context_queries(queries.sizes)
-        sample = GradedInputs.of(scores, expected, grades, queries, *chosen)
-        self.weights_ = weigh(sample, _PRICE)
+        self.weights_ = _weigh(scores, expected, grades, queries)
         if not self.weights_[1]:
             # Pairs are told apart by the score, as `GradedRelevance` does.
             self.regressors_ = []
             return scores
-        return combine(scores, expected, self.weights_)
+        return self._combined(scores, expected)
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         if not self.regressors_:
             return scores
         _check_given(X, scores)
-        return combine(scores, self._expected(scores, queries, X), self.weights_)
+        return self._combined(scores, self._expected(scores, queries, X))
+
+    def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
+        """Return the probabilities of the labels -1, 0, +1, where scores say enough.
+
+        Parameters
+        ----------
+        left_scores, right_scores : array-like of shape (n_pairs,)
+            Scores of the two items of each pair.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3), float64
+            As in `GradedRelevance`.
+
+        Raises
+        ------
+        ValueError
+            If a score is not finite, or the model uses the features (``weights_[1]``
+            is not 0).
+        """
+        check_is_fitted(self, "n_pairs_")
+        if self.weights_[1]:
+            raise ValueError(
+                f"{type(self).__name__} compares values that depend on the features, "
+                f"got weights_={self.weights_.tolist()}: two scores are not enough for "
+                "proba. Call pair_proba of the ranker."
+            )
+        return super().proba(left_scores, right_scores)
+
+    def _combined(self, scores: FloatArray, expected: FloatArray) -> FloatArray:
+        # No matrix product: its last bits depend on the number of threads.
+        return np.asarray(scores * self.weights_[0] + expected * self.weights_[1])
 
     def _learner(self, division: int) -> Any:
         if self.regressor is not None:
@@ -222,6 +257,41 @@ class FeatureAwareRelevance(GradedRelevance):
                 of_each = [fitted.predict(design) for fitted in self.regressors_]
                 expected[rows] = _as_logit(np.mean(of_each, axis=0))
         return expected
+
+
+def _weigh(
+    scores: FloatArray, expected: FloatArray, grades: IntArray, queries: Queries
+) -> FloatArray:
+    """Return the weights of the score and of the expected grade in an item's value.
+
+    At least 0; [1, 0], in the unit of the scores, where the features are not worth it:
+    what their weight adds to the log-likelihood, less its price, has to exceed its
+    standard error over queries [1]_.
+
+    References
+    ----------
+    .. [1] Akaike (1974). "A New Look at the Statistical Model Identification". IEEE
+       Transactions on Automatic Control 19(6). (A price of 1.)
+    """
+    used, n_items = spread_queries(queries.sizes, MOST_ITEMS)
+    rows = np.concatenate([queries.rows(query) for query in used.tolist()])
+    # Sorted by what they are: the fit does not depend on the order of the rows, not
+    # even in its last bits.
+    columns = grades[rows], expected[rows], scores[rows], queries.codes[rows]
+    offsets = np.append(0, np.cumsum(queries.sizes[used]))
+    spread = spread_rows(offsets, np.arange(used.size), n_items)
+    rows = rows[np.lexsort(columns)][spread]
+    inputs = np.stack([scores[rows], expected[rows]], axis=1)
+    known = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
+    if not known.any():
+        return np.array([1.0, 0.0])
+    offsets = np.append(0, np.cumsum(n_items))
+    alone = fit_grades(inputs[:, :1], known, offsets)
+    both = fit_grades(inputs, known, offsets)
+    gain = both.log_likelihood - alone.log_likelihood
+    # Nothing can be said about queries from one of them.
+    error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
+    return both.slopes if gain.sum() - _PRICE > error else np.array([1.0, 0.0])
 
 
 def _one_thread() -> Any:
@@ -268,7 +338,7 @@ def _designs(
             own = group_queries(queries.codes[rows], rows.size)
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
             ranks = _rank_within(columns, own)
-            means = query_means(scores[rows], own)
+            means = _query_means(scores[rows], own)
             yield rows, np.column_stack([columns, ranks, means])
 
 
@@ -286,6 +356,15 @@ def _numbers(X: Any, rows: IntArray) -> FloatArray:
             f"{_not_numeric(X)}: put an encoder before the selective ranker, or use "
             f"GradedRelevance. {error}"
         ) from error
+
+
+def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
+    """Return the mean score of each item's query, the same for any order of rows."""
+    ascending = ScoredItems.build(scores, queries).scores
+    # Divided before they are added: huge scores do not overflow.
+    shares = ascending / np.repeat(queries.sizes, queries.sizes)
+    means = np.add.reduceat(shares, queries.offsets[:-1])
+    return np.asarray(means[queries.codes])
 
 
 def _rank_within(columns: FloatArray, queries: Queries) -> FloatArray:

@@ -31,6 +31,8 @@ _CAP = 20.0
 MOST_ITEMS = 30_000
 #: Logarithm of a distance between cuts beyond that of any grades.
 _LONGEST_STEP = 20.0
+#: A spread below this may be a search that came to rest at 0.
+_NO_SPREAD = 1e-3
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,6 @@ class OrdinalFit:
     spread: float
     log_likelihood: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters that were fitted."""
-        return self.slopes.size + self.cuts.size + 1
-
     def value(self, inputs: FloatArray) -> FloatArray:
         """Return the systematic part of the logits, shape (n_items,)."""
         # No matrix product: its last bits depend on the number of threads.
@@ -77,29 +74,6 @@ class OrdinalFit:
             [expit(logits), np.zeros((*logits.shape[:2], 1))], axis=2
         )
         return np.asarray(at_least - beyond)
-
-
-def is_worth_it(gain: FloatArray, n_parameters: float) -> bool:
-    """Whether parameters are worth what they add to the log-likelihood.
-
-    Each costs one unit of log-likelihood [1]_, and what remains of the gain has to
-    exceed its standard error over queries: with few queries the simpler model is the
-    better one.
-
-    Parameters
-    ----------
-    gain : ndarray of shape (n_queries,), float64
-        By which the log-likelihood of each query is larger with them.
-    n_parameters : float
-
-    References
-    ----------
-    .. [1] Akaike (1974). "A New Look at the Statistical Model Identification". IEEE
-       Transactions on Automatic Control 19(6).
-    """
-    # Of a single query nothing can be said about queries.
-    error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
-    return bool(gain.sum() - n_parameters > error)
 
 
 def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> OrdinalFit:
@@ -214,15 +188,20 @@ class _Likelihood:
         # nearly as long as its bound.
         steps = [(None, _LONGEST_STEP)] * (self.n_grades - 2)
         bounds = [(0.0, None)] * n_inputs + [(None, None), *steps]
+        bounds += [(0.0, None)]
         with one_blas_thread():
-            found = minimize(
-                self,
-                start,
-                jac=True,
-                method="L-BFGS-B",
-                bounds=[*bounds, (0.0, None)],
-                options={"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7},
-            )
+            found = self._minimise(start, bounds)
+            if found[-1] < _NO_SPREAD:
+                # The likelihood is even in the spread: no slope leads away from 0.
+                other = self._minimise(np.append(found[:-1], 0.1), bounds)
+                found = min(found, other, key=lambda theta: self(theta)[0])
+        return found
+
+    def _minimise(self, start: FloatArray, bounds: list[Any]) -> FloatArray:
+        options = {"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7}
+        found = minimize(
+            self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
         return np.asarray(found.x)
 
     def of_queries(self, theta: FloatArray) -> FloatArray:

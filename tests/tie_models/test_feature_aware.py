@@ -55,13 +55,11 @@ def taken(monkeypatch):
     """Take the features, whatever they are worth; return what was weighed."""
     weighed = []
 
-    class Inputs:
-        @staticmethod
-        def of(scores, other, *rest):
-            weighed.append(other)
+    def weigh(scores, expected, *rest):
+        weighed.append(expected)
+        return np.ones(2)
 
-    monkeypatch.setattr(_feature_aware, "GradedInputs", Inputs)
-    monkeypatch.setattr(_feature_aware, "weigh", lambda sample, price: np.ones(2))
+    monkeypatch.setattr(_feature_aware, "_weigh", weigh)
     return weighed
 
 

@@ -342,3 +342,10 @@ def test_grades_of_a_value_that_is_not_finite_are_refused():
     model = GradedRelevance().fit([1.0, 2.0, 3.0], [0, 1, 1])
     with pytest.raises(ValueError, match="finite"):
         model.grade_proba([np.nan])
+
+
+@pytest.mark.parametrize("scores", [[2.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+def test_scores_that_do_not_agree_with_relevance_are_told(scores):
+    with pytest.warns(UserWarning, match="do not agree .* Check the orientation"):
+        model = GradedRelevance().fit(scores * 20, [0, 1, 2] * 20, np.arange(60) // 3)
+    assert model.slope_ == 0

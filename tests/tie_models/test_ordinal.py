@@ -14,7 +14,6 @@ from skrank_abstain.tie_models._ordinal import (
     OrdinalFit,
     _Likelihood,
     fit_grades,
-    is_worth_it,
     pair_table,
 )
 
@@ -249,18 +248,6 @@ def test_inputs_that_tell_nothing_have_no_slope():
 def test_scores_against_the_grades_have_no_slope():
     x, grades, offsets = simulated(50, 10, 2.0, [0.0], 0.0)
     assert fit_grades(-x, grades, offsets).slopes.tolist() == [0.0]
-
-
-def test_parameters_must_gain_more_than_their_price_and_its_standard_error():
-    gain = np.array([3.0, 1.0, 4.0, 2.0])
-    error = np.sqrt(4 * (1.5**2 + 0.5**2 + 0.5**2 + 1.5**2) / 3)
-    for more, expected in ((0.999, False), (1.001, True)):
-        for price in (1, 2, 5):
-            # All four shifted so that their sum is the price and a share of the error.
-            shifted = gain + (price + more * error - gain.sum()) / 4
-            assert is_worth_it(shifted, price) is expected
-    assert is_worth_it(np.array([1.1]), 1)
-    assert not is_worth_it(np.array([0.9]), 1)
 
 
 @pytest.mark.parametrize("size", [2, 20, 300])
