@@ -39,7 +39,7 @@ from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     SelectiveMultilabelRanker,
     load_label_ranking,
-    multilabel_pairwise_loss,
+    multilabel_loss,
 )
 
 COVERAGES = (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -74,7 +74,7 @@ def make_rankers(table: Bunch, n_trees: int) -> dict[str, Any]:
         (OneHotEncoder(handle_unknown="ignore", min_frequency=20), texts),
         (StandardScaler(), numbers),
     )
-    scorer = make_scorer(multilabel_pairwise_loss, greater_is_better=False)
+    scorer = make_scorer(multilabel_loss, loss="pairwise", greater_is_better=False)
     linear = GridSearchCV(
         make_pipeline(columns, LinearMultilabelRanker()),
         {"linearmultilabelranker__alpha": [0.001, 0.01, 0.1]},

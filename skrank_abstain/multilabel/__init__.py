@@ -1,52 +1,53 @@
 """Wing: rankings of the labels of each sample, from relevance (n_samples, n_labels).
 
 A sample is a query and its labels are the items. Rankers of labels, their losses on
-arrays, abstention on pairs of labels, which losses can be learned by learning another
-one, and readers of published collections.
+arrays, abstention on pairs of labels, learners from the theory of multilabel ranking,
+and readers of published collections.
+
+Source: Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
+NeurIPS 2023. arXiv:2304.03337.
 """
 
-from skrank_abstain.multilabel.datasets import load_label_ranking, load_mulan_arff
-from skrank_abstain.multilabel.learners import (
+from skrank_abstain.multilabel._losses import (
+    label_ranks,
+    multilabel_loss,
+    multilabel_sample_losses,
+)
+from skrank_abstain.multilabel.datasets._label_ranking import load_label_ranking
+from skrank_abstain.multilabel.datasets._mulan import load_mulan_arff
+from skrank_abstain.multilabel.learners._classes import bin_rel
+from skrank_abstain.multilabel.learners._complexity import (
+    empirical_rademacher_complexity,
+    littlestone_dimension,
+    rademacher_bound,
+    vc_dimension,
+)
+from skrank_abstain.multilabel.learners._experts import OnlineExpertRun
+from skrank_abstain.multilabel.learners._families import (
     FamilyMembership,
-    OnlineExpertRun,
+    loss_family_membership,
+)
+from skrank_abstain.multilabel.learners._online import (
+    online_expert_run,
+    online_threshold_run,
+)
+from skrank_abstain.multilabel.learners._relabelling import (
     RelabellingResult,
     ThresholdRelabellingResult,
     agnostic_relabelling_learner,
-    bin_rel,
-    empirical_rademacher_complexity,
-    littlestone_dimension,
-    loss_family_membership,
-    online_expert_run,
-    online_threshold_run,
-    rademacher_bound,
     threshold_relabelling_learner,
-    vc_dimension,
 )
-from skrank_abstain.multilabel.losses import (
-    label_ranks,
-    multilabel_auc_loss,
-    multilabel_auc_score,
-    multilabel_average_precision_loss,
-    multilabel_average_precision_score,
-    multilabel_dcg_loss,
-    multilabel_dcg_score,
-    multilabel_pairwise_loss,
-    multilabel_precision_loss,
-    multilabel_precision_score,
-    multilabel_reciprocal_rank_loss,
-    multilabel_reciprocal_rank_score,
-    multilabel_sample_losses,
-    multilabel_sum_loss,
-)
-from skrank_abstain.multilabel.rankers import (
+from skrank_abstain.multilabel.rankers._label_items import (
     LabelItems,
-    LinearMultilabelRanker,
-    OnlineMultilabelRanker,
     ScoreColumn,
-    SelectiveMultilabelRanker,
-    ThresholdDecompositionRanker,
     to_items,
 )
+from skrank_abstain.multilabel.rankers._linear import LinearMultilabelRanker
+from skrank_abstain.multilabel.rankers._online import OnlineMultilabelRanker
+from skrank_abstain.multilabel.rankers._selective_labels import (
+    SelectiveMultilabelRanker,
+)
+from skrank_abstain.multilabel.rankers._threshold import ThresholdDecompositionRanker
 
 __all__ = [
     "SelectiveMultilabelRanker",
@@ -57,19 +58,8 @@ __all__ = [
     "LabelItems",
     "ScoreColumn",
     "label_ranks",
+    "multilabel_loss",
     "multilabel_sample_losses",
-    "multilabel_sum_loss",
-    "multilabel_precision_loss",
-    "multilabel_precision_score",
-    "multilabel_pairwise_loss",
-    "multilabel_dcg_loss",
-    "multilabel_dcg_score",
-    "multilabel_average_precision_loss",
-    "multilabel_average_precision_score",
-    "multilabel_auc_loss",
-    "multilabel_auc_score",
-    "multilabel_reciprocal_rank_loss",
-    "multilabel_reciprocal_rank_score",
     "loss_family_membership",
     "FamilyMembership",
     "bin_rel",

@@ -18,9 +18,9 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_finite,
-    check_positive_int,
     shown,
 )
+from skrank_abstain.multilabel._losses import check_between
 from skrank_abstain.multilabel.learners._families import check_function, family_loss
 
 #: A learner ``(class_ranks, points, relevance) -> number of a row of class_ranks``.
@@ -115,14 +115,6 @@ def check_class(class_ranks: ArrayLike) -> IntArray:
             f"one of each, got shape {ranks.shape}."
         )
     return _check_permutations(ranks, "class_ranks")
-
-
-def check_between(value: Any, name: str, low: int, high: int) -> int:
-    """Return an integer from ``low`` to ``high``, or raise."""
-    number = check_positive_int(value, name, minimum=low)
-    if number > high:
-        raise ValueError(f"{name} must be at most {high}, got {number}.")
-    return number
 
 
 def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:

@@ -55,10 +55,10 @@ class OnlineExpertRun(NamedTuple):
 
     Examples
     --------
-    >>> from skrank_abstain.multilabel import multilabel_sum_loss, online_expert_run
+    >>> from skrank_abstain.multilabel import multilabel_loss, online_expert_run
     >>> run = online_expert_run(
     ...     [[[1, 2]], [[2, 1]]], points=[0, 0, 0], y=[[0, 1]] * 3,
-    ...     loss=multilabel_sum_loss, family="sum", random_state=0,
+    ...     loss=multilabel_loss, family="sum", random_state=0,
     ... )
     >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
     True

@@ -25,9 +25,9 @@ from skrank_abstain._validation import (
     check_positive_int,
     shown,
 )
-from skrank_abstain.multilabel.losses._label_arrays import check_top
+from skrank_abstain.multilabel._losses import check_top
 
-#: A loss ``(y_true, y_score) -> float``, such as `multilabel_auc_loss`.
+#: A loss ``(y_true, y_score) -> float``, such as `multilabel_loss`.
 RankingLoss = Callable[[NDArray[np.float64], NDArray[np.float64]], float]
 
 #: Relevance of the labels, and the loss of each ranking in `all_rankings`.
@@ -76,10 +76,10 @@ class FamilyMembership(NamedTuple):
 
     Examples
     --------
-    >>> from skrank_abstain.multilabel import (
-    ...     loss_family_membership, multilabel_dcg_loss
-    ... )
-    >>> found = loss_family_membership(multilabel_dcg_loss, 3, family="precision", p=2)
+    >>> from functools import partial
+    >>> from skrank_abstain.multilabel import loss_family_membership, multilabel_loss
+    >>> dcg = partial(multilabel_loss, loss="dcg")
+    >>> found = loss_family_membership(dcg, 3, family="precision", p=2)
     >>> found.member, found.zero_sets_equal
     (False, False)
     """
@@ -108,8 +108,7 @@ def loss_family_membership(
     ----------
     loss : callable
         ``loss(y_true, y_score) -> float`` for arrays of shape (1, n_labels), such as
-        `multilabel_auc_loss`. To one that takes a p of its own, give it by
-        `functools.partial`.
+        ``functools.partial(multilabel_loss, loss="auc")``.
     n_labels : int
         Number of labels, small: all rankings are tried.
     family : {"sum", "precision"}
@@ -154,16 +153,13 @@ def loss_family_membership(
 
     Examples
     --------
-    >>> from skrank_abstain.multilabel import (
-    ...     multilabel_auc_loss,
-    ...     multilabel_reciprocal_rank_loss,
-    ... )
-    >>> from skrank_abstain.multilabel import loss_family_membership
-    >>> loss_family_membership(multilabel_auc_loss, 4, family="sum").member
+    >>> from functools import partial
+    >>> from skrank_abstain.multilabel import loss_family_membership, multilabel_loss
+    >>> auc = partial(multilabel_loss, loss="auc")
+    >>> loss_family_membership(auc, 4, family="sum").member
     True
-    >>> check = loss_family_membership(
-    ...     multilabel_reciprocal_rank_loss, 4, family="precision", p=1
-    ... )
+    >>> reciprocal_rank = partial(multilabel_loss, loss="reciprocal_rank")
+    >>> check = loss_family_membership(reciprocal_rank, 4, family="precision", p=1)
     >>> check.zero_sets_equal, check.invariant, check.member
     (True, False, False)
     >>> check.witness.y, check.witness.ranks
@@ -211,19 +207,14 @@ def check_loss(loss: Any) -> None:
         "loss",
         "loss(y_true, y_score)",
         " Give it what else it needs by functools.partial, as in "
-        "functools.partial(multilabel_precision_loss, p=1).",
+        "functools.partial(multilabel_loss, loss='precision', p=1).",
     )
 
 
 def check_family(family: str, p: Any, n_labels: int) -> int:
     """Return the number of top positions of a known family, or raise."""
     check_choice(family, "family", FAMILIES)
-    if p is None and family == "precision":
-        raise ValueError(
-            "p must be given with family='precision', got None: the top n_labels miss "
-            "nothing."
-        )
-    return check_top(p, n_labels)
+    return check_top(p, n_labels, "family", family)
 
 
 def check_member(
@@ -235,7 +226,7 @@ def check_member(
             f"loss must be in the family of the {family} loss at p = {p}, got "
             f"{_named(loss)}, which is not: loss_family_membership shows why. A score "
             "is no loss. A loss with a p of its own does not see that of the family: "
-            f"pass it as in functools.partial(multilabel_{family}_loss, p={p})."
+            f"pass it as in functools.partial(multilabel_loss, loss={family!r}, p={p})."
         )
 
 

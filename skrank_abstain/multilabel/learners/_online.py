@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain.multilabel._losses import check_between
 from skrank_abstain.multilabel.learners._classes import (
     Learner,
-    check_between,
     check_binary,
     check_class,
     check_label_relevance,
@@ -74,8 +74,8 @@ def online_expert_run(
     y : array-like of shape (n_rounds, n_labels), int
         Relevance of its labels, 0 to ``max_grade``.
     loss : callable
-        ``loss(y_true, y_score) -> float``, such as `multilabel_sum_loss`. To one that
-        takes a p of its own, give it by `functools.partial`.
+        ``loss(y_true, y_score) -> float``, such as
+        ``functools.partial(multilabel_loss, loss="auc")``.
     family : {"sum", "precision"}
         The family that the loss belongs to; this is checked.
     p : int, default=None
@@ -160,13 +160,12 @@ def online_expert_run(
 
     Examples
     --------
-    >>> from skrank_abstain.multilabel import multilabel_sum_loss
-    >>> from skrank_abstain.multilabel import online_expert_run
+    >>> from skrank_abstain.multilabel import multilabel_loss, online_expert_run
     >>> run = online_expert_run(
     ...     [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]],
     ...     points=[0, 1, 0, 1],
     ...     y=[[0, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 0]],
-    ...     loss=multilabel_sum_loss,
+    ...     loss=multilabel_loss,
     ...     family="sum",
     ...     random_state=2,
     ... )

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.multilabel._losses import check_between
 from skrank_abstain.multilabel.learners._classes import (
     Learner,
-    check_between,
     check_binary,
     check_class,
     check_label_relevance,
@@ -56,11 +56,11 @@ class RelabellingResult(NamedTuple):
     Examples
     --------
     >>> from skrank_abstain.multilabel import (
-    ...     agnostic_relabelling_learner, multilabel_auc_loss
+    ...     agnostic_relabelling_learner, multilabel_loss
     ... )
     >>> class_ranks = [[[1, 2]], [[2, 1]]]  # two hypotheses, one point, two labels
     >>> found = agnostic_relabelling_learner(
-    ...     class_ranks, [0], [0], [[0, 1]], loss=multilabel_auc_loss, family="sum"
+    ...     class_ranks, [0], [0], [[0, 1]], loss=multilabel_loss, family="sum"
     ... )
     >>> found.ranks.tolist(), found.loss, found.candidate_losses.tolist()
     ([[2, 1]], 0.0, [1.0, 0.0])
@@ -127,8 +127,7 @@ def agnostic_relabelling_learner(
         Relevance of the labels of the labelled points.
     loss : callable
         The loss to be small: ``loss(y_true, y_score) -> float``, such as
-        `multilabel_auc_loss`. To one that takes a p of its own, give it by
-        `functools.partial`.
+        ``functools.partial(multilabel_loss, loss="auc")``.
     family : {"sum", "precision"}
         The family that the loss belongs to. This is checked, with the largest grade in
         ``y``, where at most 5,000 losses have to be computed: up to five labels of
@@ -190,15 +189,17 @@ def agnostic_relabelling_learner(
 
     Examples
     --------
-    >>> from skrank_abstain.multilabel import multilabel_auc_loss
-    >>> from skrank_abstain.multilabel import agnostic_relabelling_learner
+    >>> from functools import partial
+    >>> from skrank_abstain.multilabel import (
+    ...     agnostic_relabelling_learner, multilabel_loss
+    ... )
     >>> class_ranks = [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]]  # 2 points
     >>> found = agnostic_relabelling_learner(
     ...     class_ranks,
     ...     unlabelled=[0, 1],
     ...     labelled=[0, 0, 1],
     ...     y=[[0, 0, 1], [1, 0, 0], [1, 0, 0]],
-    ...     loss=multilabel_auc_loss,
+    ...     loss=partial(multilabel_loss, loss="auc"),
     ...     family="sum",
     ... )
     >>> found.ranks

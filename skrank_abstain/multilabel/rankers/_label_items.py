@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.multilabel.rankers._labels import check_label_matrix
+from skrank_abstain.multilabel._losses import check_label_matrix
 
 
 class LabelItems(NamedTuple):

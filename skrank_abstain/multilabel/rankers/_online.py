@@ -24,9 +24,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     shown,
 )
-from skrank_abstain.multilabel.rankers._labels import (
-    misordered_share,
-)
+from skrank_abstain.multilabel._ranked_labels import misordered_share, rank_labels
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.multilabel.rankers._weights import (
@@ -286,8 +284,10 @@ class OnlineMultilabelRanker(MultilabelRanker):
         )
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
-        loss = self.loss if callable(self.loss) else misordered_share
-        values = np.asarray(loss(relevance, scores), dtype=np.float64)
+        if callable(self.loss):
+            values = np.asarray(self.loss(relevance, scores), dtype=np.float64)
+        else:
+            values = misordered_share(rank_labels(relevance, scores, average=True))
         if values.shape != relevance.shape[:1]:
             raise ValueError(
                 f"loss must return one value per sample, {relevance.shape[0]}, got "

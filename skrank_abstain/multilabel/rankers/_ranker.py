@@ -14,11 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import FloatArray, IntArray, check_row_order
 from skrank_abstain.intake import check_columns
-from skrank_abstain.multilabel.losses import label_ranks
-from skrank_abstain.multilabel.rankers._labels import (
-    check_label_matrix,
-    misordered_share,
-)
+from skrank_abstain.multilabel._losses import check_label_matrix, label_ranks
+from skrank_abstain.multilabel._ranked_labels import misordered_share, rank_labels
 
 
 class MultilabelRanker(Saved, BaseEstimator):
@@ -135,7 +132,8 @@ class MultilabelRanker(Saved, BaseEstimator):
         """
         scores, relevance = self._labelled(X, y)
         # Each sample counts alike, as in scikit-learn's label_ranking_loss.
-        return float(1.0 - misordered_share(relevance, scores).mean())
+        ranked = rank_labels(relevance, scores, average=True)
+        return float(1.0 - misordered_share(ranked).mean())
 
     def _labelled(self, X: Any, y: Any) -> tuple[FloatArray, FloatArray]:
         """Return scores and relevance of labelled samples."""

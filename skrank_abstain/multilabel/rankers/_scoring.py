@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.multilabel.rankers._labels import check_label_matrix
+from skrank_abstain.multilabel._losses import check_label_matrix
 
 
 def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:

@@ -32,12 +32,12 @@ from skrank_abstain.intake import (
     warn_of_repeats,
 )
 from skrank_abstain.metrics import correctness_completeness_score
+from skrank_abstain.multilabel._losses import check_label_matrix
 from skrank_abstain.multilabel.rankers._label_items import (
     LabelItems,
     ScoreColumn,
     to_items,
 )
-from skrank_abstain.multilabel.rankers._labels import check_label_matrix
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
@@ -446,12 +446,16 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         """
         check_is_fitted(self, "selective_ranker_")
         ranker = self.selective_ranker_
-        items, _, relevance = ranker._items_of_report(*self.to_items(X, y))
+        items = self.to_items(X, y)
+        scored = ranker._scored(items.X, items.qid)
         hashes = hash_rows(self._check_samples(X))
-        samples = group_queries(np.arange(items.n_queries), items.n_queries)
-        rows = describe_rows(self, hashes, samples.codes, relevance, unit="sample")
+        n_samples = items.qid.size // self.n_labels_
+        samples = group_queries(np.arange(n_samples), n_samples)
+        rows = describe_rows(self, hashes, samples.codes, items.y, unit="sample")
         kinds = groups_of_queries(groups, samples)
-        data = ReportData(items, y is not None, rows, kinds)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        known = np.zeros(items.qid.size) if y is None else items.y
+        data = ReportData(scored.sorted(known), y is not None, rows, kinds)
         note = "; each label of a sample an item"
         return write_report(ranker, data, owner=self, note=note)
 

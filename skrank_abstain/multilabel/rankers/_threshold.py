@@ -15,12 +15,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_choice, shown
-from skrank_abstain.multilabel.losses._label_arrays import check_top
-from skrank_abstain.multilabel.losses._rows import (
-    precision_loss,
-    rank_labels,
-    sum_loss,
-)
+from skrank_abstain.multilabel._losses import TOP_LOSSES, check_top
+from skrank_abstain.multilabel._ranked_labels import rank_labels
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._targets import (
     BinaryProblems,
@@ -176,7 +172,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
                 "sklearn.calibration.CalibratedClassifierCV."
             )
         X, relevance = self._check_fit(X, y)
-        p = self._last_rank()
+        p = check_top(self.p, self.n_labels_, "loss", self.loss)
         problems = self._problems(relevance, p)
         weight_name = _weight_name(self.estimator)
         # Targets are made as workers ask for them: all of them at once take
@@ -193,15 +189,6 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         self.thresholds_ = problems.thresholds
         self.vote_weights_ = problems.vote_weights
         return self
-
-    def _last_rank(self) -> int:
-        """Return p, checked."""
-        if self.p is None and self.loss == "precision":
-            raise ValueError(
-                "p must be given with loss='precision', got None: the top n_labels "
-                "miss nothing."
-            )
-        return check_top(self.p, self.n_labels_)
 
     def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
         if self.thresholds == "grade":
@@ -242,8 +229,8 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             Equal votes are in any order: the loss is its average over these.
         """
         scores, relevance = self._labelled(X, y)
-        p = self._last_rank()
-        loss = sum_loss if self.loss == "sum" else precision_loss
+        p = check_top(self.p, self.n_labels_, "loss", self.loss)
+        loss = TOP_LOSSES[self.loss]
         got, worst = (
             float(loss(rank_labels(relevance, by, average=True), p).sum())
             for by in (scores, -relevance)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from multilabel.named import (
+    sum_loss,
+)
 from scipy.io import arff
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
@@ -14,7 +17,6 @@ from skrank_abstain.multilabel import (
     label_ranks,
     load_label_ranking,
     load_mulan_arff,
-    multilabel_sum_loss,
 )
 
 XML = """<?xml version="1.0" encoding="utf-8"?>
@@ -456,8 +458,8 @@ def test_real_tables(name, shape, n_labels, n_categories):
         order = line.split(",")[-1].split(">")
         assert [bunch.target_names[i] for i in np.argsort(ranks[row])] == order
     # What the losses take.
-    assert multilabel_sum_loss(bunch.target, bunch.target) == 0
-    assert multilabel_sum_loss(bunch.target, -bunch.target) > 0
+    assert sum_loss(bunch.target, bunch.target) == 0
+    assert sum_loss(bunch.target, -bunch.target) > 0
 
 
 def test_sparse_data_go_into_scikit_learn(tmp_path):

@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from multilabel.learners.tiny import Rounds, chance, tiny_classes
+from multilabel.named import (
+    sum_loss,
+)
 
-from skrank_abstain.multilabel import multilabel_sum_loss, online_threshold_run
+from skrank_abstain.multilabel import (
+    online_threshold_run,
+)
 from skrank_abstain.multilabel.learners._classes import least_loss_learner
 from skrank_abstain.multilabel.learners._families import all_rankings
 
@@ -127,8 +132,7 @@ def test_the_default_learner_makes_few_mistakes_on_noise_free_data(case, j):
 def test_a_learner_of_ones_own():
     def learner(class_ranks, seen, relevance):
         losses = [
-            multilabel_sum_loss(relevance, -h[seen]) if len(seen) else 0.0
-            for h in class_ranks
+            sum_loss(relevance, -h[seen]) if len(seen) else 0.0 for h in class_ranks
         ]
         return len(losses) - 1 - int(np.argmin(losses[::-1]))  # the last of the best
 

@@ -4,15 +4,15 @@ from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
-
-from skrank_abstain.multilabel import (
-    multilabel_auc_loss,
-    multilabel_average_precision_loss,
-    multilabel_dcg_loss,
-    multilabel_pairwise_loss,
-    multilabel_precision_loss,
-    multilabel_sum_loss,
+from multilabel.named import (
+    auc_loss,
+    average_precision_loss,
+    dcg_loss,
+    pairwise_loss,
+    precision_loss,
+    sum_loss,
 )
+
 from skrank_abstain.multilabel.learners._families import all_rankings
 
 
@@ -24,18 +24,18 @@ def top_label_loss(y_true, y_score):
 
 FAMILY_LOSSES = {
     ("sum", 2): [
-        partial(multilabel_sum_loss, p=2),
-        partial(multilabel_dcg_loss, p=2),
+        partial(sum_loss, p=2),
+        partial(dcg_loss, p=2),
     ],
     ("sum", 3): [
-        multilabel_sum_loss,
-        multilabel_pairwise_loss,
-        multilabel_auc_loss,
-        multilabel_average_precision_loss,
-        multilabel_dcg_loss,
+        sum_loss,
+        pairwise_loss,
+        auc_loss,
+        average_precision_loss,
+        dcg_loss,
     ],
-    ("precision", 1): [partial(multilabel_precision_loss, p=1), top_label_loss],
-    ("precision", 2): [partial(multilabel_precision_loss, p=2)],
+    ("precision", 1): [partial(precision_loss, p=1), top_label_loss],
+    ("precision", 2): [partial(precision_loss, p=2)],
 }
 
 

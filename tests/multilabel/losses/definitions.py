@@ -4,24 +4,18 @@ from functools import cache
 from itertools import permutations
 
 import numpy as np
-
-from skrank_abstain.multilabel import (
-    multilabel_auc_loss,
-    multilabel_auc_score,
-    multilabel_average_precision_loss,
-    multilabel_average_precision_score,
-    multilabel_dcg_loss,
-    multilabel_dcg_score,
-    multilabel_pairwise_loss,
-    multilabel_precision_loss,
-    multilabel_precision_score,
-    multilabel_reciprocal_rank_loss,
-    multilabel_reciprocal_rank_score,
-    multilabel_sum_loss,
+from multilabel.named import (
+    auc_loss,
+    average_precision_loss,
+    dcg_loss,
+    pairwise_loss,
+    precision_loss,
+    reciprocal_rank_loss,
+    sum_loss,
 )
 
 
-# One row at a time, from the definitions: ranks and relevance to a loss or score.
+# One row at a time, from the definitions: ranks and relevance to a loss or gain.
 def sum_cost(pi, y, p):
     return sum(min(r, p + 1) * g for r, g in zip(pi, y, strict=True))
 
@@ -71,22 +65,15 @@ def reference_rr(pi, y):
 
 
 TOP = {
-    multilabel_sum_loss: reference_sum,
-    multilabel_precision_loss: reference_precision,
-    multilabel_dcg_loss: reference_dcg_loss,
-    multilabel_dcg_score: reference_dcg,
-    multilabel_precision_score: lambda pi, y, p: (
-        sum(g for r, g in zip(pi, y, strict=True) if r <= p) / p
-    ),
+    sum_loss: reference_sum,
+    precision_loss: reference_precision,
+    dcg_loss: reference_dcg_loss,
 }
-GRADED = {multilabel_pairwise_loss: reference_pairwise}
+GRADED = {pairwise_loss: reference_pairwise}
 BINARY = {
-    multilabel_average_precision_loss: lambda pi, y: 1 - reference_ap(pi, y),
-    multilabel_average_precision_score: reference_ap,
-    multilabel_auc_loss: reference_auc_loss,
-    multilabel_auc_score: lambda pi, y: 1 - reference_auc_loss(pi, y),
-    multilabel_reciprocal_rank_loss: lambda pi, y: 1 - reference_rr(pi, y),
-    multilabel_reciprocal_rank_score: reference_rr,
+    average_precision_loss: lambda pi, y: 1 - reference_ap(pi, y),
+    auc_loss: reference_auc_loss,
+    reciprocal_rank_loss: lambda pi, y: 1 - reference_rr(pi, y),
 }
 
 

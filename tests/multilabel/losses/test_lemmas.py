@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from multilabel.losses.definitions import each_row
-
-from skrank_abstain.multilabel import (
-    multilabel_auc_loss,
-    multilabel_average_precision_loss,
-    multilabel_dcg_loss,
-    multilabel_pairwise_loss,
-    multilabel_precision_loss,
-    multilabel_sum_loss,
+from multilabel.named import (
+    auc_loss,
+    average_precision_loss,
+    dcg_loss,
+    pairwise_loss,
+    precision_loss,
+    sum_loss,
 )
 
 
@@ -33,11 +32,11 @@ def lemma_cases(draw):
 
 def losses_at(y, p):
     """Losses of the family of the sum loss at p that are defined for y."""
-    losses = [partial(multilabel_sum_loss, p=p), partial(multilabel_dcg_loss, p=p)]
+    losses = [partial(sum_loss, p=p), partial(dcg_loss, p=p)]
     if p == y.size:
-        losses.append(multilabel_pairwise_loss)
+        losses.append(pairwise_loss)
         if y.max() <= 1:
-            losses += [multilabel_auc_loss, multilabel_average_precision_loss]
+            losses += [auc_loss, average_precision_loss]
     return losses
 
 
@@ -62,7 +61,7 @@ def test_lemma_1(case):
 @given(lemma_cases())
 def test_lemma_2(case):
     y, pi, other, p = case
-    loss = partial(multilabel_precision_loss, p=p)
+    loss = partial(precision_loss, p=p)
     c = largest_ratio(loss, y, other <= p)
     apart = loss([other <= p], [-pi])
     assert loss([y], [-pi]) <= loss([y], [-other]) + c * apart
@@ -73,9 +72,9 @@ def test_lemmas_3_and_4(case):
     _, pi, other, p = case
     for j in range(1, p + 1):
         differs = ((pi <= j) != (other <= j)).any()
-        assert multilabel_sum_loss([other <= j], [-pi], p=p) >= differs
+        assert sum_loss([other <= j], [-pi], p=p) >= differs
     differs = ((pi <= p) != (other <= p)).any()
-    assert multilabel_precision_loss([other <= p], [-pi], p=p) >= differs
+    assert precision_loss([other <= p], [-pi], p=p) >= differs
 
 
 def violations(p):
@@ -98,8 +97,8 @@ def violations(p):
     def differ(j):
         return ((pi <= j)[:, None] != (pi <= j)[None]).any(axis=2)
 
-    by_sum = table(partial(multilabel_sum_loss, p=p))
-    by_precision = table(partial(multilabel_precision_loss, p=p))
+    by_sum = table(partial(sum_loss, p=p))
+    by_precision = table(partial(precision_loss, p=p))
     tops = range(1, p + 1)
     return {
         "E1": beyond(by_sum, sum(apart(by_sum, j) for j in tops)),

@@ -9,20 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from multilabel.losses.definitions import BINARY, GRADED, TOP, each_row
+from multilabel.named import (
+    auc_loss,
+    average_precision_loss,
+    dcg_loss,
+    pairwise_loss,
+    precision_loss,
+    reciprocal_rank_loss,
+    sum_loss,
+)
 
 from skrank_abstain.multilabel import (
     label_ranks,
-    multilabel_auc_loss,
-    multilabel_auc_score,
-    multilabel_average_precision_loss,
-    multilabel_average_precision_score,
-    multilabel_dcg_loss,
-    multilabel_dcg_score,
-    multilabel_pairwise_loss,
-    multilabel_precision_loss,
-    multilabel_reciprocal_rank_loss,
-    multilabel_reciprocal_rank_score,
-    multilabel_sum_loss,
 )
 
 
@@ -112,27 +110,19 @@ def test_index_rule_is_what_the_ranks_say(case):
 
 
 @given(rows())
-def test_losses_and_scores_of_binary_relevance(case):
+def test_losses_of_binary_relevance_are_shares(case):
     y, scores = case
-    for loss, score in [
-        (multilabel_average_precision_loss, multilabel_average_precision_score),
-        (multilabel_auc_loss, multilabel_auc_score),
-        (multilabel_reciprocal_rank_loss, multilabel_reciprocal_rank_score),
-    ]:
+    for loss in BINARY:
         for ties in ("index", "average"):
-            value = loss(y, scores, ties=ties)
-            assert 0 <= value <= 1
-            assert score(y, scores, ties=ties) == 1 - value
+            assert 0 <= loss(y, scores, ties=ties) <= 1
 
 
 @given(rows(max_grade=3))
 def test_the_best_ranking_loses_nothing(case):
     y, _ = case
     for function, _ in cases(y.shape[1], y.max()):
-        name = getattr(function, "func", function).__name__
-        if name.endswith("_loss"):
-            assert function(y, y) == 0.0
-            assert function(y, np.exp2(y), ties="average") <= 1e-12
+        assert function(y, y) == 0.0
+        assert function(y, np.exp2(y), ties="average") <= 1e-12
 
 
 def test_ranks():
@@ -159,22 +149,19 @@ def test_oracles(oracles):
     for case in oracles["multilabel_losses"]:
         y, s = [case["y"]], [case["scores"]]
         assert label_ranks(s).tolist() == [case["pi"]]
-        assert multilabel_pairwise_loss(y, s) == case["PL"]
-        assert multilabel_dcg_score(y, s) == pytest.approx(case["DCG"])
-        assert multilabel_dcg_loss(y, s) == pytest.approx(case["loss_DCG"])
+        assert pairwise_loss(y, s) == case["PL"]
+        assert dcg_loss(y, s) == pytest.approx(case["loss_DCG"])
         for p in range(1, 6):
             at = str(p)
-            assert multilabel_sum_loss(y, s, p=p) == case["sum_at"][at]
-            assert multilabel_precision_loss(y, s, p=p) == case["prec_at"][at]
-            assert multilabel_dcg_score(y, s, p=p) == pytest.approx(case["DCG_at"][at])
-            loss = multilabel_dcg_loss(y, s, p=p)
+            assert sum_loss(y, s, p=p) == case["sum_at"][at]
+            assert precision_loss(y, s, p=p) == case["prec_at"][at]
+            loss = dcg_loss(y, s, p=p)
             assert loss == pytest.approx(case["loss_DCG_at"][at])
         if max(case["y"]) == 1:
-            ap, rr = case["AP"], case["RR"]
-            assert multilabel_average_precision_score(y, s) == pytest.approx(ap)
-            assert multilabel_reciprocal_rank_score(y, s) == pytest.approx(rr)
-            assert multilabel_auc_loss(y, s) == pytest.approx(case["loss_AUC"])
-            loss = multilabel_average_precision_loss(y, s)
+            assert 1 - average_precision_loss(y, s) == pytest.approx(case["AP"])
+            assert 1 - reciprocal_rank_loss(y, s) == pytest.approx(case["RR"])
+            assert auc_loss(y, s) == pytest.approx(case["loss_AUC"])
+            loss = average_precision_loss(y, s)
             assert loss == pytest.approx(case["loss_AP"])
-            loss = multilabel_reciprocal_rank_loss(y, s)
+            loss = reciprocal_rank_loss(y, s)
             assert loss == pytest.approx(case["loss_RR"])

@@ -8,6 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from multilabel.named import (
+    auc_loss,
+)
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
@@ -22,7 +25,6 @@ from sklearn.utils import get_tags
 from skrank_abstain.multilabel import (
     LinearMultilabelRanker,
     OnlineMultilabelRanker,
-    multilabel_auc_loss,
     multilabel_sample_losses,
 )
 from skrank_abstain.multilabel.rankers._weights import (
@@ -313,7 +315,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         ({"loss_bound": -1}, ValueError, r"loss_bound must be in \(0, inf\), got -1"),
         ({"loss": "sum"}, ValueError, "loss must be 'misordered_share' or.* got 'sum'"),
         (
-            {"loss": multilabel_auc_loss},
+            {"loss": auc_loss},
             ValueError,
             r"loss must return one value per sample, 2, got shape \(\)\. multilabel_s",
         ),

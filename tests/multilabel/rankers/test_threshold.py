@@ -311,7 +311,7 @@ def test_choices_can_be_searched(data):
             TypeError,
             "estimator must take sample_weight in fit where labels share ranks",
         ),
-        ({"p": 5}, ValueError, "p must be at most the number of labels, 4, got 5"),
+        ({"p": 5}, ValueError, "p must be at most 4, got 5"),
         ({"p": 0}, ValueError, "p must be at least 1, got 0"),
         ({"loss": "precision"}, ValueError, "p must be given with loss='precision'"),
         ({"loss": "auc"}, ValueError, "loss must be one of"),

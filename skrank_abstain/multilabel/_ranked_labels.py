@@ -1,8 +1,8 @@
 """Losses of one ranking of labels per row, from the relevance in ranked order.
 
-Pure functions ``RankedLabels -> (n_samples,)``. Where scores are equal, a label takes
-each position of its group with the same probability, and what is returned is the
-expected value; with groups of one label, that is the value itself.
+Pure functions of `RankedLabels`, shape (n_samples,). A label takes each position of its
+group of equal scores with the same probability; the functions return the expected loss,
+which is the loss itself if no scores are equal.
 """
 
 from __future__ import annotations
@@ -53,51 +53,34 @@ def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLa
     if not average:
         return RankedLabels(ranked, position, position + 1)
     ordered = np.take_along_axis(scores, order, axis=1)
-    new = np.ones(y.shape, dtype=bool)
-    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    # Running extremes carry the first position of a group forwards, the one after its
-    # last backwards.
-    start = np.maximum.accumulate(np.where(new, position, 0), axis=1)
-    last = np.ones(y.shape, dtype=bool)
-    last[:, :-1] = new[:, 1:]
-    after = np.where(last, position + 1, y.shape[1])[:, ::-1]
-    stop = np.minimum.accumulate(after, axis=1)[:, ::-1]
-    return RankedLabels(ranked, start, stop)
+    new = np.ones((y.shape[0], y.shape[1] + 1), dtype=bool)
+    new[:, 1:-1] = ordered[:, 1:] != ordered[:, :-1]
+    # Running extremes carry the first position of a group forwards, and the one after
+    # its last backwards.
+    start = np.maximum.accumulate(np.where(new[:, :-1], position, 0), axis=1)
+    after = np.where(new[:, 1:], position + 1, y.shape[1])[:, ::-1]
+    return RankedLabels(ranked, start, np.minimum.accumulate(after, axis=1)[:, ::-1])
 
 
 def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
     """Sum of min(rank, p + 1) y, minus the smallest such sum."""
-    cost = np.minimum(np.arange(1.0, ranked.y.shape[1] + 1), p + 1)
-    return _non_negative(_weighted(ranked, cost, ranked.y) - _ideal(cost, ranked.y))
+    return _missed(ranked, np.maximum(-1.0 * _ranks(ranked), -p - 1.0), ranked.y)
 
 
 def precision_loss(ranked: RankedLabels, p: int) -> FloatArray:
     """Sum of the p largest y, minus the sum over the top p."""
-    # 0/1 weights: the set of the top p counts, not the order within it.
-    top = _top(ranked, p)
-    return _non_negative(_ideal(top, ranked.y) - _weighted(ranked, top, ranked.y))
-
-
-def precision_score(ranked: RankedLabels, p: int) -> FloatArray:
-    """Mean relevance of the top p."""
-    scores: FloatArray = _weighted(ranked, _top(ranked, p), ranked.y) / p
-    return scores
-
-
-def dcg_score(ranked: RankedLabels, p: int) -> FloatArray:
-    """Sum of (2**y - 1) / log2(1 + rank) over the top p."""
-    return _weighted(ranked, _discount(ranked, p), _gain(ranked))
+    top = (_ranks(ranked) <= p).astype(np.float64)
+    return _missed(ranked, top, ranked.y)
 
 
 def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
-    """Largest DCG at p that any ranking has, minus that of this one."""
-    discount = _discount(ranked, p)
-    best = _ideal(discount, _gain(ranked))
-    return _non_negative(best - _weighted(ranked, discount, _gain(ranked)))
+    """Largest sum of (2**y - 1) / log2(1 + rank) over the top p, minus this one."""
+    ranks = _ranks(ranked)
+    return _missed(ranked, (ranks <= p) / np.log2(ranks + 1), np.exp2(ranked.y) - 1)
 
 
 def pairwise_loss(ranked: RankedLabels) -> FloatArray:
-    """Count the pairs of labels where the less relevant one is ranked better."""
+    """Count the pairs of labels in which the less relevant one is ranked better."""
     level = _levels(ranked.y)
     # Grade by grade, each against all below it: linear in the labels, where pairs are
     # quadratic.
@@ -107,14 +90,12 @@ def pairwise_loss(ranked: RankedLabels) -> FloatArray:
     return loss
 
 
-def auc_loss(ranked: RankedLabels) -> FloatArray:
-    """Share of misordered pairs of a relevant and an irrelevant label, or 0."""
-    relevant = ranked.y > 0
-    n_relevant = relevant.sum(axis=1)
-    # A row of one kind has no pair: 0 / 1 in place of 0 / 0.
-    pairs = n_relevant * (ranked.y.shape[1] - n_relevant)
-    loss: FloatArray = _misordered(ranked, ~relevant, relevant) / np.maximum(pairs, 1)
-    return loss
+def misordered_share(ranked: RankedLabels) -> FloatArray:
+    """`pairwise_loss` as a share of the pairs of different relevance, or 0."""
+    worst = rank_labels(ranked.y, -ranked.y, average=True)
+    # 0 / 1 in place of 0 / 0 where all labels are equally relevant.
+    share: FloatArray = pairwise_loss(ranked) / np.maximum(pairwise_loss(worst), 1.0)
+    return share
 
 
 def average_precision_loss(ranked: RankedLabels) -> FloatArray:
@@ -137,46 +118,31 @@ def reciprocal_rank_loss(ranked: RankedLabels) -> FloatArray:
     count = _padded_cumsum(ranked.y)
     tied = np.take_along_axis(count, ranked.stop, axis=1)
     tied -= np.take_along_axis(count, ranked.start, axis=1)
-    rank = np.arange(1, ranked.y.shape[1] + 1)
+    ranks = _ranks(ranked)
     # Probability that no relevant label is among the first k positions: the labels of
     # a group are drawn without replacement.
-    none = np.cumprod(1 - tied / (ranked.stop - rank + 1), axis=1)
+    none = np.cumprod(1 - tied / (ranked.stop - ranks + 1), axis=1)
     first = -np.diff(none, axis=1, prepend=1.0)
-    reciprocal = (first / rank).sum(axis=1)
+    reciprocal = (first / ranks).sum(axis=1)
     return np.where(ranked.y.any(axis=1), _non_negative(1 - reciprocal), 0.0)
 
 
-def _top(ranked: RankedLabels, p: int) -> FloatArray:
-    return (np.arange(ranked.y.shape[1]) < p).astype(np.float64)
+def _ranks(ranked: RankedLabels) -> IntArray:
+    return np.arange(1, ranked.y.shape[1] + 1)
 
 
-def _discount(ranked: RankedLabels, p: int) -> FloatArray:
-    discount: FloatArray = _top(ranked, p) / np.log2(np.arange(ranked.y.shape[1]) + 2)
-    return discount
+def _missed(ranked: RankedLabels, weights: FloatArray, gains: FloatArray) -> FloatArray:
+    """Largest sum of gains times weights that a ranking has, minus that of this one.
 
-
-def _gain(ranked: RankedLabels) -> FloatArray:
-    gain: FloatArray = np.exp2(ranked.y) - 1
-    return gain
-
-
-def _weighted(
-    ranked: RankedLabels, weights: FloatArray, gains: FloatArray
-) -> FloatArray:
-    """Sum of gains, each times the mean weight of the positions of its group."""
+    ``weights`` belong to positions and do not increase.
+    """
     total = np.append(0.0, np.cumsum(weights))
     mean = (total[ranked.stop] - total[ranked.start]) / ranked.size
-    # The weight itself where there is no tie, so that the best ranking loses 0 exactly.
+    # The weight itself where there is no tie, so that the best ranking loses exactly 0.
     exact = np.where(ranked.size == 1, weights, mean)
-    result: FloatArray = (gains * exact).sum(axis=1)
-    return result
-
-
-def _ideal(weights: FloatArray, gains: FloatArray) -> FloatArray:
-    """Sum of gains times weights in the order of decreasing gains."""
-    # Rearrangement inequality. Weights that grow, as ranks do, give the least sum.
-    result: FloatArray = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
-    return result
+    # Rearrangement inequality: the best order is that of decreasing gains.
+    best = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
+    return _non_negative(best - (gains * exact).sum(axis=1))
 
 
 def _misordered(
@@ -195,7 +161,7 @@ def _levels(y: FloatArray) -> IntArray:
     """Return the place of each value among the distinct ones of its row, from 0."""
     order = np.argsort(y, axis=1, kind="stable")
     steps = np.diff(np.take_along_axis(y, order, axis=1), axis=1) > 0
-    # Dense levels, since grades may be few and far between: 0 and 1000 are two levels.
+    # Grades may be few and far between: 0 and 1000 are two levels.
     level = np.zeros(y.shape, dtype=np.int64)
     np.put_along_axis(level, order, _padded_cumsum(steps), axis=1)
     return level
@@ -209,6 +175,6 @@ def _padded_cumsum(values: NDArray[np.bool_] | FloatArray) -> IntArray:
 
 
 def _non_negative(loss: FloatArray) -> FloatArray:
-    """Return losses that rounding has not made negative."""
+    # Rounding may take a loss of 0 below it.
     clipped: FloatArray = np.maximum(loss, 0.0)
     return clipped
