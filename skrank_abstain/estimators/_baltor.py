@@ -16,55 +16,53 @@ from skrank_abstain.tie_models import TieModel
 class BALToR(SelectiveRanker):
     """Ranker that decides a chosen share of pairs and hands the riskiest to a person.
 
-    Wraps a ranker that gives each item a score. A tie model turns the scores of two
-    items into the probabilities of their order, and these into a conditional risk. A
-    pair is accepted when its risk is at most the ``coverage`` quantile of the risks of
-    the calibration pairs (Algorithm 1 of [1]_); the other pairs are abstained on.
+    Wraps a ranker that scores items. A tie model turns the scores of two items into the
+    probabilities of their order, and these into a conditional risk. A pair is accepted
+    when its risk is at most the ``coverage`` quantile of the risks of the calibration
+    pairs (Algorithm 1 of [1]_); the other pairs are abstained on.
 
     Parameters
     ----------
     estimator : object
-        A fitted or unfitted ``XGBRanker``, ``LGBMRanker`` or ``CatBoostRanker``, or
-        any scikit-learn estimator or Pipeline that scores items by
-        ``decision_function`` or ``predict``. Higher scores are better.
+        A fitted or unfitted ``XGBRanker``, ``LGBMRanker`` or ``CatBoostRanker``; a raw
+        booster, or the path of a file that one of the three saved; or any scikit-learn
+        estimator or Pipeline that scores items by ``decision_function`` or
+        ``predict``. Higher scores are better.
     coverage : float, default=0.8
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     tie_model : str or TieModel, default="graded_relevance"
         How scores become probabilities: "graded_relevance", "bradley_terry",
         "davidson", "thurstone_mosteller", "isotonic_difference",
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
-        "auto" takes "graded_relevance" unless the cross-fitted log loss of another
-        that needs no more than scores is lower by more than two standard errors of the
-        gain over the calibration queries, of at least 20.
     loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
         With "zero_one" a tie is an answer like the others; with "misranking" only a
-        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
-        for equal scores alone. A matrix has a row per prediction and a column per
-        truth, both in the order -1, 0, +1; zero diagonal, non-negative,
-        mirror-symmetric.
+        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and only equal scores
+        are predicted a tie. A matrix has a row per prediction and a column per truth,
+        both in the order -1, 0, +1; zero diagonal, non-negative, mirror-symmetric.
     novelty : outlier detector or callable, default=None
-        Pairs with an item unlike the calibration items are abstained on. Any detector
+        Pairs with an item unlike the calibration items are abstained on. A detector
         with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,
-        ``LocalOutlierFactor(novelty=True)`` or a Pipeline that scales and ends in one,
-        or a function of X that returns more for stranger items, such as the
-        ``decision_function`` of a detector of PyOD. A fitted one is used as it is, and
-        must not have seen the rows given here; an unfitted one learns from what trains
-        the ranker, or, where that comes fitted, from half of the calibration queries.
+        ``LocalOutlierFactor(novelty=True)`` or a Pipeline that ends in one, or a
+        function of X that is higher for stranger items, such as the
+        ``decision_function`` of a PyOD detector. A fitted one is used as it is, and
+        must not have seen the rows given here; an unfitted one learns from the rows
+        that train the ranker, or, if that comes fitted, from half of the calibration
+        queries.
     novelty_level : float, default=0.05
-        Items whose p-value (``novelty_pvalues``) is at most this are novel: of usual
-        items at most this share. In (0, 1), at least 1 / (n_queries + 1).
+        Items whose p-value (``novelty_pvalues``) is at most this are novel; at most
+        this share of usual items is. In (0, 1), at least 1 / (n_queries + 1).
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-        The quantile is an order statistic, or numpy's linear interpolation: our reading
-        of the experiments of [1]_, which do not name theirs.
+        An order statistic, or numpy's linear interpolation, as we believe the
+        experiments of [1]_ to use.
     coverage_guarantee : {None, "hierarchical"}, default=None
         None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
         hierarchical conformal quantile [2]_ on calibration queries that did not fit
         the tie model (70 % of them): a random pair of a new query from the same source
         is accepted with a probability of at least ``coverage``, for any number of
-        queries. With fewer than ``coverage / (1 - coverage)`` of them every pair is.
+        queries. Fewer than ``coverage / (1 - coverage)`` queries accept every pair.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; True insists on it; False always refits a clone. Scores on
@@ -95,19 +93,18 @@ class BALToR(SelectiveRanker):
     coverage_ : float
         Share of calibration pairs accepted.
     coverage_interval_ : ndarray of shape (2,), float64
-        Where the coverage of as many new queries is expected, in 95 of 100 cases;
-        computed when it is asked for.
+        A 95 % interval for the coverage of as many new queries; computed on access.
     highest_coverage_ : float
         Largest share of the calibration pairs that can be accepted: 1 unless some have
         a novel item.
     prefit_ : bool
-        Whether the ranker was used as it was.
+        Whether the ranker came fitted.
     n_queries_, n_pairs_ : int
-        Queries and pairs calibrated on.
+        Number of queries and pairs calibrated on.
     n_features_in_ : int
         Number of columns of X, the query column included.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Column names of X, where it has any.
+        Column names of X, if it has any.
 
     See Also
     --------
@@ -118,10 +115,10 @@ class BALToR(SelectiveRanker):
     -----
     The plug-in rule targets the coverage and is optimal if the probabilities are
     right. It carries no finite-sample guarantee: the coverage on new queries is close
-    to the target when they are exchangeable with the calibration queries.
+    to the target if they are exchangeable with the calibration queries.
 
-    Scores that are equal carry no order: such a pair is predicted a tie. Differences
-    within ``8 * eps * max|calibration score|`` count as equal, here and on the
+    Equal scores carry no order: such a pair is predicted a tie. Differences within
+    ``8 * eps * max|calibration score|`` count as equal, here and on the
     threshold. A decision depends on the two items of the pair alone, unless the tie
     model looks at the whole query, as `FeatureAwareRelevance` does where features are
     in use (``weights_[1]`` is not 0).
@@ -169,7 +166,7 @@ class BALToR(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
-            # Not built here: set_params comes after __init__ and has to reach the rule.
+            # Not built here: set_params, which comes later, has to reach the rule.
             rule=None,
             tie_model=tie_model,
             loss=loss,
@@ -203,7 +200,6 @@ class BALToR(SelectiveRanker):
         return self._with(coverage=coverage)
 
     def _rule(self) -> Rule:
-        # As a value it checks itself; `coverage` and the like stay searchable here.
         plain = Coverage(self.coverage, boundary=self.boundary, quantile=self.quantile)
         if self.coverage_guarantee is None:
             return plain
@@ -212,12 +208,11 @@ class BALToR(SelectiveRanker):
                 "coverage_guarantee must be None or 'hierarchical', got "
                 f"{self.coverage_guarantee!r}."
             )
-        # Frozen values compare by their fields: any other boundary or quantile than the
-        # default would have no effect here, and is refused.
+        # Any other boundary or quantile than the default would have no effect.
         if plain != Coverage(self.coverage):
             raise ValueError(
                 "coverage_guarantee='hierarchical' must go with boundary='accept' and "
                 f"quantile='inverted_cdf', got {self.boundary!r} and "
-                f"{self.quantile!r}: it has a quantile of its own."
+                f"{self.quantile!r}: it has its own quantile."
             )
         return GuaranteedCoverage(self.coverage)

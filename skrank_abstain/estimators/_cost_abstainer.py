@@ -14,7 +14,7 @@ from skrank_abstain.tie_models import TieModel
 
 
 class CostAbstainer(SelectiveRanker):
-    """Ranker that hands a pair to a person where its risk exceeds the price of asking.
+    """Ranker that hands a pair to a person if its risk exceeds the price of asking.
 
     Chow's rule [1]_ on the plug-in risk: a pair is accepted when its conditional risk
     is at most ``cost``. If the probabilities are right, this minimises the expected
@@ -28,46 +28,19 @@ class CostAbstainer(SelectiveRanker):
         Price of one abstention, in the units of ``loss``; non-negative. With the
         zero-one loss an error costs 1, and a price above the largest possible risk
         (at most 2/3) never abstains.
-    tie_model : str or TieModel, default="graded_relevance"
-        How scores become probabilities: see :class:`BALToR`.
-    loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
-        With "zero_one" a tie is an answer like the others; with "misranking" only a
-        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
-        for equal scores alone. A matrix has a row per prediction and a column per
-        truth, both in the order -1, 0, +1; zero diagonal, non-negative,
-        mirror-symmetric.
-    novelty, novelty_level
-        Items unlike those calibrated on are left to a person: see :class:`BALToR`.
-    prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`BALToR`.
-    calibration_size : float, default=0.25
-        Share of the queries set aside to calibrate on.
-    relevance_bins : int, default=None
-        Quantile bins of ``y`` for training a booster.
-    qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
-    random_state : int, RandomState instance or None, default=None
-        Splits the queries.
-    verbose : int, default=0
-        1 prints a line per fit.
+    tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins, \
+qid_col, random_state, verbose
+        As in :class:`BALToR`.
 
     Attributes
     ----------
-    estimator_ : object
-        The fitted ranker.
-    tie_model_ : TieModel
-        The fitted tie model.
     threshold_ : float
         ``cost``.
     coverage_ : float
         Share of calibration pairs accepted: the coverage that this cost buys.
-    coverage_interval_ : ndarray of shape (2,), float64
-        Where the coverage of as many new queries is expected, in 95 of 100 cases;
-        computed when it is asked for.
-    prefit_ : bool
-        Whether the ranker was used as it was.
-    n_queries_, n_pairs_ : int
-        Queries and pairs calibrated on.
+    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
+n_queries_, n_pairs_, n_features_in_, feature_names_in_
+        As in :class:`BALToR`.
 
     See Also
     --------
@@ -118,8 +91,7 @@ class CostAbstainer(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
-            # As in BALToR: a rule built here would not follow set_params.
-            rule=None,
+            rule=None,  # as in BALToR
             tie_model=tie_model,
             loss=loss,
             novelty=novelty,
@@ -149,6 +121,4 @@ class CostAbstainer(SelectiveRanker):
         return self._with(cost=cost)
 
     def _rule(self) -> Rule:
-        # Chow's rule [1]_ knows its threshold beforehand: calibration pairs fit the tie
-        # model and say what coverage the price buys.
         return Price(self.cost)

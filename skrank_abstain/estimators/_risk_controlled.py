@@ -19,11 +19,11 @@ from skrank_abstain.tie_models import TieModel
 class RiskControlledRanker(SelectiveRanker):
     """Ranker that decides as many pairs as a bound on its errors certifiably allows.
 
-    The labelled queries are divided by purpose. Some train the ranker, unless it is
-    fitted. Some fit the tie model and say where to start (tuning). The others, which
-    were used for nothing else, certify: a pair is accepted when its conditional risk
-    is at most the largest threshold for which the bound is certified. Then, for new
-    queries from the same source,
+    The labelled queries are divided. Some train the ranker, unless it is fitted. Some
+    fit the tie model and choose where the search starts (tuning). The others certify
+    and do nothing else: a pair is accepted when its conditional risk is at most the
+    largest threshold for which the bound is certified. Then, for new queries from the
+    same source,
 
         P(R <= max_risk) >= 1 - delta,  R = E[e_q] / E[a_q],
 
@@ -42,43 +42,22 @@ class RiskControlledRanker(SelectiveRanker):
         Probability that the bound fails, in (0, 1).
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start.
-    tie_model : str or TieModel, default="graded_relevance"
-        How scores become probabilities: see :class:`BALToR`.
-    loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
-        With "zero_one" a tie is an answer like the others; with "misranking" only a
-        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and a tie is predicted
-        for equal scores alone. A matrix has a row per prediction and a column per
-        truth, both in the order -1, 0, +1; zero diagonal, non-negative,
-        mirror-symmetric.
-    novelty, novelty_level
-        Items unlike those calibrated on are left to a person: see :class:`BALToR`.
-    prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`BALToR`.
     calibration_size : float, default=0.25
-        Share of the queries set aside to calibrate on when the estimator is trained
-        here. Certification wants many queries: think of 0.5, or pass a fitted ranker.
-    relevance_bins : int, default=None
-        Quantile bins of ``y`` for training a booster.
-    qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
+        As in :class:`BALToR`. Certification needs many queries: think of 0.5, or pass a
+        fitted ranker.
     random_state : int, RandomState instance or None, default=None
         Splits the queries and shuffles those that certify.
-    verbose : int, default=0
-        1 prints a line per fit.
+    tie_model, loss, novelty, novelty_level, prefit, relevance_bins, qid_col, verbose
+        As in :class:`BALToR`.
 
     Attributes
     ----------
     certified_ : bool
-        Whether some threshold was certified. If not, every pair is abstained on.
+        Whether a threshold was certified. If not, every pair is abstained on.
     threshold_ : float
         Largest accepted conditional risk; minus infinity if nothing was certified.
     coverage_ : float
         Share of the certification pairs that are accepted.
-    coverage_interval_ : ndarray of shape (2,), float64
-        Where the coverage of as many new queries is expected, in 95 of 100 cases;
-        computed when it is asked for.
-    estimator_, tie_model_, prefit_
-        As in :class:`BALToR`.
     n_queries_, n_pairs_ : int
         Number of certification queries and of their pairs.
     n_tuning_queries_ : int
@@ -86,6 +65,9 @@ class RiskControlledRanker(SelectiveRanker):
     n_group_queries_ : dict
         Number of certification queries of each group; one entry, ``None``, if ``fit``
         got no groups.
+    estimator_, tie_model_, coverage_interval_, highest_coverage_, prefit_, \
+n_features_in_, feature_names_in_
+        As in :class:`BALToR`.
 
     See Also
     --------
@@ -103,13 +85,12 @@ class RiskControlledRanker(SelectiveRanker):
 
     The promise is about queries like those that certified. It does not hold after the
     population or the ranker has changed, nor for every kind of query by itself. With
-    ``groups`` in ``fit`` (the same for all items of a query: sites, departments) one
-    threshold is certified for all groups: it passes only if it passes in each of them,
-    at level ``delta``. Then all groups keep the bound at once with probability
-    ``1 - delta``, and so does any mixture of them. ``delta`` is not divided over the
-    groups: for a threshold that breaks the bound in some group to pass, the test of
-    that group has to fail. Each group's queries are split by themselves, and every
-    group needs its own dozens of certification queries.
+    ``groups`` in ``fit`` (the same for all items of a query: sites, departments) a
+    threshold is certified only if it passes in every group at level ``delta``. Then all
+    groups, and any mixture of them, keep the bound at once with probability
+    ``1 - delta``. ``delta`` is not divided by the number of groups: a threshold that
+    breaks the bound in some group passes only if the test of that group errs. Every
+    group needs dozens of certification queries of its own.
 
     Up to 100 thresholds: O(n log n) for n items.
 
@@ -138,8 +119,8 @@ class RiskControlledRanker(SelectiveRanker):
     True
     """
 
-    # Not requested by default: splitters such as GroupKFold take groups too, and under
-    # routing the bound would have to hold in each of theirs.
+    # Groups are not requested by default: under routing those of a splitter such as
+    # GroupKFold would arrive here, and the bound would have to hold in each.
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     def __init__(
@@ -162,8 +143,7 @@ class RiskControlledRanker(SelectiveRanker):
     ) -> None:
         super().__init__(
             estimator,
-            # As in BALToR: a rule built here would not follow set_params.
-            rule=None,
+            rule=None,  # as in BALToR
             tie_model=tie_model,
             loss=loss,
             novelty=novelty,
@@ -201,10 +181,10 @@ class RiskControlledRanker(SelectiveRanker):
             and several dozen to certify anything.
         groups : array-like of shape (n_items,), default=None
             Kind of query of each item, such as a site; the bound is then certified in
-            every group. Each group's queries are split by themselves, the parts that
-            calibrate and that certify rounded up.
+            every group. The queries of each group are split separately, and the numbers
+            that calibrate and that certify are rounded up.
         **unknown
-            None is taken.
+            Accepts nothing: see ``BALToR.fit``.
 
         Returns
         -------
@@ -238,8 +218,8 @@ class RiskControlledRanker(SelectiveRanker):
         Returns
         -------
         ranker : RiskControlledRanker
-            Shares the fitted models and what was measured; nothing is rescored. The
-            promise holds for each bound by itself, not for the best of several.
+            Shares the fitted models and the calibration scores; nothing is rescored.
+            The promise holds for each bound by itself, not for the best of several.
         """
         return self._with(max_risk=max_risk)
 
@@ -252,7 +232,7 @@ class RiskControlledRanker(SelectiveRanker):
 
     @property
     def certified_(self) -> bool:
-        """Whether some threshold was certified."""
+        """Whether a threshold was certified."""
         check_is_fitted(self, "threshold_")
         # No risk is negative: a threshold of minus infinity accepts nothing.
         return bool(self.threshold_ > -np.inf)
