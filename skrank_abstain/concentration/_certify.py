@@ -1,8 +1,8 @@
 """Thresholds whose selective risk is certified on queries used for nothing else.
 
-Thresholds come as columns, from the most conservative to the most permissive. For
-query q and a threshold, a_q is the share of its pairs that is accepted and e_q the
-share that is accepted and decided wrongly, both of all pairs of the query.
+Tables have a row for each query and a column for each threshold, from the most
+conservative to the most permissive. For query q and one threshold, a_q is the share of
+its pairs that is accepted, e_q the share that is accepted and decided wrongly.
 """
 
 from __future__ import annotations
@@ -48,29 +48,22 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
     Returns
     -------
     start : int
-        Column with the largest mean of ``max_risk * a_q - e_q``; the most conservative
-        of several.
+        First column with the largest mean of ``max_risk * a_q - e_q``.
 
     Raises
     ------
     ValueError
-        If there are no queries or no thresholds, the shares are not in [0, 1], errors
-        exceed what is accepted, or ``max_risk`` is outside (0, 1).
+        If the tables are empty or hold no shares, or ``max_risk`` is out of range.
 
     Notes
     -----
     The risk need not grow with coverage: few queries contribute to the smallest
-    thresholds, often those on which a ranker is wrongly sure of itself. A sequence
-    that starts there fails at its first step. Where it starts within the thresholds
-    that pass makes no difference to where it ends, so the start should be the
-    threshold most likely to pass. The mean is how far the tested loss lies below its
-    bound, and is largest where a further pair is wrong with probability ``max_risk``.
-    In simulations of rankers that are confidently wrong on some queries, the smallest
-    p-value, the fastest growth of capital and the largest t statistic led to no more
-    coverage than this on average, and the t statistic to much less where there were
-    many queries to tune and few to certify.
-
-    A poor start costs coverage, never validity. O(n_queries * n_thresholds).
+    thresholds, often those on which a ranker is wrongly sure of itself, and a sequence
+    that starts there fails at its first step. Any start among the thresholds that pass
+    leads to the same end, so take the one most likely to pass. In simulations of
+    rankers that are confidently wrong on some queries, the smallest p-value, the
+    fastest growth of capital and the largest t statistic led to no more coverage. A
+    poor start costs coverage, never validity.
 
     Examples
     --------
@@ -92,7 +85,7 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
 
 
 def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int | None:
-    """Return the last of the hypotheses that are rejected in their order.
+    """Return the last hypothesis that is rejected when they are tested in order.
 
     Parameters
     ----------
@@ -107,8 +100,8 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     Returns
     -------
     last : int or None
-        Index before the first p-value above ``delta`` from ``start`` on; None if that
-        is the one at ``start``.
+        Index before the first p-value above ``delta`` from ``start`` on; None if the
+        p-value at ``start`` is above it.
 
     Raises
     ------
@@ -120,11 +113,10 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
 
     Notes
     -----
-    All candidates from ``start`` to ``last`` are certified together: the probability
-    that one of them satisfies its hypothesis is at most ``delta`` [1]_, however the
-    p-values depend on each other, since the first true hypothesis in the order must be
-    rejected for any error to happen. P-values after the first failure are not looked
-    at, small as they may be. O(n_candidates).
+    All candidates from ``start`` to ``last`` are certified together, with probability
+    at least ``1 - delta`` [1]_, however the p-values depend on each other: any error
+    requires that the first true hypothesis is rejected. Small p-values after the first
+    failure do not count.
 
     References
     ----------
@@ -163,8 +155,7 @@ def certify_risk(
     ----------
     accepted, errors : array-like of shape (n_queries, n_thresholds)
         Shares a_q and e_q on queries that had no part in the ranker, its tie model,
-        the list of thresholds or ``start``. Queries without pairs have no shares and
-        are to be left out.
+        the list of thresholds or ``start``. Leave out queries without pairs.
     start : int
         Threshold to start from, such as that of `choose_start` on other queries.
     max_risk : float
@@ -180,8 +171,8 @@ def certify_risk(
     Returns
     -------
     index : int or None
-        Column of the threshold; None if not even ``start`` is certified. Then only to
-        accept nothing is safe.
+        Column of the threshold; None if not even ``start`` is certified: then accept
+        nothing.
 
     Raises
     ------
@@ -193,26 +184,22 @@ def certify_risk(
 
     Notes
     -----
-    What is bounded is the query-balanced selective risk, E[e_q] / E[a_q]: each query
+    The bound is on the query-balanced selective risk, E[e_q] / E[a_q]: each query
     counts alike, however many pairs it has. Over the draw of the queries,
     P(E[e_q] / E[a_q] <= max_risk at the threshold returned, or None) >= 1 - delta, for
     any number of i.i.d. queries and any dependence of the pairs inside a query. It
     says nothing about the risk in one query, the mean of e_q / a_q, the risk pooled
-    over pairs, or queries from elsewhere than those here.
+    over pairs, or queries from another source.
 
-    The ratio is at most ``max_risk`` just if u_q = e_q + max_risk (1 - a_q), which is
-    in [0, 1], has a mean of at most ``max_risk``. That is tested along a
+    The ratio is at most ``max_risk`` exactly if u_q = e_q + max_risk (1 - a_q), which
+    is in [0, 1], has a mean of at most ``max_risk``. That is tested along a
     `fixed_sequence` of thresholds, as in learn then test [1]_; the risk need not be
     monotone, and the number of thresholds costs nothing. A threshold that accepts no
-    pair at all is never certified. O(n_queries * n_thresholds).
+    pair at all is never certified.
 
     With groups a threshold passes only if it passes in each of them: the largest of
     their p-values is one for "the bound fails in some group", so that ``delta`` need
     not be divided among them (an intersection-union test).
-
-    See Also
-    --------
-    conformal_risk_control : Bounds the mean of e_q, in expectation.
 
     References
     ----------
@@ -276,26 +263,26 @@ def advise_on_certification(
     *,
     besides: str = "",
 ) -> str:
-    """Say what would help where nothing could be certified, by what stands in the way.
+    """Return advice for a user whose risk could not be certified.
 
     Parameters
     ----------
     max_risk, delta : float
-        As `certify_risk` took them.
+        As in `certify_risk`.
     counts : dict of str to int
         Queries of each group; the only key is None where there are no groups.
     tuned : tuple of two ndarray of shape (n_queries, n_thresholds), float64
         Shares a_q and e_q that `choose_start` took.
     besides : str, default=""
-        What would help, too, were there queries enough.
+        Further advice, for a user with enough queries.
 
     Notes
     -----
-    Let m be the largest mean of ``max_risk * a_q - e_q``, that of the start. If a query
-    in which all is accepted and wrong comes with probability just above
-    p = m / (m + 1 - max_risk), the bound fails, and n queries show none with
-    probability (1 - p)^n. A valid test rejects then with probability ``delta`` at most,
-    so that it certifies with probability 1 only from ``least_queries(p, delta)`` on.
+    Let m be the largest mean of ``max_risk * a_q - e_q``, that of the start. The bound
+    fails if a query in which every pair is accepted and wrong comes with probability
+    just above p = m / (m + 1 - max_risk); n queries show none with probability
+    (1 - p)^n. So no valid test is sure to certify with fewer than
+    ``least_queries(p, delta)`` queries.
     """
     name, count = min(counts.items(), key=lambda entry: entry[1])
     least = least_queries(max_risk, delta)
@@ -312,7 +299,8 @@ def advise_on_certification(
             f"better ranker or tie model, or allow a larger max_risk.{besides}"
         )
     sure = least_queries(margin / (margin + 1 - max_risk), delta)
-    # The margin is that of all queries: of several groups another may be in the way.
+    # The margin is that of all queries: with groups, one of them may fail for another
+    # reason.
     found = (
         "By the queries that tuned, no test is sure to certify even the most promising "
         f"threshold with fewer than {sure} certification queries. "

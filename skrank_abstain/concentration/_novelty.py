@@ -17,22 +17,23 @@ def novelty_pvalues(
     strangeness : ndarray of shape (n_items,), float64
         Higher is stranger.
     reference : ndarray of shape (n_reference,), float64
-        That of items of known queries, by something that has not learned from them.
+        Strangeness of the items of known queries, by a detector that was not fitted on
+        them.
     queries : ndarray of shape (n_reference,), int64
-        Numbers of their queries, from 0, none left out.
+        Numbers of their queries, from 0, without gaps.
 
     Returns
     -------
     pvalues : ndarray of shape (n_items,), float64
         (1 + sum over queries of the share of their items that are at least as strange)
-        / (n_queries + 1), in (0, 1]. Low ones are of items unlike the known ones.
+        / (n_queries + 1), in (0, 1]. Low for items unlike the known ones.
 
     Notes
     -----
     If the known queries and a new one are exchangeable, a random item of the new one
-    has a p-value of at most alpha with a probability of at most alpha, for any number
-    of queries [1]_. Items of one query are alike: taken as independent ones they fail
-    this. The least value is 1 / (n_queries + 1). O(n log n) for n items of both kinds.
+    has a p-value of at most alpha with probability at most alpha, for any number of
+    queries [1]_. This fails if the similar items of one query are treated as
+    independent. The least value is 1 / (n_queries + 1). O(n log n) for n items in all.
 
     References
     ----------
@@ -54,7 +55,7 @@ def novelty_pvalues(
 
 
 def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatArray:
-    """Return the p-values of the known items, each by all other queries.
+    """Return the p-value of each known item against all other queries.
 
     Parameters are those of ``novelty_pvalues``; shape (n_reference,).
     """
@@ -62,7 +63,7 @@ def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatA
     order = np.lexsort((reference, queries))
     sizes = np.bincount(queries)
     ends = np.repeat(np.cumsum(sizes), sizes)
-    # Equal ones of a query count together: where their block begins.
+    # Equal items of a query count together, from where their block begins.
     ordered, query = reference[order], queries[order]
     new = np.append(True, (ordered[1:] != ordered[:-1]) | (query[1:] != query[:-1]))
     begins = np.flatnonzero(new)[np.cumsum(new) - 1]
@@ -81,7 +82,7 @@ def _shares(queries: IntArray) -> tuple[FloatArray, int]:
 def _at_least(
     values: FloatArray, reference: FloatArray, share: FloatArray
 ) -> FloatArray:
-    """Add up the shares of what is at least each value."""
+    """Return the summed shares of the reference items at or above each value."""
     order = np.argsort(reference, kind="stable")
     above = np.append(np.cumsum(share[order][::-1])[::-1], 0.0)
     found: FloatArray = above[np.searchsorted(reference[order], values, side="left")]

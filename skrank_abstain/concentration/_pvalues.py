@@ -1,8 +1,8 @@
 """P-values of the mean of a bounded loss, one loss per query.
 
 The hypothesis is always that the mean loss exceeds a bound, so a small p-value is
-evidence that the bound holds. The sample are the queries: what is averaged inside a
-query may be as dependent as it likes.
+evidence that the bound holds. Queries are the sample; pairs inside a query may depend
+on each other in any way.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.concentration._query_arrays import check_array, check_range
 
-#: Share of the largest bet that no loss can ruin: what is left after a loss of one.
+#: Largest share of the capital that a loss of one may take.
 _BOLDNESS = 0.99
 
-#: Losses that are worked on at a time; bounds memory to a few such blocks.
+#: Losses held in memory at a time.
 _BLOCK = 1 << 18
 
 
@@ -35,8 +35,8 @@ def hoeffding_bentkus_pvalue(
     Parameters
     ----------
     mean : float or array-like
-        Sample mean of losses in [0, 1] over the queries; an array stands for several
-        candidates, each tested by itself.
+        Sample mean of losses in [0, 1] over the queries; each entry of an array is
+        tested by itself.
     n_queries : int
         Number of queries, at least 1.
     alpha : float
@@ -45,8 +45,7 @@ def hoeffding_bentkus_pvalue(
     Returns
     -------
     pvalue : ndarray of the shape of ``mean``, float64
-        In [0, 1]. Smaller is stronger evidence that the mean loss is at most
-        ``alpha``.
+        In [0, 1].
 
     Raises
     ------
@@ -61,8 +60,7 @@ def hoeffding_bentkus_pvalue(
     r >= alpha) and e P(Bin(n, alpha) <= ceil(n r)) [1]_. Valid at every n for i.i.d.
     queries with losses in [0, 1]: under H0, P(p <= delta) <= delta. It looks at the
     mean alone, so it is weak where losses vary much less than coin flips do;
-    `wsr_pvalue` learns the variance. Not valid for pairs of shared queries as if each
-    was a query. O(n_candidates).
+    `wsr_pvalue` learns the variance.
 
     References
     ----------
@@ -81,9 +79,9 @@ def hoeffding_bentkus_pvalue(
     loss = check_range(check_array(mean, "mean"), "mean")
     divergence = rel_entr(loss, alpha) + rel_entr(1 - loss, 1 - alpha)
     hoeffding = np.where(loss < alpha, np.exp(-n_queries * divergence), 1.0)
-    # A mean of n integers times n may come out above the integer by rounding.
+    # Rounding may put n times a mean of n integers above the integer.
     n_lost = np.ceil(n_queries * loss * (1 - 4 * np.finfo(float).eps))
-    # Bentkus is the better one for small means, Hoeffding for larger: take both.
+    # Bentkus is better for small means, Hoeffding for larger ones.
     bentkus = math.e * bdtr(n_lost, n_queries, alpha)
     pvalue: FloatArray = np.asarray(np.minimum(1.0, np.minimum(hoeffding, bentkus)))
     return pvalue
@@ -106,8 +104,7 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     Returns
     -------
     pvalue : ndarray of shape ``losses.shape[1:]``, float64
-        In [0, 1]; 1 for no queries. Smaller is stronger evidence that the mean loss is
-        at most ``alpha``.
+        In [0, 1]; 1 for no queries.
 
     Raises
     ------
@@ -126,12 +123,10 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     flip had been seen, and a loss of one leaves a hundredth of the capital: with few
     queries the largest bet decides what can be certified.
 
-    Valid at every n for i.i.d. queries (it suffices that each loss has mean at least
-    alpha under H0, given those before it): P(p <= delta) <= delta. The order of the
-    queries changes the p-value but not its validity, as long as it was fixed without
-    looking at the losses; shuffle queries that come in an order with a meaning, once.
-    Choosing the smallest p-value of several orders is not valid.
-    O(n_queries * n_candidates) time; memory beyond the input is bounded.
+    Valid at every n for i.i.d. queries: P(p <= delta) <= delta under H0. The order of
+    the queries changes the p-value but not its validity, as long as it was fixed
+    without looking at the losses: shuffle once queries whose order means something. The
+    smallest p-value of several orders is not valid. O(n_queries * n_candidates).
 
     References
     ----------

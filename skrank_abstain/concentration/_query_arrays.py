@@ -16,20 +16,18 @@ def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
 
 
-def check_range(values: FloatArray, name: str, high: float = 1.0) -> FloatArray:
-    """Return values of [0, high], less rounding, or raise."""
-    # Relative to the range: shares of weighted pairs may sum to 1 + 1e-16.
-    slack = _ROUNDING * high
-    bad = (values < -slack) | (values > high + slack)
+def check_range(values: FloatArray, name: str) -> FloatArray:
+    """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
+    # Shares of weighted pairs may sum to 1 + 1e-16.
+    bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
     if bad.any():
-        raise ValueError(f"{name} must be in [0, {high:g}], got {values[bad][0]}.")
-    return np.clip(values, 0.0, high)
+        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
+    return np.clip(values, 0.0, 1.0)
 
 
-def check_table(values: ArrayLike, name: str, high: float = 1.0) -> FloatArray:
-    """Return an array of shape (n_queries, n_candidates) with values in [0, high]."""
-    table = check_array(values, name, "n_queries", "n_candidates")
-    return check_range(table, name, high)
+def check_table(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of shape (n_queries, n_candidates) with values in [0, 1]."""
+    return check_range(check_array(values, name, "n_queries", "n_candidates"), name)
 
 
 def check_shares(
@@ -54,20 +52,20 @@ def check_shares(
 
 
 def check_per_query(
-    arrays: dict[str, ArrayLike], *, ndim: int | None = 1
+    arrays: dict[str, ArrayLike], *, columns: bool = False
 ) -> list[FloatArray]:
-    """Return arrays with one entry per query each, and equally many of them."""
+    """Return arrays of one shape, one value, or with ``columns`` one row, per query."""
     checked: list[FloatArray] = []
     for name, values in arrays.items():
         array = check_array(values, name)
-        if array.ndim < 1 or (ndim is not None and array.ndim != ndim):
+        if array.ndim not in (1, 1 + columns):
             raise ValueError(
                 f"{name} must have one value per query, got shape {array.shape}."
             )
-        if checked and array.shape[0] != checked[0].shape[0]:
+        if checked and array.shape != checked[0].shape:
             raise ValueError(
                 f"{name} must have one value per query like {next(iter(arrays))}, "
-                f"got {array.shape[0]} and {checked[0].shape[0]}."
+                f"got shapes {array.shape} and {checked[0].shape}."
             )
         checked.append(array)
     return checked

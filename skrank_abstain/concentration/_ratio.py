@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,16 +23,9 @@ class RatioDifference(NamedTuple):
     difference : float
         First ratio minus second.
     low, high : float
-        Confidence interval.
+        Ends of the confidence interval.
     pvalue : float
         Two-sided, of no difference.
-
-    Examples
-    --------
-    >>> from skrank_abstain.concentration import paired_ratio_test
-    >>> result = paired_ratio_test([4, 3, 5], [5, 5, 5], [2, 3, 3], [5, 5, 5])
-    >>> round(result.difference, 3), result.low < 0 < result.high
-    (0.267, True)
     """
 
     difference: float
@@ -43,20 +36,20 @@ class RatioDifference(NamedTuple):
 
 def ratio_interval(
     numerators: ArrayLike, denominators: ArrayLike, *, confidence: float = 0.95
-) -> tuple[float, float]:
+) -> tuple[Any, Any]:
     """Return a cluster-t interval of a ratio of totals.
 
     Parameters
     ----------
-    numerators, denominators : array-like of shape (n_queries,)
+    numerators, denominators : array-like of shape (n_queries,) or (n_queries, n_ratios)
         Totals per query, such as correct and accepted pairs. Denominators are
-        non-negative.
+        non-negative. Each column has an interval of its own.
     confidence : float, default=0.95
         In (0, 1).
 
     Returns
     -------
-    low, high : float
+    low, high : float or ndarray of shape (n_ratios,)
         NaN where there are fewer than two queries or the denominators sum to zero.
 
     Raises
@@ -74,7 +67,7 @@ def ratio_interval(
     linearised variance of a ratio, as in cluster sampling [1]_. For i.i.d. queries
     the interval covers E[e] / E[a] with the given probability in the limit of many
     queries; with few, or where a handful of them holds most pairs or all errors, it
-    covers less. It is not clipped to a range. O(n_queries).
+    covers less. It is not clipped to a range. O(n_queries * n_ratios).
 
     References
     ----------
@@ -89,14 +82,13 @@ def ratio_interval(
     """
     check_fraction(confidence, "confidence")
     part, whole = check_per_query(
-        {"numerators": numerators, "denominators": denominators}
+        {"numerators": numerators, "denominators": denominators}, columns=True
     )
     check_not_negative(whole, "denominators")
-    if part.size < 2 or whole.sum() <= 0:
-        return float("nan"), float("nan")
     ratio, influence = _linearise(part, whole)
-    half = _standard_error(influence) * stdtrit(part.size - 1, (1 + confidence) / 2)
-    return ratio - float(half), ratio + float(half)
+    half = _standard_error(influence) * stdtrit(len(part) - 1, (1 + confidence) / 2)
+    low, high = ratio - half, ratio + half
+    return (low, high) if part.ndim > 1 else (float(low), float(high))
 
 
 def paired_ratio_test(
@@ -122,29 +114,25 @@ def paired_ratio_test(
     Returns
     -------
     result : RatioDifference
-        ``difference`` (first minus second), ``low``, ``high``, ``pvalue``. The
-        difference is NaN where a whole sums to zero, the rest also where there are
-        fewer than two queries.
+        Named tuple ``(difference, low, high, pvalue)``, the difference being first
+        minus second. The difference is NaN where a whole sums to zero, the rest also
+        where there are fewer than two queries.
 
     Raises
     ------
-    TypeError
-        If an array is not numeric.
-    ValueError
-        If the arrays differ in length, hold NaN or infinity, a whole is negative, or
-        ``confidence`` is outside (0, 1).
+    TypeError, ValueError
+        As in `ratio_interval`.
 
     Notes
     -----
     Ratio A is linearised to one value per query, Q (e - R_A a) / sum(a), and so is B;
     the differences of the values are tested as in a paired t test with Q - 1 degrees
-    of freedom. With all wholes equal it is the paired t test of the shares. For i.i.d.
-    queries level and coverage are right in the limit of many queries, see
-    `ratio_interval`. Equal ratios have p-value 1. Where no query deviates from its
-    ratios, such as A always and B never right, the variance is estimated as zero: the
-    interval has no width and the p-value of a difference is 0. Two rankers that accept
-    differently many pairs differ in selective accuracy for that reason alone: compare
-    at one coverage. O(n_queries).
+    of freedom [1]_. With all wholes equal it is the paired t test of the shares. For
+    i.i.d. queries level and coverage are right in the limit of many queries. Where no
+    query deviates from its ratios, such as A always and B never right, the interval has
+    no width and the p-value of a difference is 0. Two rankers that accept differently
+    many pairs differ in selective accuracy for that reason alone: compare at one
+    coverage. O(n_queries).
 
     References
     ----------
@@ -165,20 +153,15 @@ def paired_ratio_test(
     )
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")
-    nan = float("nan")
-    if total_a.sum() <= 0 or total_b.sum() <= 0:
-        return RatioDifference(nan, nan, nan, nan)
     # Linearised first and subtracted then: the difference of two ratios has no other
     # value for each query, and what the rankers share cancels query by query.
     ratio_a, influence_a = _linearise(first, total_a)
     ratio_b, influence_b = _linearise(second, total_b)
-    difference, freedom = ratio_a - ratio_b, first.size - 1
-    if freedom < 1:
-        return RatioDifference(difference, nan, nan, nan)
-    error = _standard_error(influence_a - influence_b)
+    difference, freedom = float(ratio_a - ratio_b), first.size - 1
+    error = float(_standard_error(influence_a - influence_b))
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
     # Equal but for rounding: 0 / 0 would make the p-value a matter of luck.
-    if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)):
+    if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)) and freedom > 0:
         pvalue = 1.0
     elif error == 0:
         pvalue = 0.0
@@ -187,14 +170,21 @@ def paired_ratio_test(
     return RatioDifference(difference, difference - half, difference + half, pvalue)
 
 
-def _linearise(part: FloatArray, whole: FloatArray) -> tuple[float, FloatArray]:
-    """Return a ratio and what each query adds to its error, with mean zero."""
+def _linearise(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return a ratio, NaN if undefined, and each query's linear share of its error."""
     # To first order the error of the ratio is the mean of these: its delta method.
-    total = float(whole.sum())
-    ratio = float(part.sum()) / total
-    return ratio, part.size * (part - ratio * whole) / total
+    total = whole.sum(axis=0)
+    total = np.where(total > 0, total, np.nan)
+    ratio = part.sum(axis=0) / total
+    return ratio, len(part) * (part - ratio * whole) / total
 
 
-def _standard_error(influence: FloatArray) -> float:
-    n_queries = influence.size
-    return float(np.sqrt(np.sum(influence**2) / (n_queries - 1) / n_queries))
+def _standard_error(influence: FloatArray) -> FloatArray:
+    """Return the standard error of a mean of zero, NaN for fewer than two queries."""
+    n_queries = len(influence)
+    if n_queries < 2:
+        return np.full(influence.shape[1:], np.nan)
+    error: FloatArray = np.sqrt(
+        np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries
+    )
+    return error

@@ -15,7 +15,7 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration import percentile_interval, resample_queries
+from skrank_abstain.concentration import cluster_bootstrap
 
 
 @dataclass(frozen=True)
@@ -89,17 +89,24 @@ def band_of_totals(
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
     # Where nothing is accepted there is no risk to have a band of.
     grid = grid[grid > 0]
-    curves = []
-    for block in resample_queries(n_queries, options.n_resamples, options.random):
+
+    def curve(times: FloatArray) -> FloatArray:
+        count, wrong = times @ accepted, times @ errors
+        # Before the first accepted pair of a resample its risk is undefined; the
+        # curve stays level there.
+        some = count > 0
+        coverage = count[some] / (times @ pairs)
+        risk: FloatArray = np.interp(grid, coverage, wrong[some] / count[some])
+        return risk
+
+    low, high = cluster_bootstrap(
         # Vector by matrix: the tables of all resamples of a block need not fit.
-        for times in block:
-            count, wrong = times @ accepted, times @ errors
-            # Before the first accepted pair of a resample its risk is undefined; the
-            # curve stays level there.
-            some = count > 0
-            coverage = count[some] / (times @ pairs)
-            curves.append(np.interp(grid, coverage, wrong[some] / count[some]))
-    low, high = percentile_interval(np.array(curves), options.confidence)
+        lambda block: [curve(times) for times in block],
+        n_queries,
+        n_resamples=options.n_resamples,
+        confidence=options.confidence,
+        random_state=options.random,
+    )
     return np.column_stack([grid, low, high])
 
 

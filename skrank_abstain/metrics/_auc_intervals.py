@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit, ndtri
-from scipy.stats import rankdata
+from scipy.stats import bootstrap, rankdata
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
+    IntArray,
     check_choice,
     check_fraction,
     check_positive_int,
@@ -24,7 +25,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.concentration import (
     cluster_bootstrap,
-    percentile_interval,
     ratio_interval,
 )
 
@@ -174,9 +174,8 @@ default="auto"
         low, high = ratio_interval(won, pairs, confidence=confidence)
     else:
         low, high = cluster_bootstrap(
-            np.divide,
-            won,
-            pairs,
+            lambda times: times @ won / (times @ pairs),
+            won.size,
             n_resamples=n_resamples,
             confidence=confidence,
             random_state=random,
@@ -207,8 +206,7 @@ def _item_interval(
     if method == "delong":
         low, high = _delong(auc, positive, scores, alpha)
     else:
-        draws = _resampled_items(positive, scores, n_resamples, random)
-        low, high = percentile_interval(draws, 1 - alpha)
+        low, high = _resample_items(positive, scores, alpha, n_resamples, random)
     return _result(auc, low, high, min(m, n), alpha)
 
 
@@ -270,30 +268,38 @@ def _delong(
     return float(expit(logit(auc) - half)), float(expit(logit(auc) + half))
 
 
-def _resampled_items(
+def _resample_items(
     positive: BoolArray,
     scores: FloatArray,
+    alpha: float,
     n_resamples: int,
     random: np.random.RandomState,
-) -> FloatArray:
-    """Return the AUC of bootstrap samples of the positives and of the negatives."""
+) -> tuple[float, float]:
+    """Return the percentile interval of resampled positives and negatives."""
     # Counts by distinct score: a resample costs O(n), where sorting each would cost
     # O(n log n).
     level = rankdata(scores, method="dense").astype(np.int64) - 1
-    groups = level[positive], level[~positive]
-    pairs = groups[0].size * groups[1].size
-    draws = np.empty(n_resamples)
-    for draw in range(n_resamples):
-        above, below = (
-            np.bincount(
-                group[random.randint(group.size, size=group.size)],
-                minlength=int(level.max()) + 1,
-            )
-            for group in groups
-        )
+    n_levels = int(level.max()) + 1
+
+    def auc(positives: IntArray, negatives: IntArray) -> float:
+        above = np.bincount(positives, minlength=n_levels)
+        below = np.bincount(negatives, minlength=n_levels)
         # Twice the pairs won, in integers.
-        draws[draw] = above @ (2 * np.cumsum(below) - below) / (2 * pairs)
-    return draws
+        won = above @ (2 * np.cumsum(below) - below)
+        return float(won / (2 * positives.size * negatives.size))
+
+    low, high = bootstrap(
+        (level[positive], level[~positive]),
+        auc,
+        vectorized=False,
+        # One resample in memory at a time.
+        batch=1,
+        n_resamples=n_resamples,
+        confidence_level=1 - alpha,
+        method="percentile",
+        random_state=random,
+    ).confidence_interval
+    return float(low), float(high)
 
 
 def _pairs_of_queries(

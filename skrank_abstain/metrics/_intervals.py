@@ -18,9 +18,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.concentration import (
     cluster_bootstrap,
-    percentile_interval,
     ratio_interval,
-    resample_queries,
 )
 from skrank_abstain.metrics._pair_arrays import undefined
 
@@ -30,8 +28,6 @@ MetricValue: TypeAlias = Any
 
 #: A number that depends on how often each query counts, shape (n_queries,).
 QueryFunction: TypeAlias = Callable[[FloatArray], float]
-
-_NO_BOUNDS = (float("nan"), float("nan"))
 
 
 class Estimate(NamedTuple):
@@ -73,7 +69,6 @@ class Estimate(NamedTuple):
     See Also
     --------
     skrank_abstain.concentration.ratio_interval : "delta".
-    skrank_abstain.concentration.cluster_bootstrap : "bootstrap".
     skrank_abstain.concentration.paired_ratio_test : Which of two rankers is better.
 
     Examples
@@ -141,20 +136,17 @@ class OverQueries:
         """Return a function of how often each query counts with bootstrap bounds."""
         # Codes are numbered without gaps; of no pairs there is no largest.
         n_queries = int(self.codes.max(initial=-1)) + 1
-        if n_queries < 2:
-            return Estimate(value, *_NO_BOUNDS)
-        blocks = resample_queries(n_queries, self.n_resamples, self.random_state)
-        values = np.array([area(times) for block in blocks for times in block])
-        low, high = percentile_interval(values, self.confidence)
-        return Estimate(value, float(low), float(high))
+        return Estimate(value, *self._bootstrap(n_queries, lambda b: [*map(area, b)]))
 
     def _bounds(self, part: FloatArray, whole: FloatArray) -> tuple[float, float]:
         if self.method == "delta":
             return ratio_interval(part, whole, confidence=self.confidence)
+        return self._bootstrap(part.size, lambda times: times @ part / (times @ whole))
+
+    def _bootstrap(self, n_queries: int, statistic: Any) -> tuple[float, float]:
         return cluster_bootstrap(
-            np.divide,
-            part,
-            whole,
+            statistic,
+            n_queries,
             n_resamples=self.n_resamples,
             confidence=self.confidence,
             random_state=self.random_state,

@@ -66,16 +66,13 @@ class LossCurve:
     def interval_of_area(self, area: Area) -> tuple[float, float]:
         """Return the bootstrap interval of an area."""
 
-        def of_resamples(pairs: FloatArray, loss: FloatArray) -> list[float]:
-            return [area(*both) for both in zip(pairs, loss, strict=True)]
+        def of_resamples(times: FloatArray) -> list[float]:
+            tables = times @ self.pairs, times @ self.loss
+            return [area(*both) for both in zip(*tables, strict=True)]
 
         # A fixed seed: the same data give the same numbers.
         return cluster_bootstrap(
-            of_resamples,
-            self.pairs,
-            self.loss,
-            n_resamples=_RESAMPLES,
-            random_state=0,
+            of_resamples, len(self.pairs), n_resamples=_RESAMPLES, random_state=0
         )
 
     def bins(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from skrank_abstain._validation import FloatArray, check_fraction
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration import hierarchical_quantile_search
+from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._rule import Rule, RuleText
 
@@ -77,7 +77,7 @@ class GuaranteedCoverage(Rule):
             return share
 
         highest = risk.highest
-        found = hierarchical_quantile_search(shares, self.coverage, highest=highest)
+        found = hierarchical_quantile(shares, self.coverage, highest=highest)
         # The search returns infinity where no threshold suffices: every pair is
         # accepted, if that is possible.
         if found > highest:

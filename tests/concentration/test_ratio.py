@@ -35,6 +35,17 @@ def test_undefined(part, whole):
     assert np.isnan(ratio_interval(part, whole)).all()
 
 
+def test_columns_have_intervals_of_their_own():
+    part, whole = np.array([[3, 0], [1, 2], [4, 0]]), np.array([[4, 0], [2, 3], [4, 1]])
+    low, high = ratio_interval(part, whole, confidence=0.8)
+    for k in range(2):
+        expected = ratio_interval(part[:, k], whole[:, k], confidence=0.8)
+        assert (low[k], high[k]) == pytest.approx(expected)
+    none = ratio_interval(0 * part, whole * [1, 0])
+    assert np.isnan(none).tolist() == [[False, True], [False, True]]
+    assert np.isnan(ratio_interval(part[:1], whole[:1])).all()
+
+
 def counts(rng, n_queries):
     """Return correct and accepted pairs of two rankers on shared queries."""
     easy = rng.beta(6, 2, n_queries)
@@ -130,7 +141,7 @@ def test_confidence_is_checked():
         (
             lambda: ratio_interval([1, 2], [1, 2, 3]),
             ValueError,
-            "denominators must have one value per query like numerators, got 3 and 2",
+            r"denominators must have one value per query .* shapes \(3,\) and \(2,\)",
         ),
         (
             lambda: ratio_interval([1, np.nan], [1, 2]),
@@ -143,9 +154,14 @@ def test_confidence_is_checked():
             "denominators must be non-negative, got -2.0",
         ),
         (
-            lambda: ratio_interval([[1]], [[2]]),
+            lambda: ratio_interval([[[1]]], [[[2]]]),
             ValueError,
             "numerators must have one value per query, got shape",
+        ),
+        (
+            lambda: paired_ratio_test([[1]], [[2]], [[1]], [[2]]),
+            ValueError,
+            "part_a must have one value per query, got shape",
         ),
         (
             lambda: paired_ratio_test([1], ["2"], [1], [2]),

@@ -9,7 +9,7 @@ from hypothesis import given
 from selection.engines import ZERO_ONE, decide_all
 from strategies import COVERAGES, FixedModel, items, losses, models
 
-from skrank_abstain.concentration import hierarchical_quantile_search
+from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
 from skrank_abstain.selection import (
     Calibration,
@@ -128,7 +128,7 @@ def test_a_guaranteed_coverage_is_the_hierarchical_quantile(calibration):
         accepted, _ = risk.at_thresholds(scored, thresholds)
         return accepted / scored.pair_counts[:, None]
 
-    expected = hierarchical_quantile_search(shares, 0.7, highest=risk.highest)
+    expected = hierarchical_quantile(shares, 0.7, highest=risk.highest)
     region = GuaranteedCoverage(0.7).select(calibration)
     assert region.risk == expected
     # Each query counts alike, and one that is worse than all counts too.
