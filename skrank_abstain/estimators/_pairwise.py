@@ -609,10 +609,10 @@ n_features_in_, feature_names_in_
                 f"{left.size} pairs, each taken for a query of its own: no qid was "
                 "given, so that pairs with a common item count as independent"
             )
-        data = ReportData(
-            gaps, y is not None, rows, groups_of_queries(groups, queries), counted
+        groups_of, labelled = groups_of_queries(groups, queries), y is not None
+        return write_report(
+            ReportData(self._facts(), gaps, labelled, rows, groups_of, counted)
         )
-        return write_report(self, data)
 
     def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
         """Return labelled pairs by their score difference."""

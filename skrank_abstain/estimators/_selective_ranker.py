@@ -48,7 +48,7 @@ from skrank_abstain.pairs import (
     check_item_id,
     rows_by_place,
 )
-from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.report import RankerFacts, Report, ReportData, write_report
 from skrank_abstain.review import ItemsUnderReview, Review
 from skrank_abstain.selection import (
     Calibration,
@@ -136,6 +136,19 @@ class RuleThreshold(ModelWrapper):
             )
         other._set_threshold(rule)
         return other
+
+    def _facts(self) -> RankerFacts:
+        """Return what a report says about the ranker."""
+        return RankerFacts(
+            type(self).__name__,
+            self.estimator_,
+            self.prefit_,
+            self._calibration,
+            self._region,
+            self._rule_of_fit(),
+            self._answers_ties,
+            getattr(self, "_novelty", None),
+        )
 
     @property
     def coverage_interval_(self) -> FloatArray:
@@ -627,8 +640,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         hashes = hash_rows(self._features(X))
         rows = describe_rows(self, hashes, queries.codes, relevance)
         groups_of = groups_of_queries(groups, queries)
-        data = ReportData(items, y is not None, rows, groups_of)
-        return write_report(self, data)
+        labelled, facts = y is not None, self._facts()
+        return write_report(ReportData(facts, items, labelled, rows, groups_of))
 
     def _items_of_report(
         self, X: Any, y: ArrayLike | None, qid: Any

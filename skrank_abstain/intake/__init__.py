@@ -13,6 +13,7 @@ from skrank_abstain.intake._query_checks import (
     warn_of_batch,
 )
 from skrank_abstain.intake._repeats import (
+    AboutRows,
     describe_rows,
     find_repeats,
     hash_halves,

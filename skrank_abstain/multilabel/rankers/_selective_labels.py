@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -455,9 +456,15 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         kinds = groups_of_queries(groups, samples)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(items.qid.size) if y is None else items.y
-        data = ReportData(scored.sorted(known), y is not None, rows, kinds)
-        note = "; each label of a sample an item"
-        return write_report(ranker, data, owner=self, note=note)
+        facts = replace(
+            ranker._facts(),
+            name=type(self).__name__,
+            model=self.estimator_,
+            prefit=self.prefit_,
+            note="; each label of a sample an item",
+        )
+        data = ReportData(facts, scored.sorted(known), y is not None, rows, kinds)
+        return write_report(data)
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.

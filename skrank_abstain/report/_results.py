@@ -1,0 +1,226 @@
+"""The sections of a report about results: measured, expected and by group."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from skrank_abstain.report._curve import (
+    Area,
+    LossCurve,
+    augrc,
+    aurc,
+    excess,
+    intervals,
+)
+from skrank_abstain.report._data import RankerFacts, ReportData
+from skrank_abstain.report._page import Picture, Section, Table
+from skrank_abstain.report._pictures import (
+    draw_curve,
+    draw_groups,
+    draw_reliability,
+    draw_risks,
+)
+from skrank_abstain.report._rows import (
+    HEAD,
+    as_interval,
+    as_number,
+    cells,
+    ratio_and_interval,
+    rows_of_decisions,
+    rows_of_loss,
+    rows_of_pairs,
+)
+from skrank_abstain.selection import RiskProfile
+
+_TITLE = "On these data"
+
+
+def sections_of_results(data: ReportData) -> list[Section]:
+    """Return what was measured, or expected without labels."""
+    if not data.labelled:
+        return [_expected(data), *_by_group(data)]
+    rows = [*rows_of_pairs(data.totals), *rows_of_loss(data)]
+    measured = [Section(_TITLE, [Table(HEAD, rows)]), *_by_group(data)]
+    if not data.items.n_pairs:
+        rows = [cells(name, *[np.nan] * 3) for name in _areas(data.ranker)]
+        return [*measured, _about_order(rows)]
+    curve = LossCurve.of(data.ranker.calibration.risk, data.items)
+    return [
+        *measured,
+        _about_order(_area_rows(curve, data.ranker), _curve_picture(curve, data)),
+        _about_risk(curve, data.ranker.highest_loss),
+    ]
+
+
+def _about_order(rows: list[list[str]], *pictures: Picture) -> Section:
+    lead = "Over all thresholds; lower is better."
+    title = "How well the risk tells which pairs to give up"
+    return Section(title, [lead, Table(HEAD, rows), *pictures])
+
+
+def _areas(ranker: RankerFacts) -> dict[str, Area]:
+    """Return the areas under the curves of selective and of generalised risk."""
+    over = "mean over all coverages of the"
+    if ranker.counts_errors:
+        return {
+            f"AURC: {over} share of decided pairs wrong": aurc,
+            "excess AURC: AURC less that of the best order of these pairs": excess,
+            f"AUGRC: {over} share of all pairs decided and wrong": augrc,
+        }
+    return {
+        f"AURC: {over} loss per decided pair": aurc,
+        f"AUGRC: {over} loss of decided pairs, per pair of all": augrc,
+    }
+
+
+def _area_rows(curve: LossCurve, ranker: RankerFacts) -> list[list[str]]:
+    pairs, loss = curve.pairs.sum(axis=0), curve.loss.sum(axis=0)
+    if ranker.counts_errors:
+        # At all levels of risk, as `metrics.aurc_loss` and the like.
+        profile = curve.profile
+        pairs = np.cumsum(profile.n_pairs)
+        loss = np.cumsum(profile.n_pairs - profile.n_correct)
+    return [
+        cells(name, area(pairs, loss), *curve.interval_of_area(area))
+        for name, area in _areas(ranker).items()
+    ]
+
+
+def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
+    ranker, pairs = data.ranker, curve.pairs.sum(axis=0)
+    what = "share of decided pairs wrong"
+    if not ranker.counts_errors:
+        what = "loss per decided pair"
+    decided, loss = (column.sum() for column in data.decided_and_loss)
+    at_threshold = float(loss / decided) if decided else np.nan
+    return Picture(
+        "Risk-coverage curve, with the point of this threshold.",
+        f"The {what} if the least risky pairs are decided, from a few (left) to all "
+        "(right): observed, with 95 % intervals over queries at each coverage, and "
+        "predicted by the tie model.",
+        (6, 4),
+        partial(
+            draw_curve,
+            coverage=pairs / pairs[-1],
+            loss=curve.loss.sum(axis=0) / pairs,
+            interval=intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss),
+            predicted=curve.predicted / pairs,
+            threshold=(data.totals.coverage, at_threshold),
+            what=what,
+        ),
+    )
+
+
+def _about_risk(curve: LossCurve, highest: float) -> Section:
+    share, predicted, observed, interval = curve.bins()
+    interval = interval.clip(0, highest)
+    rows = [
+        [as_number(p), as_number(o), as_interval(*ends), as_number(s)]
+        for s, p, o, ends in zip(share, predicted, observed, interval, strict=True)
+    ]
+    head = ("predicted loss (mean risk)", "observed loss", HEAD[2], "share of pairs")
+    picture = Picture(
+        "Observed against predicted loss of pairs of similar risk.",
+        "On the dotted line pairs are wrong as often as the tie model predicts. Above "
+        "it the tie model is overconfident. Intervals are over queries.",
+        (5, 4.2),
+        partial(
+            draw_reliability, predicted=predicted, observed=observed, interval=interval
+        ),
+    )
+    lead = "All pairs in tenths, by rising risk."
+    return Section("Is the risk right?", [lead, Table(head, rows), picture])
+
+
+def _expected(data: ReportData) -> Section:
+    """Return what can be expected of unlabelled data."""
+    ranker = data.ranker
+    profile = ranker.calibration.risk.profile(data.items)
+    # The least risky pairs are decided: their risk adds up along the profile.
+    decided = data.totals.accepted.sum()
+    count = np.cumsum(profile.n_pairs)
+    risk = np.cumsum(profile.n_pairs * profile.risk)
+    expected = np.nan
+    if decided:
+        expected = np.interp(decided, [0, *count], [0, *risk]) / decided
+    name = "expected loss per decided pair: mean of their risks"
+    if ranker.counts_errors:
+        name = "expected accuracy: mean probability of the answers given"
+        expected = 1 - expected
+    rows = rows_of_decisions(data.totals)
+    rows.append([name, as_number(expected), "not measured"])
+    lead = (
+        "Nothing here was measured against labels. Expected values hold if these pairs "
+        "are like those that calibrated the tie model."
+    )
+    pictures = [_risk_picture(profile, ranker)] if profile.risk.size else []
+    return Section(_TITLE, [lead, Table(HEAD, rows), *pictures])
+
+
+def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
+    known = ranker.calibration.profile()
+    edges = np.linspace(0, ranker.calibration.risk.highest, 31)
+    shares = [
+        np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
+        for pairs in (profile, known)
+        if pairs is not None
+    ]
+    caption = "Pairs by their conditional risk"
+    if known is not None:
+        caption += (
+            ", here and in the calibration data. If the two differ, these data are not "
+            "like those of calibration"
+        )
+    return Picture(
+        "Histogram of the conditional risk, with the threshold.",
+        f"{caption}.",
+        (6, 3.6),
+        partial(draw_risks, edges=edges, shares=shares, threshold=ranker.threshold),
+    )
+
+
+def _by_group(data: ReportData) -> list[Section]:
+    """Return the section of the groups, if there are any."""
+    if data.groups is None:
+        return []
+    totals, code = data.totals, data.groups.code
+    names = [" ".join(str(name).split()) for name in data.groups.names]
+    columns = {"coverage: share decided": (totals.accepted, totals.pairs)}
+    if data.labelled:
+        columns["share of decided right"] = totals.correct, totals.accepted
+        columns["orders wrong"] = totals.misranked, totals.answered_order
+    counts = [totals.pairs, totals.answered_order, totals.answered_tie]
+    rows, shares = [], np.full((len(columns), len(names), 3), np.nan)
+    for k, name in enumerate(names):
+        own = code == k
+        shares[:, k] = [
+            ratio_and_interval(part[own], whole[own])
+            for part, whole in columns.values()
+        ]
+        numbers = [f"{count[own].sum():.0f}" for count in counts]
+        rows.append([name, f"{own.sum()}", *numbers, *map(_share_cell, shares[:, k])])
+    head = ["group", "queries", "pairs", "decided orders", "decided ties", *columns]
+    panels = {
+        what: (shares[k], float(part.sum() / max(whole.sum(), 1)))
+        for k, (what, (part, whole)) in enumerate(columns.items())
+        if what != "orders wrong"
+    }
+    picture = Picture(
+        "Shares by group, with intervals.",
+        f"By group: {', and '.join(panels)}. The dotted line is for all groups.",
+        (4 * len(panels) + 1, 1.2 + 0.32 * len(names)),
+        partial(draw_groups, names=names, panels=panels),
+    )
+    note = (
+        "In brackets 95 % intervals over queries, each by itself: one in twenty misses "
+        "its value by chance."
+    )
+    return [Section("By group", [note, Table(head, rows), picture])]
+
+
+def _share_cell(share: tuple[float, float, float]) -> str:
+    value, low, high = share
+    number = as_number(value, 3)
+    return number if np.isnan(value) else f"{number} ({as_interval(low, high, 3)})"
