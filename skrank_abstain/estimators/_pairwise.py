@@ -36,7 +36,7 @@ from skrank_abstain.estimators._pair_rows import (
     was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._selective_ranker import RuleThreshold
+from skrank_abstain.estimators._rule_threshold import RuleThreshold
 from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
