@@ -298,7 +298,9 @@ class DistanceAbstainer(PairDecider):
         items, relevance = take_labelled_items(self, X, y, qid)
         if not hasattr(self.scale, "transform"):
             _numbers(items.X, "X")  # before anything is trained
-        self._learn(train_and_score(self, items, relevance).rest)
+        record = train_and_score(self, items, relevance)
+        self._take_over(record)
+        self._learn(record.rest)
         self._set_threshold()
         if self.verbose:
             print(  # noqa: T201

@@ -14,6 +14,7 @@ from sklearn.utils import Tags, get_tags
 
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import IntArray, check_fraction, shown
+from skrank_abstain.intake import TrainingRecord
 from skrank_abstain.scorers import (
     describe,
     freeze,
@@ -53,8 +54,8 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         n_rows: int,
         split: Callable[[float], tuple[IntArray, IntArray]],
         train: Callable[[Any, IntArray], Any],
-    ) -> IntArray:
-        """Set ``estimator_`` and ``prefit_``.
+    ) -> tuple[Any, bool, IntArray]:
+        """Return the fitted model, whether it came fitted, and rows to calibrate on.
 
         Parameters
         ----------
@@ -63,23 +64,23 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             Takes ``calibration_size`` and returns rows to train and to calibrate on.
         train : callable
             Takes the model and the rows to train on, and returns a fitted clone.
-
-        Returns
-        -------
-        rows : ndarray of int64
-            Left to calibrate on, ascending.
         """
         model = resolve_model(self.estimator)
-        self.prefit_ = self._is_prefit(model)
-        if self.prefit_:
-            self.estimator_ = model
+        if self._is_prefit(model):
             # Nothing is trained here, so that every labelled row can calibrate.
-            return np.arange(n_rows)
+            return model, True, np.arange(n_rows)
         # Not before: with a fitted model calibration_size is never read.
         check_fraction(self.calibration_size, "calibration_size")
         training, calibration = split(self.calibration_size)
-        self.estimator_ = train(model, training)
-        return calibration
+        return train(model, training), False, calibration
+
+    def _take_over(self, record: TrainingRecord) -> None:
+        """Set all that ``fit`` learned before calibration."""
+        self.__dict__.update(record.columns)
+        self.estimator_, self.prefit_ = record.model, record.prefit
+        self._fitted_with_qid = record.several_queries
+        self._largest_query = record.largest_query
+        self._fit_rows = record.repeats
 
     def _is_prefit(self, model: Any) -> bool:
         # Grids of a search are often arrays, whose truth values are numpy's.

@@ -22,8 +22,8 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import (
-    CalibrationData,
     Items,
+    TrainingRecord,
     hold_out,
 )
 from skrank_abstain.scorers import describe, is_fitted, last_step
@@ -138,8 +138,8 @@ def _fitted(detector: Any, X: Any) -> Any:
 
 
 def find_novel(
-    novelty: Any, level: float, data: CalibrationData, items: Items
-) -> tuple[NoveltyTest, CalibrationData]:
+    novelty: Any, level: float, record: TrainingRecord, items: Items
+) -> tuple[NoveltyTest, TrainingRecord]:
     """Fit a detector unless it is fitted, and mark novel calibration items.
 
     Parameters
@@ -147,7 +147,7 @@ def find_novel(
     novelty : object
         An outlier detector or a callable.
     level : float
-    data : CalibrationData
+    record : TrainingRecord
     items : Items
         All that ``fit`` got: some may have trained the ranker.
 
@@ -156,7 +156,7 @@ def find_novel(
     test : NoveltyTest
         Its reference are the queries that fit the tie model: what a rule promises
         about the others then rests on decisions that they have no part in.
-    data : CalibrationData
+    record : TrainingRecord
         With ``novel``.
 
     Raises
@@ -170,20 +170,20 @@ def find_novel(
     learns from half of the reference queries, and the other half is the reference; to
     mark the first half, a clone learns from the second.
     """
-    known = data.rest if data.tuning is None else data.tuning
+    known = record.rest if record.tuning is None else record.tuning
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
-    training = items.without(data.rows) if learns else None
+    training = items.without(record.rows) if learns else None
     if learns and training is None:
-        test, novel = _cross_fitted(novelty, level, known, data.seed)
+        test, novel = _cross_fitted(novelty, level, known, record.seed)
     else:
         detector = _fitted(novelty, training) if learns else novelty
         test = _test(detector, level, known)
         novel = test.is_known_novel()
     known = replace(known, novel=novel)
-    if data.tuning is None:
-        return test, replace(data, rest=known)
-    rest = replace(data.rest, novel=test.is_novel(data.rest.X))
-    return test, replace(data, rest=rest, tuning=known)
+    if record.tuning is None:
+        return test, replace(record, rest=known)
+    rest = replace(record.rest, novel=test.is_novel(record.rest.X))
+    return test, replace(record, rest=rest, tuning=known)
 
 
 def _cross_fitted(

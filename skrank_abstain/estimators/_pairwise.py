@@ -305,7 +305,8 @@ n_features_in_, feature_names_in_
         def train(model: Any, rows: IntArray) -> Any:
             return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
 
-        rows = self._train_or_take(label.size, split, train)
+        found = self._train_or_take(label.size, split, train)
+        self.estimator_, self.prefit_, rows = found
         self._on_pairs = (
             was_trained_on_pairs(self.estimator_, X.shape[1])
             if self.prefit_

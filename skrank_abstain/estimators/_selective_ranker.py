@@ -30,7 +30,7 @@ from skrank_abstain.estimators._pair_decider import (
 )
 from skrank_abstain.estimators._rule_threshold import RuleThreshold
 from skrank_abstain.intake import (
-    CalibrationData,
+    TrainingRecord,
     check_columns,
     describe_rows,
     groups_of_queries,
@@ -183,14 +183,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         tie_model = resolve_tie_model(self.tie_model)
         check_novelty(self.novelty, self.novelty_level)
         items, relevance = take_labelled_items(self, X, y, qid)
-        data = train_and_score(
+        record = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
-        self._novelty = None
+        test = None
         if self.novelty is not None:
             level = float(self.novelty_level)
-            self._novelty, data = find_novel(self.novelty, level, data, items)
-        return self._calibrate(rule, tie_model, data)
+            test, record = find_novel(self.novelty, level, record, items)
+        return self._calibrate(rule, tie_model, record, test)
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
@@ -205,17 +205,23 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return rule
 
     def _calibrate(
-        self, rule: Rule, tie_model: TieModel, data: CalibrationData
+        self,
+        rule: Rule,
+        tie_model: TieModel,
+        record: TrainingRecord,
+        test: NoveltyTest | None = None,
     ) -> Self:
+        self._take_over(record)
+        self._novelty = test
         # The calibration keeps all that a rule can ask for: another threshold needs
         # neither the features nor another run of the model.
         self._calibration = calibrate(
             tie_model,
             self._loss,
-            data.rest,
-            data.tuning,
-            seed=data.seed,
-            groups=data.groups,
+            record.rest,
+            record.tuning,
+            seed=record.seed,
+            groups=record.groups,
         )
         self.tie_model_ = tie_model
         self.n_queries_: int = self._calibration.items.n_queries

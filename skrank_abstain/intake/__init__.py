@@ -21,14 +21,17 @@ from skrank_abstain.intake._repeats import (
 )
 from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.intake._splitting import (
-    divide_by_size,
+    divide_queries,
     hold_out,
     split_for_calibration,
 )
 from skrank_abstain.intake._training import (
-    CalibrationData,
+    TrainingRecord,
     check_labelled_items,
+    check_pairs_to_calibrate,
+    columns_of_fit,
     take_labelled_items,
+    take_queries,
     train_and_score,
 )
 

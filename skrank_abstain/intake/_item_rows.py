@@ -1,11 +1,12 @@
-"""Taking items in: columns, lengths, and the query of each row.
+"""Rows of X by query.
 
 X goes to the wrapped model as it came, so that missing values, categories and column
-names survive. Only its length, column names and column count are looked at.
+names survive. Only its length, column names and column count are checked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +39,10 @@ class Items:
     Attributes
     ----------
     X : array or frame of shape (n_items, n_features)
-        What the wrapped model gets: the query column, where there is one, is gone.
+        For the wrapped model: without the query column, if X had one.
     queries : Queries
     has_qid : bool
-        Whether the caller said which query each row belongs to.
+        Whether the caller named the query of each row.
     """
 
     X: Any
@@ -57,7 +58,7 @@ class Items:
         return Items(_safe_indexing(self.X, rows), queries, self.has_qid)
 
     def without(self, rows: IntArray) -> Any:
-        """Return X without some rows; None where nothing is left."""
+        """Return X without some rows; None if nothing is left."""
         others = np.setdiff1d(np.arange(self.queries.n_items), rows)
         return _safe_indexing(self.X, others) if others.size else None
 
@@ -65,7 +66,7 @@ class Items:
 def take_items(
     estimator: Any, X: Any, qid: Any, qid_col: str | int | None, *, reset: bool
 ) -> Items:
-    """Check X against what ``fit`` saw and group its rows by query.
+    """Check X against the columns of ``fit`` and group its rows by query.
 
     Parameters
     ----------
@@ -85,8 +86,8 @@ def take_items(
     check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
-    # Here and below the messages begin in scikit-learn's words, which its estimator
-    # checks look for.
+    # Here and below messages begin with the words that scikit-learn's estimator checks
+    # look for.
     if n_items == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
@@ -109,7 +110,7 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
         sparse: Any = X
-        X = sparse.asformat("csr")  # the other formats have no rows to select
+        X = sparse.asformat("csr")  # rows of the other formats cannot be selected
     if len(X.shape) != 2:
         raise ValueError(
             f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
@@ -122,45 +123,26 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         )
     if getattr(getattr(X, "dtype", None), "kind", "") == "c":
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
-    if not reset:
-        X = _in_order_of_fit(X, getattr(estimator, "feature_names_in_", None))
-    # Names and counts only: missing values and categories are for the wrapped model to
-    # accept or refuse.
+    names = list(getattr(estimator, "feature_names_in_", []))
+    columns = names_of_columns(X) or []
+    if not reset and columns != names and Counter(columns) == Counter(names):
+        # scikit-learn's models refuse columns in another order, LightGBM scores them
+        # wrongly without a word. `validate_data` reports missing and unknown names.
+        X = _select_columns(X, names)
+    # Names and counts only: the wrapped model accepts or refuses missing values and
+    # categories.
     return validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def _in_order_of_fit(X: Any, names: NDArray[Any] | None) -> Any:
-    columns = names_of_columns(X)
-    if columns is None or names is None or columns == list(names):
-        return X
-    if sorted(map(str, columns)) != sorted(map(str, names)):
-        return X  # validate_data says which names are missing or unexpected
-    # Whatever the model: scikit-learn's refuse columns in another order, LightGBM
-    # scores them wrong without a word.
-    return _some_columns(X, list(names))
-
-
-def _some_columns(X: Any, names: list[Any]) -> Any:
+def _select_columns(X: Any, names: list[Any]) -> Any:
+    # The columns of a pyarrow Table are the data.
     return X.select(names) if hasattr(X, "column_names") else X[names]
 
 
 def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
     """Take the query column out of X."""
     columns = names_of_columns(X)
-    if isinstance(qid_col, str):
-        if columns is None:
-            raise ValueError(
-                f"qid_col must be an integer position when X has no column names, "
-                f"got {qid_col!r} and X of type {type(X).__name__}."
-            )
-        if qid_col not in columns:
-            raise ValueError(
-                f"qid_col must name a column of X, got {qid_col!r}; X has "
-                f"{listed(columns)}."
-            )
-        position = columns.index(qid_col)
-    else:
-        position = _check_position(qid_col, X.shape[1])
+    position = _position(qid_col, columns, X)
     rest = np.delete(np.arange(X.shape[1]), position)
     if rest.size == 0:
         raise ValueError(
@@ -170,38 +152,50 @@ def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
         # A list of one position: with a single integer sparse matrices return a matrix,
         # sparse arrays a vector.
         column = X[:, [position]]
-        column = np.asarray(column.toarray() if hasattr(column, "toarray") else column)
-        return X[:, rest], _check_exact(column[:, 0], qid_col)
-    name, names = columns[position], [columns[i] for i in rest]
-    return _some_columns(X, names), _check_exact(np.asarray(X[name]), qid_col)
-
-
-def _check_position(qid_col: Any, n_columns: int) -> int:
-    # True is an integer to Python, and would name the second column.
-    if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
-        raise TypeError(
-            f"qid_col must be a column name or position, got {shown(qid_col)}."
-        )
-    if not -n_columns <= qid_col < n_columns:
-        raise ValueError(
-            f"qid_col must be a position below {n_columns}, the number of columns of "
-            f"X, got {qid_col}."
-        )
-    return int(qid_col) % n_columns
-
-
-def _check_exact(qid: NDArray[Any], qid_col: str | int) -> NDArray[Any]:
+        qid = np.asarray(column.toarray() if issparse(X) else column)[:, 0]
+        X = X[:, rest]
+    else:
+        qid = np.asarray(X[columns[position]])
+        X = _select_columns(X, [columns[i] for i in rest])
     if qid.dtype.kind == "f" and (np.abs(qid) > _LARGEST_EXACT_FLOAT).any():
         largest = qid[np.nanargmax(np.abs(qid))]
         raise ValueError(
             f"qid_col={qid_col!r} must hold identifiers that are exact as floats (up "
             f"to 2**53), got {largest!r}. Use strings or integers in a data frame."
         )
-    return qid
+    return X, qid
 
 
-def check_groups(groups: Any, queries: Queries) -> tuple[IntArray, list[Any]]:
-    """Return the number of each row's group, and their names; None is one group.
+def _position(qid_col: Any, columns: list[Any] | None, X: Any) -> int:
+    """Return the position of the query column."""
+    if isinstance(qid_col, str):
+        if columns is None:
+            raise ValueError(
+                "qid_col must be an integer position when X has no column names, "
+                f"got {qid_col!r} and X of type {type(X).__name__}."
+            )
+        if qid_col not in columns:
+            raise ValueError(
+                f"qid_col must name a column of X, got {qid_col!r}; X has "
+                f"{listed(columns)}."
+            )
+        return columns.index(qid_col)
+    # True is an integer to Python, and would name the second column.
+    if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
+        raise TypeError(
+            f"qid_col must be a column name or position, got {shown(qid_col)}."
+        )
+    n_columns = X.shape[1]
+    if not -n_columns <= qid_col < n_columns:
+        raise ValueError(
+            f"qid_col must be a position below {n_columns}, the number of columns of "
+            f"X, got {qid_col}."
+        )
+    return int(qid_col) % int(n_columns)
+
+
+def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
+    """Return the group of each query; None without groups.
 
     Parameters
     ----------
@@ -211,9 +205,8 @@ def check_groups(groups: Any, queries: Queries) -> tuple[IntArray, list[Any]]:
 
     Returns
     -------
-    codes : ndarray of shape (n_items,), int64
-    names : list
-        By code, in order of first appearance.
+    groups : Groups or None
+        Numbered in order of first appearance.
 
     Raises
     ------
@@ -222,28 +215,22 @@ def check_groups(groups: Any, queries: Queries) -> tuple[IntArray, list[Any]]:
     ValueError
         If lengths differ, a value is missing, or a query is in two groups.
     """
+    if groups is None:
+        return None
     if isinstance(groups, str):
         raise TypeError(
             f"groups must be None or one value per row, got {groups!r}: pass the "
             "column, as in groups=frame[...]."
         )
-    codes, values = encode_qid(groups, queries.n_items, name="groups")
-    first = codes[queries.first_rows][queries.codes]
-    if not np.array_equal(first, codes):
-        row = int(np.flatnonzero(first != codes)[0])
-        query = queries.values.item(int(queries.codes[row]))
-        one, other = (values.item(int(group[row])) for group in (first, codes))
+    codes, names = encode_qid(groups, queries.n_items, name="groups")
+    of_query = codes[queries.first_rows]
+    differs = of_query[queries.codes] != codes
+    if differs.any():
+        row = int(np.argmax(differs))
+        query = queries.codes[row]
+        one, other = (names.item(int(code)) for code in (of_query[query], codes[row]))
         raise ValueError(
             f"groups must be the same for all items of a query, got {one!r} and "
-            f"{other!r} for query {query!r}."
+            f"{other!r} for query {queries.values.item(int(query))!r}."
         )
-    names: list[Any] = values.tolist()
-    return codes, names
-
-
-def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
-    """Return the group of each query; parameters and errors as in `check_groups`."""
-    if groups is None:
-        return None
-    codes, names = check_groups(groups, queries)
-    return Groups(codes[queries.first_rows], names)
+    return Groups(of_query, names.tolist())

@@ -1,4 +1,4 @@
-"""Which query does a row belong to? Mistakes that would be wrong answers in silence."""
+"""Checks for missing or mistaken queries, which would go unnoticed otherwise."""
 
 from __future__ import annotations
 
@@ -11,24 +11,34 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake._item_rows import Items
 from skrank_abstain.pairs import Queries
 
-#: A batch without qid of so many times the largest calibration query is suspicious.
+#: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 10
-
-#: So many rows without a pair are a list whose names were taken for queries.
-_A_LIST = 5
+#: This many one-item queries suggest that item names were passed as qid.
+_MANY_ALONE = 5
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
     "a search with metadata routing; qid=0 says that one query is meant."
 )
+#: What to do instead of passing arguments of other libraries to ``fit``.
+_REMEDIES = {
+    "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
+    "np.repeat(np.arange(len(sizes)), sizes)",
+    "groups": "pass the query of each row as qid=; kinds of queries are certified "
+    "by RiskControlledRanker.fit(..., groups=)",
+    "group_id": "pass the query of each row as qid=",
+    "sample_weight": "a threshold is a quantile over pairs, which count alike; "
+    "weights of items enter score and evaluate, and a ranker can be trained with "
+    "weights outside and passed fitted",
+    "eval_set": "train outside, with early stopping, and pass the fitted ranker",
+}
 
 
 class OneQueryWarning(UserWarning):
-    """All rows were taken for one query, and nothing says that this is meant.
+    """All rows are taken as one query, and nothing says that this is meant.
 
-    Pairs of items of different queries are compared then, which trains and calibrates
-    on comparisons that nobody asked for. A scalar ``qid``, such as ``qid=0``, says that
-    all rows are one query, and there is no warning.
+    Training and calibration then compare items of different queries. Pass the query of
+    each row as ``qid``; a scalar such as ``qid=0`` says that all rows are one query.
 
     Examples
     --------
@@ -48,21 +58,15 @@ class OneQueryWarning(UserWarning):
 def doubt_about_queries(
     estimator: Any, X: Any, qid: Any, items: Items
 ) -> OneQueryWarning | None:
-    """Return a warning where all rows are one query, or sizes pass for queries.
+    """Return a warning if all rows are one query, or qid looks like group sizes.
 
     Parameters
     ----------
     estimator : estimator
         Named in the message.
-    X : array or frame
-        As the user passed it.
-    qid : object
-        As the user passed it.
+    X, qid : object
+        As the user passed them.
     items : Items
-
-    Returns
-    -------
-    doubt : OneQueryWarning or None
     """
     queries, name = items.queries, type(estimator).__name__
     # A number says that one query is meant; a text may be the name of a column that is
@@ -70,9 +74,9 @@ def doubt_about_queries(
     if qid is not None and is_scalar(qid) and not isinstance(qid, str):
         return None
     if queries.n_queries == 1:
-        told = "a qid that is the same for all rows" if items.has_qid else "no qid"
+        given = "a qid that is the same for all rows" if items.has_qid else "no qid"
         return OneQueryWarning(
-            f"All {queries.n_items} rows are one query: {name} got {told}."
+            f"All {queries.n_items} rows are one query: {name} got {given}."
             f"{_index_that_repeats(X)} {_REMEDY}"
         )
     if _look_like_sizes(queries):
@@ -86,13 +90,14 @@ def doubt_about_queries(
 
 
 def _index_that_repeats(X: Any) -> str:
-    """Say which level of a pandas index may be the query."""
+    """Name the first level of a pandas index that may be the query."""
     index: Any = getattr(X, "index", None)
-    for level in range(getattr(index, "nlevels", 0)):
-        values = index.get_level_values(level)
-        if not values.is_unique:
-            where = f"level {level} of the" if index.nlevels > 1 else "the"
-            which = f".get_level_values({level})" if index.nlevels > 1 else ""
+    n_levels = getattr(index, "nlevels", 0)
+    for level in range(n_levels):
+        if not index.get_level_values(level).is_unique:
+            where, which = "the", ""
+            if n_levels > 1:
+                where, which = f"level {level} of the", f".get_level_values({level})"
             return (
                 f" The values in {where} index of X repeat: if they are the query, "
                 f"pass qid=X.index{which}."
@@ -100,48 +105,8 @@ def _index_that_repeats(X: Any) -> str:
     return ""
 
 
-def warn_of_batch(estimator: Any, items: Items) -> None:
-    """Warn of rows to score whose queries are hardly those that are meant."""
-    n_items, largest = items.queries.n_items, estimator._largest_query
-    if items.has_qid:
-        if items.queries.n_queries == n_items >= _A_LIST:
-            warn_user(
-                f"Each of the {n_items} rows is a query of its own, so that there is "
-                f"no pair: is qid the items' names? {type(estimator).__name__} takes "
-                "names as item_id=, and as qid= what the items of one list share.",
-            )
-        return
-    if estimator._fitted_with_qid and n_items > _TIMES * largest:
-        warn_user(
-            f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
-            f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
-            OneQueryWarning,
-        )
-
-
-def refuse_fit_arguments(estimator: Any, unknown: dict[str, Any]) -> NoReturn:
-    """Raise a TypeError for what ``fit`` does not take, and say what to do instead."""
-    name = next(iter(unknown))
-    remedies = {
-        "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
-        "np.repeat(np.arange(len(sizes)), sizes)",
-        "groups": "pass the query of each row as qid=; kinds of queries are certified "
-        "by RiskControlledRanker.fit(..., groups=)",
-        "group_id": "pass the query of each row as qid=",
-        "sample_weight": "a threshold is a quantile over pairs, which count alike; "
-        "weights of items enter score and evaluate, and a ranker can be trained with "
-        "weights outside and passed fitted",
-        "eval_set": "train outside, with early stopping, and pass the fitted ranker",
-    }
-    remedy = remedies.get(name, "it takes X, y and qid")
-    raise TypeError(
-        f"{type(estimator).__name__}.fit() got an unexpected keyword argument "
-        f"{name!r}: {remedy}."
-    )
-
-
 def _look_like_sizes(queries: Queries) -> bool:
-    """Whether rows come in runs of a multiple of their value, some values in several.
+    """Whether each value comes in runs of a multiple of it, some in several runs.
 
     An identifier comes in one run, or in runs of any length.
     """
@@ -152,3 +117,30 @@ def _look_like_sizes(queries: Queries) -> bool:
     length = np.diff(start, append=queries.n_items)
     of_run = values[queries.codes[start]]
     return start.size > values.size and not (length % of_run).any()
+
+
+def warn_of_batch(estimator: Any, items: Items) -> None:
+    """Warn if rows to score seem to lack their queries, or name items as queries."""
+    n_items, largest = items.queries.n_items, estimator._largest_query
+    if items.has_qid and items.queries.n_queries == n_items >= _MANY_ALONE:
+        warn_user(
+            f"Each of the {n_items} rows is a query of its own, so that there is "
+            f"no pair: is qid the items' names? {type(estimator).__name__} takes "
+            "names as item_id=, and as qid= what the items of one list share.",
+        )
+    if not items.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
+        warn_user(
+            f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
+            f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
+            OneQueryWarning,
+        )
+
+
+def refuse_fit_arguments(estimator: Any, unknown: dict[str, Any]) -> NoReturn:
+    """Raise a TypeError for an unknown argument of ``fit``, with what to do instead."""
+    name = next(iter(unknown))
+    remedy = _REMEDIES.get(name, "it takes X, y and qid")
+    raise TypeError(
+        f"{type(estimator).__name__}.fit() got an unexpected keyword argument "
+        f"{name!r}: {remedy}."
+    )

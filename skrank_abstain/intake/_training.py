@@ -1,4 +1,4 @@
-"""From labelled items to what a rule calibrates on: split, train, score."""
+"""From labelled items to the data that a rule calibrates on: split, train, score."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake._item_rows import Items, check_groups, take_items
+from skrank_abstain.intake._item_rows import Items, groups_of_queries, take_items
 from skrank_abstain.intake._query_checks import OneQueryWarning, doubt_about_queries
-from skrank_abstain.intake._repeats import find_repeats, warn_of_repeats
+from skrank_abstain.intake._repeats import FitRows, find_repeats, warn_of_repeats
 from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.intake._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
@@ -27,23 +27,40 @@ from skrank_abstain.tie_models import LabelledScores
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationData:
-    """Scored items that did not train the ranker.
+class TrainingRecord:
+    """A fitted model, and the scored items that did not train it.
 
     Attributes
     ----------
+    model : object
+    prefit : bool
+        Whether it came fitted.
+    columns : dict
+        ``n_features_in_`` and, if X has names, ``feature_names_in_``.
+    several_queries : bool
+        Whether X has more than one query.
+    largest_query : int
+        Items of the largest calibration query.
+    repeats : FitRows or None
+        None if rows were not compared.
     rest : LabelledScores
         Of the queries that set the threshold.
     tuning : LabelledScores or None
-        Of other queries, for the tie model alone.
+        Of other queries, which fit the tie model alone.
     groups : Groups
         Of the queries in ``rest``.
     seed : int
-        For what is random about the rule.
+        For rules that draw.
     rows : ndarray of int64
-        Those of X that did not train the ranker.
+        Rows of X that did not train the model.
     """
 
+    model: Any
+    prefit: bool
+    columns: dict[str, Any]
+    several_queries: bool
+    largest_query: int
+    repeats: FitRows | None
     rest: LabelledScores
     tuning: LabelledScores | None
     groups: Groups
@@ -51,10 +68,12 @@ class CalibrationData:
     rows: IntArray
 
 
-def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, Any]:
-    """Check what ``fit`` was given, and warn of it.
+def take_labelled_items(
+    ranker: Any, X: Any, y: Any, qid: Any
+) -> tuple[Items, FloatArray]:
+    """Check the data of ``fit``; warn if they seem to lack their queries.
 
-    Parameters and returns as in ``check_labelled_items``, but for the doubt.
+    Parameters and returns as in ``check_labelled_items``, without the doubt.
     """
     items, relevance, doubt = check_labelled_items(ranker, X, y, qid)
     if doubt is not None:
@@ -65,7 +84,7 @@ def take_labelled_items(ranker: Any, X: Any, y: Any, qid: Any) -> tuple[Items, A
 def check_labelled_items(
     ranker: Any, X: Any, y: Any, qid: Any
 ) -> tuple[Items, FloatArray, OneQueryWarning | None]:
-    """Check what ``fit`` was given.
+    """Check the data of ``fit``.
 
     Parameters
     ----------
@@ -80,7 +99,6 @@ def check_labelled_items(
     items : Items
     relevance : ndarray of shape (n_items,), float64
     doubt : OneQueryWarning or None
-        Of the queries.
     """
     if y is None:
         raise ValueError(
@@ -88,8 +106,6 @@ def check_labelled_items(
         )
     check_row_order(X, y=y)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
-    # One query needs no qid to be scored; of several each row must be told.
-    ranker._fitted_with_qid = items.queries.n_queries > 1
     relevance = check_relevance(y, items.queries.n_items)
     return items, relevance, doubt_about_queries(ranker, X, qid, items)
 
@@ -101,32 +117,30 @@ def train_and_score(
     *,
     groups: ArrayLike | None = None,
     tuning_size: float = 0.0,
-) -> CalibrationData:
-    """Train the ranker's model unless it is fitted, and score what is left.
+) -> TrainingRecord:
+    """Train the ranker's model unless it is fitted, and score the other items.
 
     Parameters
     ----------
     ranker : ModelWrapper
-        ``estimator_`` and ``prefit_`` are set, and what was found twice.
+        Not changed; the record is for its ``_take_over``.
     items : Items
     relevance : ndarray of shape (n_items,), float64
     groups : array-like of shape (n_items,), default=None
         Kind of query of each item; each group is split by itself.
     tuning_size : float, default=0.0
         Share of the calibration queries that fit the tie model alone.
-
-    Returns
-    -------
-    data : CalibrationData
     """
     # One draw per use, so that the split does not depend on the boundary mode.
     random = check_random_state(ranker.random_state)
     split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
     check_row_order(items.X, groups=groups)
-    codes, names = check_groups(groups, items.queries)
+    kinds = groups_of_queries(groups, items.queries)
+    if kinds is None:
+        kinds = Groups(np.zeros(items.queries.n_queries, dtype=np.int64), [None])
 
     def split(size: float) -> tuple[IntArray, IntArray]:
-        return split_for_calibration(items.queries, size, split_seed, codes)
+        return split_for_calibration(items.queries, size, split_seed, kinds.code)
 
     def train(model: Any, rows: IntArray) -> Any:
         # Bins only serve the training of boosters. Pairs are labelled by the raw
@@ -136,37 +150,54 @@ def train_and_score(
             model, part.X, relevance[rows], part.queries, relevance_bins=bins
         )
 
-    rows = ranker._train_or_take(relevance.size, split, train)
-    ranker._fit_rows = None
+    model, prefit, rows = ranker._train_or_take(relevance.size, split, train)
+    repeats = None
     if ranker._rows_are_items:
         hashes = hash_rows(items.X)
-        ranker._fit_rows = find_repeats(
-            hashes, items.queries, rows, relevance, copies=True
-        )
-        warn_of_repeats(ranker._fit_rows)
+        repeats = find_repeats(hashes, items.queries, rows, relevance, copies=True)
+        warn_of_repeats(repeats)
     left = items.take(rows)
-    if left.queries.n_pairs == 0:
+    sizes = left.queries.sizes
+    check_pairs_to_calibrate(sizes)
+    scores = score_items(model, left.X)
+    rest = LabelledScores(scores, relevance[rows], left.queries, left.X)
+    tuning, group = None, kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
+    # A rule that promises something about new queries needs queries that did not fit
+    # the tie model; the other rules use all of them for both.
+    if tuning_size:
+        parts = divide_queries(sizes, group, tuning_size, seed)
+        tuning, rest = (take_queries(rest, queries) for queries in parts)
+        group = group[parts[1]]
+    return TrainingRecord(
+        model,
+        prefit,
+        columns=columns_of_fit(ranker),
+        several_queries=items.queries.n_queries > 1,
+        largest_query=int(sizes.max()),
+        repeats=repeats,
+        rest=rest,
+        tuning=tuning,
+        groups=Groups(group, kinds.names),
+        seed=seed,
+        rows=rows,
+    )
+
+
+def check_pairs_to_calibrate(sizes: IntArray) -> None:
+    """Refuse queries, of so many items each, that have no pair."""
+    if not (sizes > 1).any():
         raise ValueError(
             "qid must give at least one calibration query with two items, got "
-            f"{left.queries.n_queries} queries with "
-            f"n_samples={left.queries.n_items} items."
+            f"{sizes.size} queries with n_samples={sizes.sum()} items."
         )
-    ranker._largest_query = int(left.queries.sizes.max())
-    parts = [np.arange(rows.size)]
-    # A rule that promises something about new queries wants queries that did not fit
-    # the tie model; the plug-in rules use all of them for both.
-    if tuning_size:
-        parts = divide_queries(left.queries, codes[rows], tuning_size, seed)
-    taken = [left.take(part) for part in parts]
-    rest = taken[-1].queries
-    # The group of each query is that of its first row; `rows` and `parts` lead from
-    # there back to the rows of X.
-    group = codes[rows[parts[-1][rest.first_rows]]]
-    # Everything is cut to size before the model runs: it runs once.
-    scores = score_items(ranker.estimator_, left.X)
-    data = [
-        LabelledScores(scores[part], relevance[rows[part]], some.queries, some.X)
-        for part, some in zip(parts, taken, strict=True)
-    ]
-    tuning = data[0] if tuning_size else None
-    return CalibrationData(data[-1], tuning, Groups(group, names), seed, rows)
+
+
+def take_queries(data: LabelledScores, queries: IntArray) -> LabelledScores:
+    """Return some queries, by their numbers."""
+    return data.take(np.flatnonzero(np.isin(data.queries.codes, queries)))
+
+
+def columns_of_fit(estimator: Any) -> dict[str, Any]:
+    """Return the attributes that say which columns ``fit`` saw."""
+    names = ("n_features_in_", "feature_names_in_")
+    return {name: vars(estimator)[name] for name in names if name in vars(estimator)}

@@ -20,9 +20,11 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import (
-    CalibrationData,
+    TrainingRecord,
     check_labelled_items,
-    divide_by_size,
+    check_pairs_to_calibrate,
+    columns_of_fit,
+    divide_queries,
     find_repeats,
     hash_rows,
     warn_of_repeats,
@@ -146,7 +148,6 @@ def calibrate(
             "calibrate takes a ranker whose model is fitted, got "
             f"{describe(model)}, which is not: train it on other queries first."
         )
-    fitted.estimator_, fitted.prefit_, fitted._fit_rows = model, True, None
     rows = as_partitions(frame, qid=qid)
     features = Features(*names_in_model(model))
     parts = rows.keep(_score, _unfitted(ranker), model, label, qid, features)
@@ -154,32 +155,36 @@ def calibrate(
     if not described:
         raise ValueError("frame must have rows, got no partition.")
     refuse_split_queries([each.ids for each in described], frame, qid)
-    _take_columns(fitted, described)
+    columns = _common_columns(described)
     _warn_of_one_query(described)
     data = LabelledPartitions.described(parts, [each.scores for each in described])
     sizes = data.summary.sizes
-    if not (sizes > 1).any():
-        raise ValueError(
-            "qid must give at least one calibration query with two items, got "
-            f"{sizes.size} queries with n_samples={int(sizes.sum())} items."
-        )
+    check_pairs_to_calibrate(sizes)
+    repeats = None
     if sizes.sum() <= _MOST_COMPARED:
-        fitted._fit_rows = _compare_rows(parts, data.summary.starts)
-    fitted._fitted_with_qid = sizes.size > 1
-    fitted._largest_query = int(sizes.max())
-    # As `fit` draws: one number for the split of the training part, which is not here.
+        repeats = _compare_rows(parts, data.summary.starts)
+    # As `fit` draws: the first number splits off a training part, which is not here.
     random = check_random_state(fitted.random_state)
     _, seed = random.randint(2**31 - 1, size=2).tolist()
-    rest, tuning, n_rest = data, None, sizes.size
+    rest, tuning, group = data, None, np.zeros_like(sizes)
     if rule.tuning_size:
-        chosen = divide_by_size(sizes, np.zeros_like(sizes), rule.tuning_size, seed)
+        chosen = divide_queries(sizes, group, rule.tuning_size, seed)
         tuning, rest = (data.take(queries) for queries in chosen)
-        n_rest = chosen[1].size
-    groups = Groups(np.zeros(n_rest, dtype=np.int64), [None])
-    parts_of = cast("Any", rest), cast("Any", tuning)
-    labelled = CalibrationData(*parts_of, groups, seed, np.empty(0, dtype=np.int64))
-    fitted._novelty = None
-    fitted._calibrate(rule, tie_model, labelled)
+        group = group[chosen[1]]
+    record = TrainingRecord(
+        model,
+        prefit=True,
+        columns=columns,
+        several_queries=sizes.size > 1,
+        largest_query=int(sizes.max()),
+        repeats=repeats,
+        rest=cast("Any", rest),
+        tuning=cast("Any", tuning),
+        groups=Groups(group, [None]),
+        seed=seed,
+        rows=np.empty(0, dtype=np.int64),
+    )
+    fitted._calibrate(rule, tie_model, record)
     _remember(fitted, rule, wanted)
     return cast("SelectiveRanker", fitted)
 
@@ -275,11 +280,7 @@ def _score(
     # Not half of a fit, which could not be sent: what is learned here is returned.
     here = _unfitted(ranker)
     items, relevance, doubt = check_labelled_items(here, X, y, ids)
-    columns = {
-        name: value
-        for name, value in vars(here).items()
-        if name in ("n_features_in_", "feature_names_in_")
-    }
+    columns = columns_of_fit(here)
     scores = score_items(model, items.X)
     hashes = hash_rows(items.X)
     told: dict[str, Any] = {"columns": columns, "hashes": hashes, "doubt": doubt}
@@ -319,8 +320,8 @@ def _send_rows(data: _Scored, start: int) -> tuple[Any, IntArray, FloatArray]:
     return hashes, data.queries.codes + start, data.y
 
 
-def _take_columns(ranker: Any, described: list[_About]) -> None:
-    """Set what the partitions agree on about the columns."""
+def _common_columns(described: list[_About]) -> dict[str, Any]:
+    """Return what the partitions agree on about the columns."""
     first: dict[str, Any] = {}
     for number, about in enumerate(described):
         if not about.columns:
@@ -337,7 +338,7 @@ def _take_columns(ranker: Any, described: list[_About]) -> None:
                     f"partition {number} must have the columns of those before, in "
                     f"their order, got {name} = {texts[0]} after {texts[1]}."
                 )
-    vars(ranker).update(first)
+    return first
 
 
 def _warn_of_one_query(described: list[_About]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.intake import take_queries
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.partitions._items import (
     Part,
@@ -118,8 +119,3 @@ def sort_by_score(data: LabelledScores) -> Part:
     """Return the items sorted by score within each query."""
     items = ScoredItems.build(data.scores, data.queries, data.y)
     return Part(items, np.unique(data.y))
-
-
-def take_queries(data: LabelledScores, queries: IntArray) -> LabelledScores:
-    """Return some queries of a partition."""
-    return data.take(np.flatnonzero(np.isin(data.queries.codes, queries)))

@@ -152,8 +152,9 @@ class GradedLists(ModelWrapper):
             Of the same; the values of the former are out of fold.
         seed : int
         """
-        found = train_and_score(self, *given, tuning_size=tuning_size)
-        first, last = found.tuning or found.rest, found.rest
+        record = train_and_score(self, *given, tuning_size=tuning_size)
+        self._take_over(record)
+        first, last = record.tuning or record.rest, record.rest
         items = first.fit(model)
         values = np.empty(first.scores.size)
         values[items.rows] = items.scores
@@ -165,7 +166,7 @@ class GradedLists(ModelWrapper):
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
         self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
-        return data, valued, found.seed
+        return data, valued, record.seed
 
     def _valued(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ValuedItems:
         """Return new items with their values."""

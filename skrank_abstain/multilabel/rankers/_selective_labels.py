@@ -234,7 +234,9 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
                     "sklearn.multioutput.MultiOutputClassifier."
                 ) from error
 
-        return self._train_or_take(X.shape[0], split, train)
+        found = self._train_or_take(X.shape[0], split, train)
+        self.estimator_, self.prefit_, rows = found
+        return rows
 
     _fitted_state: tuple[str, ...] = ("selective_ranker_", "n_labels_", "threshold_")
 
