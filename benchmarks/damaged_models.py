@@ -1,4 +1,4 @@
-"""What reading a damaged model file does: plainly, with probe=True, with sha256.
+"""What loading a damaged model file does, without and with its checksum.
 
     nice python benchmarks/damaged_models.py            # 10 to 45 minutes
     python benchmarks/damaged_models.py --smoke    # half a minute
@@ -12,7 +12,6 @@ import hashlib
 import json
 import multiprocessing as mp
 import os
-import time
 from argparse import ArgumentParser
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -31,9 +30,9 @@ from skrank_abstain.scorers import fit_ranker, load_model, score_items
 
 KINDS = ("xgboost.json", "xgboost.ubj", "lightgbm.txt", "catboost.cbm", "catboost.json")
 OUTCOMES = ("refused", "died", "hung", "other scores", "same scores")
-MODES = ("plain", "probe", "sha256")
-#: Seconds after which a reader counts as hung; a probe has its own limit of 60.
-PATIENCE = {"plain": 20, "probe": 150, "sha256": 20}
+MODES = ("plain", "sha256")
+#: Seconds after which a reader counts as hung.
+PATIENCE = 20
 MEMORY = 4 << 30
 
 
@@ -96,19 +95,14 @@ def read(path: Path, options: dict[str, Any], X: np.ndarray, pipe: Any) -> None:
 
 def outcome(path: Path, mode: str, X: np.ndarray, right: dict[str, Any]) -> str:
     """Return what one way of reading makes of one file."""
-    options = {
-        "plain": {},
-        "probe": {"probe": True},
-        "sha256": {"sha256": right["sha256"]},
-    }[mode]
+    options = {"sha256": right["sha256"]} if mode == "sha256" else {}
     context = mp.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
-    # Daemons may not have children by multiprocessing; the probe needs none of it.
     process = context.Process(target=read, args=(path, options, X, sender), daemon=True)
     process.start()
     sender.close()
     try:
-        answer = receiver.recv() if receiver.poll(PATIENCE[mode]) else "hung"
+        answer = receiver.recv() if receiver.poll(PATIENCE) else "hung"
     except EOFError:
         answer = "died"
     if isinstance(answer, str) and answer == "hung":
@@ -118,26 +112,6 @@ def outcome(path: Path, mode: str, X: np.ndarray, right: dict[str, Any]) -> str:
         return answer if answer in OUTCOMES else "refused"
     same = np.array_equal(answer, right["scores"])
     return "same scores" if same else "other scores"
-
-
-def cost(path: Path) -> dict[str, Any]:
-    """Return what reading one undamaged file costs, in processor seconds."""
-    load_model(path)  # imports the library
-    start = time.process_time()
-    for _ in range(10):
-        load_model(path)
-    plain = (time.process_time() - start) / 10
-    used, start = os.times(), time.perf_counter()
-    load_model(path, probe=True)
-    wall, now = time.perf_counter() - start, os.times()
-    child = sum(now[2:4]) - sum(used[2:4])
-    return {
-        "kind": path.name,
-        "bytes": path.stat().st_size,
-        "plain_ms": 1e3 * plain,
-        "probe_s": child,
-        "probe_wall_s": wall,
-    }
 
 
 def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
@@ -168,14 +142,15 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
                 jobs += [(kind, path, mode) for mode in MODES]
         found = pool.map(lambda job: outcome(job[1], job[2], X, right[job[0]]), jobs)
         found = list(tqdm(found, total=len(jobs), unit="file", disable=args.quiet))
-        rows = [cost(folder / kind) for kind in KINDS]
     counts = {mode: Counter() for mode in MODES}
     for (kind, _, mode), what in zip(jobs, found, strict=True):
         counts[mode][kind, what] += 1
     print(f"\n{len(KINDS) * per_kind} damaged files, {' / '.join(MODES)}")
     print(f"{'file':<14}" + "".join(f"{what:>16}" for what in OUTCOMES))
+    rows = []
     for kind in (*KINDS, "all"):
-        row = rows[KINDS.index(kind)] if kind in KINDS else {}
+        row = {"kind": kind}
+        rows.append(row)
         cells = []
         for what in OUTCOMES:
             kinds = KINDS if kind == "all" else (kind,)
@@ -184,13 +159,6 @@ def main(argv: list[str] | None = None) -> list[dict[str, Any]]:
             ]
             cells.append(" / ".join(map(str, row[what])))
         print(f"{kind:<14}" + "".join(f"{cell:>16}" for cell in cells))
-    print("\nOne undamaged file: load_model in processor time, probe=True beside it")
-    for row in rows:
-        print(
-            f"{row['kind']:<14} {row['bytes'] / 1e3:>6.0f} kB "
-            f"{row['plain_ms']:>7.2f} ms {row['probe_s']:>6.2f} s "
-            f"({row['probe_wall_s']:.2f} s on the clock)"
-        )
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "damaged_models.json").write_text(json.dumps(rows, indent=1))
     return rows

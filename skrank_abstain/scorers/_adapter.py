@@ -8,10 +8,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.base import clone
 
-from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._conventions import looks_fitted, response
 
@@ -184,13 +182,6 @@ class Booster(ABC):
     def load(self, path: str, content: bytes) -> Any:
         """Return the model of a file that :meth:`opens`; any error means damage."""
         raise NotImplementedError(path)
-
-    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
-        """Return numbers, some missing, as rows that a model scores without an error.
-
-        No rows: nothing is scored to try out a file.
-        """
-        return np.nan_to_num(rows)
 
 
 def first_key(content: bytes) -> str | None:

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 
@@ -81,12 +80,6 @@ class _CatBoost(Booster):
         if Path(path).read_bytes() != content:
             raise ValueError("it changed while it was read")
         return model
-
-    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
-        if model.get_embedding_feature_indices():
-            return rows[:0]  # nobody says how long the vectors are
-        texts = model.get_cat_feature_indices() or model.get_text_feature_indices()
-        return rows.astype(str) if texts else rows
 
 
 def _check_binary(content: bytes) -> None:

@@ -1,8 +1,8 @@
 """Models from files, told apart by content. Reading one never runs code from it.
 
-Files that are cut off are refused before a library's parser sees them where that parser
-would end the process (LightGBM) or return fewer trees in silence (CatBoost's JSON).
-Other damage is for a child process and a checksum to find.
+Truncated files are refused before a library's parser sees them where that parser would
+end the process (LightGBM) or silently return fewer trees (CatBoost's JSON). Only a
+checksum finds all other damage.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 from skrank_abstain._validation import shown
 from skrank_abstain.scorers._adapter import first_key
 from skrank_abstain.scorers._dispatch import BOOSTERS
-from skrank_abstain.scorers._probe import first_line, probe_file
 
+#: Characters of a library's own message that are repeated.
+_LONGEST = 200
 _ZLIB = "zlib data, as joblib writes with compress="
 
 #: First bytes of what people save models as, for the message.
@@ -31,9 +32,7 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def load_model(
-    path: str | os.PathLike[str], *, sha256: str | None = None, probe: bool = False
-) -> Any:
+def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
     """Load a model that one of the libraries in ``BOOSTERS`` saved.
 
     Parameters
@@ -44,14 +43,7 @@ def load_model(
         file in it, ``model/part-00000``.
     sha256 : str, default=None
         SHA-256 of the file, 64 hexadecimal digits, compared before a library sees
-        any of it. This alone shows that a file is undamaged.
-    probe : bool, default=False
-        Read the file in a child process first, and score up to 256 rows of zeros,
-        missing values and numbers from 1e-6 to 1e6 there: what ends that process,
-        takes longer than 60 s and 1 s per MB, or more than half of the memory that is
-        left (Linux), is a ``ValueError`` here. It costs the start of a process, some
-        2 s. A damaged file that passes may give other scores, and, more seldom, still
-        end this process with rows that were not tried.
+        any of it. Only this shows that a file is undamaged.
 
     Returns
     -------
@@ -63,17 +55,15 @@ def load_model(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is empty, cut off, damaged, or of another kind, does not pass the
-        probe, or has another checksum; or if ``sha256`` is not one.
+        If the file is empty, cut off, damaged, of another kind, or has another
+        checksum; or if ``sha256`` is not one.
     ImportError
         If the library that wrote the file is not installed.
-    RuntimeError
-        If ``probe=True`` and no child process can import this package.
 
     Notes
     -----
-    The file is read once: what was compared and probed is what is loaded. CatBoost
-    reads it again by itself; a file that changed meanwhile is refused.
+    The file is read once: the bytes that were compared are the ones that are loaded.
+    CatBoost reads it again by itself; a file that changed meanwhile is refused.
 
     Examples
     --------
@@ -103,14 +93,17 @@ def load_model(
             f"Loading the {booster.title} model {name!r} requires {booster.name}; "
             f"install {booster.requirement}."
         ) from error
-    damaged = f"a cut-off or damaged {booster.title} file"
-    problem = probe_file(booster, name, content) if probe else None
-    if problem is not None:
-        raise _refusal(name, f"{damaged} ({problem})")
     try:
         return booster.load(name, content)
     except Exception as error:
-        raise _refusal(name, f"{damaged} ({first_line(error)})") from error
+        found = f"a cut-off or damaged {booster.title} file ({_first_line(error)})"
+        raise _refusal(name, found) from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message, shortened, or the error's name."""
+    words = str(error).strip().split("\n")[0] or type(error).__name__
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
 
 
 def _file_in(folder: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 from scipy import sparse
 
-from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features
 
@@ -76,9 +75,6 @@ class _LightGBM(Booster):
         text = content.replace(b"\r\n", b"\n")
         _check_complete(text)
         return self.module().Booster(model_str=text.decode())
-
-    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
-        return rows
 
 
 def _check_complete(text: bytes) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 from skrank_abstain.scorers._columns import column_names
@@ -102,9 +101,6 @@ class _XGBoost(Booster):
         if not content.rstrip().endswith(b"}"):  # XGBoost itself forgives the last one
             raise ValueError("its end is missing")
         return self.module().Booster(model_file=bytearray(content))
-
-    def probe_rows(self, model: Any, rows: FloatArray) -> Any:
-        return rows
 
 
 def _best_iterations(booster: Any) -> tuple[int, int]:

@@ -1,9 +1,5 @@
 """Small, quiet, deterministic rankers of each library."""
 
-import os
-import sys
-import time
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
@@ -90,38 +86,3 @@ class ToyBoost(Booster):
 
     def load(self, path, content):
         return ToyRanker(int(content[3:]))
-
-
-class BadBoost(ToyBoost):
-    """A library that its files harm: the first word at reading, the second later.
-
-    It is importable, so that a child process has it too.
-    """
-
-    title = "BadBoost"
-
-    def module(self):
-        return sys.modules[__name__]
-
-    def load(self, path, content):
-        reading, scoring = content.decode().split()[1:]
-        harm(reading)
-        return scoring
-
-    def score(self, model, X, features):
-        return np.full(len(X), harm(model))
-
-
-def harm(how):
-    """Do to this process what a word says, or return a score."""
-    if how == "abort":
-        os.abort()
-    if how == "sleep":
-        time.sleep(600)
-    if how == "raise":
-        raise OSError("the third tree is upside down\nat line 5")
-    if how == "allocate":
-        np.ones(2**48)
-    if how == "print":
-        os.write(1, b"scored\n")
-    return np.nan if how == "nan" else 0.0

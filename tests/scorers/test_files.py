@@ -152,6 +152,13 @@ def test_a_cut_at_a_tree_is_refused(trained, tmp_path):
         load_model(path)
 
 
+def test_the_message_of_a_library_is_repeated(toyboost, tmp_path):
+    path = tmp_path / "model.toy"
+    path.write_text("TOY upside down")
+    with pytest.raises(ValueError, match=r"damaged ToyBoost file \(invalid literal"):
+        load_model(path)
+
+
 def test_windows_line_ends(trained, data, tmp_path):
     path = save(trained("lightgbm"), "lightgbm text", tmp_path)
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
