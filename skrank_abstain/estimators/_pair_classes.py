@@ -1,4 +1,4 @@
-"""The labels of a classifier of pairs: what each says, and how it is written."""
+"""Labels of comparisons: their meaning and their spelling."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from skrank_abstain._saving import Value
 from skrank_abstain._validation import IntArray, refuse_lazy
 from skrank_abstain.pairs import read_pair_labels
 
-#: What to do about labels of one kind, and of too many.
-_MEND = (
-    "Turn some pairs around: swap their halves and what their label says.",
-    "Leave the rows of the others out, or write one of the three instead.",
+#: What to do about labels of one kind, and of more than three.
+_REMEDIES = (
+    "Swap the halves and the label of some pairs.",
+    "Leave out the rows of the others, or replace their labels by one of three.",
 )
 
 
 @dataclass(frozen=True, eq=False)
 class PairClasses(Value):
-    """The kinds of labels of a classifier of pairs, and what they mean.
+    """The labels that a classifier of pairs was fitted on, and their meaning.
 
     Attributes
     ----------
     kinds : ndarray of shape (n_classes,)
-        Two or three, sorted as scikit-learn's scorers expect.
+        Two or three different labels, sorted as scikit-learn's scorers expect.
     meaning : ndarray of shape (n_classes,), int64
         The pair label of each: -1, 0 or +1.
     """
@@ -44,24 +44,27 @@ class PairClasses(Value):
 
     @property
     def sign(self) -> int:
-        """-1 where scikit-learn takes right for the positive one of two classes."""
+        """-1 if right is the second of two classes, which scikit-learn calls positive.
+
+        1 otherwise.
+        """
         return 1 if self.has_ties else int(self.meaning[1])
 
     def strict(self, label: IntArray) -> IntArray:
-        """Return what is said of each pair; without ties, equal scores mean left."""
+        """Return labels without ties, if no kind is a tie: equal scores mean left."""
         return label if self.has_ties else np.where(label < 0, -1, 1)
 
     def named(self, label: IntArray) -> NDArray[Any]:
-        """Return pair labels in the user's words."""
+        """Return pair labels as the user writes them."""
         named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
             label + 1 if self.has_ties else (label + 1) // 2
         ]
         return named
 
     def read(self, y: Any, labels: Any) -> IntArray:
-        """Return what other labels mean to a classifier that was fitted on these.
+        """Return the meaning of other labels to a classifier fitted on these.
 
-        A tie may be among them though none was in ``fit``, or another spelling.
+        They may hold ties or spellings that ``fit`` did not see.
         """
         refuse_lazy(y, "y")
         truth = column_or_1d(y)
@@ -75,8 +78,8 @@ class PairClasses(Value):
             if any(read[kind] != meaning for kind, meaning in known.items()):
                 raise ValueError(
                     f"y must hold labels as in fit, {list(known)}, got {new[:10]} too, "
-                    "which would give them another meaning. Pass labels=(right, tie, "
-                    "left)."
+                    "with which those would mean something else. Pass labels=(right, "
+                    "tie, left)."
                 )
             known = read
         return np.array([known[kind] for kind in listed], dtype=np.int64)
@@ -103,18 +106,18 @@ def read_labels(
         raise ValueError(
             "y must have two or three kinds of labels, for right preferred, tie and "
             f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
-            f"{kinds[:10].tolist()}. " + _MEND[kinds.size > 1]
+            f"{kinds[:10].tolist()}. " + _REMEDIES[kinds.size > 1]
         )
     meaning = read_pair_labels(kinds, labels)
     if np.unique(meaning).size < kinds.size:
         raise ValueError(
-            "y must have one word for each answer, which predict gives back, got "
-            f"{kinds.tolist()}, of which two mean the same. Write one of them."
+            "y must have one word for each answer, which predict returns, got "
+            f"{kinds.tolist()}, two of which mean the same. Use one of them."
         )
     if not {-1, 1} <= set(meaning.tolist()):
         strict = "left" if 1 in meaning else "right"
         raise ValueError(
             f"y must have pairs with right and with left preferred, got {strict} only "
-            f"and ties, {kinds.tolist()}. " + _MEND[0]
+            f"and ties, {kinds.tolist()}. " + _REMEDIES[0]
         )
     return PairClasses(kinds, meaning), meaning[code]

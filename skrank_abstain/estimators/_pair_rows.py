@@ -1,8 +1,8 @@
-"""Rows that hold two items: taking them apart, learning from them, scoring both sides.
+"""Rows that hold two items: split them, train on them, score both sides.
 
 A ranker scores the two halves of a row. A classifier of pairs sees the whole row, as
-it stands and turned around, and half of its decision counts as the score of the item
-that stands left. Either way, turning a pair swaps its two scores to the last bit.
+it stands and with its halves swapped, and half of its decision is the score of the left
+item. Either way, swapping the halves swaps the two scores to the last bit.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from scipy.special import logit
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import (
-    _num_samples,
-)
+from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
@@ -31,13 +29,13 @@ _DOUBT = 1e-3
 
 
 def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check X against what ``fit`` saw: some rows, each of two halves."""
+    """Check X against the columns of ``fit``; return it as an array or a frame."""
     names = list(getattr(X, "columns", ()))
     if len(set(names)) < len(names):
         repeated = next(name for name in names if names.count(name) > 1)
         raise ValueError(
-            "X must have column names that differ, those of the right half too, got "
-            f"{repeated!r} more than once; a suffix will do."
+            f"X must have column names that differ, got {repeated!r} more than once: "
+            "give those of the right half a suffix."
         )
     X = check_columns(estimator, X, reset=reset)
     if _num_samples(X) == 0:
@@ -58,7 +56,8 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
 def sides(X: Any, known: list[str] | None = None) -> tuple[Any, Any]:
     """Return the left and the right half of X, both with the names of the left.
 
-    They lose what marks the side if ``known``, names that a model was fitted on, do.
+    The names that a model was fitted on, ``known``, may lack the prefix or suffix of
+    the side; then both halves lose it.
     """
     left, right = np.split(np.arange(X.shape[1]), 2)
     names = names_for(list(getattr(X, "columns", ()))[: left.size], known)
@@ -70,7 +69,8 @@ def both_ways(X: Any) -> tuple[Any, Any]:
     straight = np.arange(X.shape[1])
     turned = np.roll(straight, straight.size // 2)
     names = list(getattr(X, "columns", ()))
-    # Both are copies made alike: equal rows give equal sums, however X lies in memory.
+    # Copy both in the same way: equal rows then give equal sums, whatever the memory
+    # layout of X.
     return _take_columns(X, straight, names), _take_columns(X, turned, names)
 
 
@@ -100,7 +100,7 @@ def _stack_rows(upper: Any, lower: Any) -> Any:
 
 
 def trains_on_pairs(model: Any) -> bool:
-    """Return whether a model is a classifier: one that is trained gets whole rows."""
+    """Return whether a model is a classifier, which is trained on whole rows."""
     try:
         return bool(is_classifier(model))
     except (AttributeError, TypeError):  # a booster without scikit-learn's interface
@@ -120,11 +120,12 @@ def fit_on_pairs(model: Any, X: Any, label: IntArray) -> Any:
     Parameters
     ----------
     model : estimator
-        A classifier gets each strict pair twice, ``[left | right]`` and ``[right |
-        left]``, labelled 1 if its left item is preferred and 0 otherwise: what it
-        learns does not depend on which item stood left. Anything else gets each pair
+        A classifier is trained on each strict pair twice, ``[left | right]`` and
+        ``[right | left]``, labelled 1 if its left item is preferred and 0 otherwise:
+        it does not matter which item is left. Any other model is trained on each pair
         as a query of two rows, the winner graded 1, the loser 0, tied items 1/2.
     X : array, sparse matrix or frame of shape (n_pairs, 2 * n_features)
+        As `take_pairs` returns it.
     label : ndarray of shape (n_pairs,)
         In {-1, 0, +1}.
 
@@ -135,7 +136,7 @@ def fit_on_pairs(model: Any, X: Any, label: IntArray) -> Any:
     """
     if not label.any():
         raise ValueError(
-            "y must hold a pair that is no tie to train on, got only ties in the "
+            "y must hold pairs that are not ties to train on, got only ties in the "
             f"training part (n_samples={label.size})."
         )
     if trains_on_pairs(model):
@@ -160,7 +161,7 @@ def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, Floa
         Fitted.
     X : array, sparse matrix or frame of shape (n_pairs, 2 * n_features)
     on_pairs : bool
-        Whether the model takes whole rows; its decisions f then give the scores
+        Whether the model takes whole rows. Its decisions f then give the scores
         f(left, right) / 2 and f(right, left) / 2.
 
     Returns
@@ -195,8 +196,8 @@ def split_pairs(
     ----------
     label : ndarray of shape (n_pairs,)
     qid : None, scalar or array-like of shape (n_pairs,)
-        With two queries or more no query is in both parts. Otherwise pairs are drawn
-        one by one, with equal shares of each label where there are enough of them.
+        With two queries or more no query is in both parts. Otherwise single pairs are
+        drawn, with equal shares of each label if there are enough of them.
     calibration_size : float
         Share of the queries (of the pairs) to calibrate on.
     random_state : int, RandomState instance or None
@@ -214,18 +215,14 @@ def split_pairs(
     queries = group_queries(qid, label.size)
     by_query = queries.n_queries > 1
     unit_of_pair = queries.codes if by_query else np.arange(label.size)
-    n_units = queries.n_queries if by_query else label.size
-    held_out = np.zeros(n_units, dtype=bool)
-    held_out[
-        train_test_split(
-            np.arange(n_units),
-            test_size=calibration_size,
-            random_state=random_state,
-            stratify=None if by_query else _strata(label, calibration_size),
-        )[1]
-    ] = True
-    train = np.flatnonzero(~held_out[unit_of_pair])
-    calibration = np.flatnonzero(held_out[unit_of_pair])
+    _, units = train_test_split(
+        np.arange(queries.n_queries if by_query else label.size),
+        test_size=calibration_size,
+        random_state=random_state,
+        stratify=None if by_query else _strata(label, calibration_size),
+    )
+    held_out = np.isin(unit_of_pair, units)
+    train, calibration = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if min(train.size, calibration.size) < 2:
         raise ValueError(
             "X must leave at least 2 pairs to train on and 2 to calibrate on, got "
@@ -239,7 +236,7 @@ def split_pairs(
 def divide_pairs(
     groups: IntArray, tuning_size: float, random_state: Any
 ) -> list[IntArray]:
-    """Divide calibration pairs into those that tune and those that do nothing but.
+    """Divide calibration pairs into tuning pairs and those that set the threshold.
 
     Parameters
     ----------
@@ -271,7 +268,7 @@ def divide_pairs(
 
 
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
-    """Return the labels if each can be in both parts."""
+    """Return the labels if both parts can hold each of them."""
     counts = np.unique(label, return_counts=True)[1]
     n_calibration = ceil(calibration_size * label.size)
     smaller_part = min(n_calibration, label.size - n_calibration)
@@ -279,10 +276,10 @@ def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
 
 
 def without_ties(loss: FloatArray) -> FloatArray:
-    """Make a tie as good a guess as either order at equal scores, never a better one.
+    """Make a predicted tie cost half of a wrong order.
 
-    Without a label for ties equal scores are answered with an order all the same, whose
-    expected loss is half that of the wrong one.
+    Without a label for ties, equal scores are answered with an order nevertheless. Half
+    the cost of a wrong order is the expected loss of such a guess.
     """
     strict = loss.copy()
     strict[1, [0, 2]] = loss[0, 2] / 2

@@ -165,7 +165,7 @@ FEW = (
 #: Labels that do not show what is right and what is left.
 ONE_SIDE = "y must have (two or three kinds of labels|pairs with right and with left)"
 #: Learning from rows of two items takes one that is no tie.
-ONLY_TIES = "y must hold a pair that is no tie to train on"
+ONLY_TIES = "y must hold pairs that are not ties to train on"
 #: A loss that descends on features needs them small, and pairs to descend on.
 STEEP = "different relevance for two items|must have features so small"
 

@@ -95,7 +95,7 @@ def test_bad_queries(two):
 
 def test_only_ties_to_train_on(two):
     X, y = two
-    with pytest.raises(ValueError, match=r"a pair that is no tie .*n_samples=600"):
+    with pytest.raises(ValueError, match=r"pairs that are not ties .*n_samples=600"):
         fit_on_pairs(Ridge(), X, 0 * y)
 
 

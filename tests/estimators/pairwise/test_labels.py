@@ -118,13 +118,13 @@ def test_labels_that_may_mean_anything_are_refused(labels):
     [
         (["left", "Left", "right"], r"one word for each answer.*'Left', 'left'"),
         (["tie", "draw", "left"], r"one word for each answer"),
-        (["left", "tie"], r"with right and with left preferred, got left only.*Turn"),
+        (["left", "tie"], r"with right and with left preferred, got left only.*Swap"),
         (["loss", "draw"], r"with right and with left preferred, got right only"),
         ([0, 0.5], r"with right and with left preferred, got right only"),
-        (["left", "left"], r"two or three kinds.*got 1 class: \['left'\]. Turn some"),
+        (["left", "left"], r"two or three kinds.*got 1 class: \['left'\]. Swap the halves"),
         (
             ["model_a", "model_b", "tie", "tie (bothbad)"],
-            r"two or three kinds.*got 4 classes: .*Leave the rows of the others out",
+            r"two or three kinds.*got 4 classes: .*Leave out the rows of the others",
         ),
     ],
 )
