@@ -1,6 +1,8 @@
-"""Numbers of concordant, tied and discordant pairs beyond given differences."""
+"""Concordant, tied and discordant pairs beyond given differences, by query."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +14,13 @@ from skrank_abstain._kernels.threads import map_ranges
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
 
-# Queries with more different grades than this are counted with a Fenwick tree.
+# With more grades than this, those of each query are ranked anew.
 _FEW_GRADES = 32
 # The table that finds the cut of a difference: 128 cells per octave, 32 octaves.
 _SHIFT = 45
 _CELLS = 4096
-
-# Ways to count one query.
-_BY_GRADE, _FENWICK, _ENUMERATE = 0, 1, 2
 
 
 def count_outcomes(
@@ -32,125 +32,124 @@ def count_outcomes(
     *,
     n_threads: int | None = None,
 ) -> IntArray:
-    """Count the pairs with ``|d| >= cut`` by outcome.
+    """Count the pairs of each query with ``|d| >= cut``, by outcome.
 
     Parameters
     ----------
     scores : ndarray of shape (n,), float64
         Ascending within each query.
     grades : ndarray of shape (n,), int64
-        Dense ranks of relevance, from 0, over all queries; any number of them.
+        Dense ranks of relevance, from 0, over all queries.
     offsets : ndarray of shape (n_queries + 1,), int64
     cuts : ndarray of shape (n_cuts,), float64
         In any order; infinite values are allowed.
     tol : float, default=0.0
         Scores at most this far apart carry no order.
     n_threads : int, default=None
-        Number of threads; by default one per available CPU.
+        By default one per available CPU.
 
     Returns
     -------
-    counts : ndarray of shape (n_cuts, 4), int64
+    counts : ndarray of shape (n_queries, n_cuts, 4), int64
         Concordant, tied, discordant, and untied pairs of equal scores
         (``|d| <= tol``). Tied pairs of equal scores count as tied.
 
     Notes
     -----
-    Per cut O(n K) for K grades or O(n log n) for many. Where a query has few items
-    for the number of cuts its pairs are enumerated once, whatever the number of cuts:
-    100 cuts cost far less than 100 times one.
+    O(n log n) per cut with a Fenwick tree over the grades. A query of few items for the
+    number of cuts has its pairs enumerated once for all cuts: 100 cuts then cost far
+    less than 100 times one.
     """
-    counts: IntArray = _count(scores, grades, offsets, cuts, tol, False, n_threads)[0]
+    counts: IntArray
+    counts = _by_outcome(scores, grades, None, offsets, cuts, tol, n_threads)
     return counts
 
 
-def count_outcomes_by_query(
+def weigh_outcomes(
     scores: FloatArray,
     grades: IntArray,
+    weights: FloatArray,
     offsets: IntArray,
     cuts: FloatArray,
     tol: float = 0.0,
     *,
     n_threads: int | None = None,
-) -> IntArray:
-    """Count outcomes of each query, shape (n_queries, n_cuts, 4)."""
-    return _count(scores, grades, offsets, cuts, tol, True, n_threads)
+) -> FloatArray:
+    """Do as ``count_outcomes``, a pair weighing the product of its items' weights.
+
+    ``weights`` (n,) float64 are non-negative; the totals are float64. Those of a query
+    depend neither on the other queries nor on the number of threads.
+    """
+    totals: FloatArray
+    totals = _by_outcome(scores, grades, weights, offsets, cuts, tol, n_threads)
+    return totals
 
 
-def _count(
+def _by_outcome(
     scores: FloatArray,
     grades: IntArray,
+    weights: FloatArray | None,
     offsets: IntArray,
     cuts: FloatArray,
     tol: float,
-    by_query: bool,
     n_threads: int | None,
-) -> IntArray:
+) -> Any:
     cuts = as_cuts(cuts)
-    # Beyond the tolerance the order of the scores counts, within it only whether
-    # the grades differ: for the cuts within, raw counts at its end are needed too.
-    end = just_above(tol)
-    near = np.flatnonzero(cuts < end)
-    wanted = np.append(cuts, end) if near.size else cuts
+    # Within the tolerance only whether the grades differ counts: orders are counted
+    # from just above it, ties from the cut itself, and untied pairs are what is left.
+    wanted = np.concatenate([cuts, np.maximum(cuts, just_above(tol))])
     raw_cuts, where = np.unique(wanted, return_inverse=True)
-    out = _count_raw(scores, grades, offsets, raw_cuts, by_query, n_threads)
-    if not np.array_equal(where, np.arange(cuts.size)):
-        beyond = out[:, where[-1:]]
-        out = out[:, where[: cuts.size]]
-        for order in (0, 2) if near.size else ():
-            out[:, near, 3] += out[:, near, order] - beyond[..., order]
-            out[:, near, order] = beyond[..., order]
+    raw = _count_raw(scores, grades, weights, offsets, raw_cuts, n_threads)
+    every, ordered = where[: cuts.size], where[cuts.size :]
+    out = np.zeros((raw.shape[0], cuts.size, 4), dtype=raw.dtype)
+    out[..., :3] = raw[:, ordered]
+    if not np.array_equal(every, ordered):
+        out[..., 1] = raw[:, every, 1]
+        for column in (0, 2):
+            out[..., 3] += raw[:, every, column] - raw[:, ordered, column]
     return out
 
 
 def _count_raw(
     scores: FloatArray,
     grades: IntArray,
+    weights: FloatArray | None,
     offsets: IntArray,
     cuts: FloatArray,
-    by_query: bool,
     n_threads: int | None,
-) -> IntArray:
-    """Return outcomes by position (rows, n_cuts, 4) for ascending cuts, the last 0."""
-    n_queries = offsets.shape[0] - 1
-    n_grades = np.full(n_queries, int(grades.max(initial=0)) + 1)
-    if grades.size and n_grades[0] > _FEW_GRADES:
+) -> Any:
+    """Return outcomes by position (n_queries, n_cuts, 3) for ascending cuts."""
+    sizes = np.diff(offsets)
+    n_grades = np.full(sizes.size, int(grades.max(initial=0)) + 1)
+    if weights is not None or (grades.size and n_grades[0] > _FEW_GRADES):
         grades, n_grades = dense_grades_within(grades, offsets, n_threads)
-    method, cost = _choose(np.diff(offsets), n_grades, cuts.size)
+    found: NDArray[Any] = np.zeros((sizes.size, cuts.size, 3))
+    cost = cuts.size * sizes * (20.0 + 8.0 * np.log2(np.maximum(n_grades, 1))) + 5.0
+    if weights is None:
+        found = found.astype(np.int64)
+        weights = np.ones(scores.size)
+        by_pair = _cost_of_pairs(sizes, cuts.size) < cost
+    else:
+        by_pair = np.zeros(sizes.size, dtype=np.bool_)
     table, origin = _cut_table(cuts)
 
-    rows = n_queries if by_query else 1
-    found = np.zeros((rows, cuts.size, 4), dtype=np.int64)
+    def task(q0: int, q1: int) -> None:
+        # Each of the two passes over the queries that the other counts.
+        out, chosen = found[q0:q1], by_pair[q0:q1]
+        data = grades, offsets, q0, q1
+        if not chosen.all():
+            _by_fenwick(scores, weights, *data, cuts, n_grades, by_pair, out)
+        if chosen.any():
+            _enumerate(scores, *data, cuts, by_pair, table, origin, out)
 
-    def task(q0: int, q1: int) -> IntArray:
-        out = found[q0:q1] if by_query else np.zeros_like(found)
-        # Queries of one range may be counted in different ways: each kernel takes its
-        # own and passes over the others.
-        chosen = np.unique(method[q0:q1])
-        data = scores, grades, offsets, q0, q1, cuts, by_query, method
-        if _BY_GRADE in chosen:
-            _count_by_grade(*data, n_grades, out)
-        if _FENWICK in chosen:
-            _count_fenwick(*data, n_grades, out)
-        if _ENUMERATE in chosen:
-            _enumerate(*data, table, origin, out)
-        return out
-
-    parts = map_ranges(task, cost, n_threads)
-    return found if by_query else sum(parts, found)
+    cost[by_pair] = _cost_of_pairs(sizes[by_pair], cuts.size)
+    map_ranges(task, cost, n_threads)
+    return found
 
 
-def _choose(
-    sizes: IntArray, n_grades: IntArray, n_cuts: int
-) -> tuple[IntArray, FloatArray]:
-    """Return the cheapest way to count each query and its nanoseconds, (n_queries,)."""
-    costs = np.empty((3, sizes.size))
-    costs[_BY_GRADE] = n_cuts * sizes * (20.0 + n_grades)
-    costs[_BY_GRADE, n_grades > _FEW_GRADES] = np.inf
-    costs[_FENWICK] = n_cuts * sizes * (20.0 + 8.0 * np.log2(n_grades))
-    costs[_ENUMERATE] = 1.7 * sizes * (sizes - 1.0) + 6.0 * n_cuts
-    method = costs.argmin(axis=0)
-    return method, costs.min(axis=0)
+def _cost_of_pairs(sizes: IntArray, n_cuts: int) -> FloatArray:
+    """Return the nanoseconds that enumerating the pairs takes, (n_queries,)."""
+    return 1.7 * sizes * (sizes - 1.0) + 6.0 * n_cuts
 
 
 def _cut_table(cuts: FloatArray) -> tuple[NDArray[np.uint64], int]:
@@ -169,92 +168,56 @@ def _cut_table(cuts: FloatArray) -> tuple[NDArray[np.uint64], int]:
 
 
 @jit
-def _count_by_grade(
+def _by_fenwick(
     scores: FloatArray,
+    weights: FloatArray,
     grades: IntArray,
     offsets: IntArray,
     q0: int,
     q1: int,
     cuts: FloatArray,
-    by_query: bool,
-    method: IntArray,
     n_grades: IntArray,
-    out: IntArray,
+    skipped: BoolArray,
+    out: NDArray[Any],
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 4) with running counts of lower grades."""
+    """Fill ``out`` (q1 - q0, n_cuts, 3) with a Fenwick tree over the grades."""
     for q in range(q0, q1):
-        if method[q] != _BY_GRADE:
+        if skipped[q]:
             continue
-        lo, hi = offsets[q], offsets[q + 1]
-        row = q - q0 if by_query else 0
-        below = np.empty(n_grades[q] + 1, dtype=np.int64)
-        for c in range(cuts.shape[0]):
-            cut = cuts[c]
-            below[:] = 0  # of the items before ``far``, those below each grade
-            far = lo
-            concordant = tied = 0
-            total = 0
-            for i in range(lo, hi):
-                while far < i and scores[i] - scores[far] >= cut:
-                    # All grades, without a branch: a few vector instructions for up to
-                    # 32 grades.
-                    for grade in range(n_grades[q] + 1):
-                        below[grade] += np.int64(grades[far] < grade)
-                    far += 1
-                concordant += below[grades[i]]
-                tied += below[grades[i] + 1] - below[grades[i]]
-                total += far - lo
-            out[row, c, 0] += concordant
-            out[row, c, 1] += tied
-            out[row, c, 2] += total - concordant - tied
-
-
-@jit
-def _count_fenwick(
-    scores: FloatArray,
-    grades: IntArray,
-    offsets: IntArray,
-    q0: int,
-    q1: int,
-    cuts: FloatArray,
-    by_query: bool,
-    method: IntArray,
-    n_grades: IntArray,
-    out: IntArray,
-) -> None:
-    """Add to ``out`` (rows, n_cuts, 4) with a Fenwick tree over the grades."""
-    for q in range(q0, q1):
-        if method[q] != _FENWICK:
-            continue
-        lo, hi = offsets[q], offsets[q + 1]
-        row = q - q0 if by_query else 0
         size = n_grades[q]
-        tree = np.empty(size + 1, dtype=np.int64)
-        same = np.empty(size, dtype=np.int64)
+        tree = np.empty(size + 1, dtype=np.float64)
+        same = np.empty(size, dtype=np.float64)
         for c in range(cuts.shape[0]):
-            cut = cuts[c]
-            tree[:] = 0
-            same[:] = 0
-            far = lo
-            concordant = tied = 0
-            total = 0
-            for i in range(lo, hi):
-                while far < i and scores[i] - scores[far] >= cut:
-                    same[grades[far]] += 1
+            tree[:] = 0.0
+            same[:] = 0.0
+            far = offsets[q]
+            seen = concordant = tied = discordant = 0.0
+            for i in range(offsets[q], offsets[q + 1]):
+                while far < i and scores[i] - scores[far] >= cuts[c]:
+                    seen += weights[far]
+                    same[grades[far]] += weights[far]
                     node = grades[far] + 1
                     while node <= size:
-                        tree[node] += 1
+                        tree[node] += weights[far]
+                        # Node k holds the sum over the (k & -k) grades that end at k.
                         node += node & -node
                     far += 1
+                lower = 0.0
                 node = grades[i]
                 while node > 0:
-                    concordant += tree[node]
+                    lower += tree[node]
                     node &= node - 1
-                tied += same[grades[i]]
-                total += far - lo
-            out[row, c, 0] += concordant
-            out[row, c, 1] += tied
-            out[row, c, 2] += total - concordant - tied
+                # From an array of its own: two sums from the tree would cost twice and
+                # round.
+                equal = same[grades[i]]
+                concordant += weights[i] * lower
+                tied += weights[i] * equal
+                # Weights are floats: rounding must not leave less than nothing.
+                discordant += weights[i] * max(seen - lower - equal, 0.0)
+            # Without weights these are whole numbers, exact up to 2**53.
+            out[q - q0, c, 0] = concordant
+            out[q - q0, c, 1] = tied
+            out[q - q0, c, 2] = discordant
 
 
 def _enumerate(
@@ -264,22 +227,21 @@ def _enumerate(
     q0: int,
     q1: int,
     cuts: FloatArray,
-    by_query: bool,
-    method: IntArray,
+    chosen: BoolArray,
     table: NDArray[np.uint64],
     origin: int,
     out: IntArray,
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 4) pair by pair; ``cuts`` ascend."""
+    """Add to ``out`` (q1 - q0, n_cuts, 3) pair by pair; ``cuts`` ascend."""
     # bins[3 * b + o]: pairs of outcome o with exactly b cuts at or below their |d|.
     bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
     # No difference reaches NaN: beyond the last cut the search stops by itself.
     padded = np.append(cuts, np.nan)
     differences = np.empty(int(np.diff(offsets[q0 : q1 + 1]).max()))
-    # Unsigned: numba need not look whether an index counts from the end.
+    # Unsigned: numba need not check whether an index counts from the end.
     places = np.empty((2, differences.size), dtype=np.uint64)
     room = differences, differences.view(np.int64), places[0], places[1], bins
-    data = scores, grades, offsets, q0, q1, padded, by_query, method, table, origin
+    data = scores, grades, offsets, q0, q1, padded, chosen, table, origin
     _count_enumerating(*data, *room, out)
 
 
@@ -291,8 +253,7 @@ def _count_enumerating(
     q0: int,
     q1: int,
     padded: FloatArray,
-    by_query: bool,
-    method: IntArray,
+    chosen: BoolArray,
     table: NDArray[np.uint64],
     origin: int,
     differences: FloatArray,
@@ -302,14 +263,15 @@ def _count_enumerating(
     bins: IntArray,
     out: IntArray,
 ) -> None:
-    """Add to ``out`` (rows, n_cuts, 4) pair by pair.
+    """Add to ``out`` (q1 - q0, n_cuts, 3) pair by pair.
 
-    ``differences``, the same bits as ``patterns``, ``cells`` and ``outcomes`` (longest
-    query,) are room, ``bins`` (3 * n_cuts + 3,) zero.
+    ``differences``, ``cells`` and ``outcomes`` (longest query,) are scratch,
+    ``patterns`` is a view of the bits of ``differences``; ``bins`` (3 * n_cuts + 3,) is
+    zero before and afterwards.
     """
     last = table.shape[0] - 2
     for q in range(q0, q1):
-        if method[q] != _ENUMERATE:
+        if not chosen[q]:
             continue
         lo = offsets[q]
         for i in range(lo, offsets[q + 1]):
@@ -330,18 +292,9 @@ def _count_enumerating(
                 while b < table[cell + np.uint64(1)] and padded[b] <= differences[j]:
                     b += np.uint64(1)
                 bins[np.uint64(3) * b + outcomes[j]] += 1
-        if by_query:
-            _add_cumulated(bins, out[q - q0])
-    if not by_query:
-        _add_cumulated(bins, out[0])
-
-
-@jit
-def _add_cumulated(bins: IntArray, out: IntArray) -> None:
-    """Add sums from the end of ``bins`` (3 * n_cuts + 3,) to ``out``, and empty it."""
-    for outcome in range(3):
-        total = 0
-        for b in range(out.shape[0], 0, -1):
-            total += bins[3 * b + outcome]
-            out[b - 1, outcome] += total
-    bins[:] = 0
+        for outcome in range(3):
+            total = 0
+            for b in range(padded.shape[0] - 1, 0, -1):
+                total += bins[3 * b + outcome]
+                out[q - q0, b - 1, outcome] = total
+        bins[:] = 0

@@ -294,9 +294,9 @@ class ScoredItems(Value):
         counts : ndarray of shape (n_queries, n_cuts, 4), int64
             Concordant, tied, discordant, and untied pairs of equal scores.
         """
-        from skrank_abstain._kernels.outcomes import count_outcomes_by_query
+        from skrank_abstain._kernels.outcomes import count_outcomes
 
-        return count_outcomes_by_query(
+        return count_outcomes(
             self.scores, self.known_grades, self.offsets, np.asarray(cuts), tolerance
         )
 
@@ -316,9 +316,9 @@ class ScoredItems(Value):
         -------
         totals : ndarray of shape (n_queries, n_cuts, 4), float64
         """
-        from skrank_abstain._kernels.weighted import weigh_outcomes_by_query
+        from skrank_abstain._kernels.outcomes import weigh_outcomes
 
-        return weigh_outcomes_by_query(
+        return weigh_outcomes(
             self.scores,
             self.known_grades,
             weight[self.rows],

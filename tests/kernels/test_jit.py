@@ -31,10 +31,9 @@ from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.filling import fill_pairs
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.outcomes import count_outcomes
+from skrank_abstain._kernels.outcomes import count_outcomes, weigh_outcomes
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
-from skrank_abstain._kernels.weighted import weigh_outcomes_by_query
 
 raw = np.array([1.5, -0.0, 1.7e308, 1.0, -1.7e308, *np.linspace(0, 3, 60)])
 grades = np.arange(raw.size) % 40
@@ -47,7 +46,7 @@ results = [
     count_outcomes(scores, grades, offsets, np.array([0.5])),
     count_outcomes(scores, grades, offsets, np.linspace(0, 3, 50)),
     *differences_between(scores, offsets, 0.5, 2.0),
-    weigh_outcomes_by_query(
+    weigh_outcomes(
         scores, grades, np.ones(raw.size), offsets, np.array([0.5])
     ),
     rank_bounds(scores, offsets, 1.0),

@@ -11,7 +11,7 @@ from skrank_abstain._kernels import threads as _threads
 from skrank_abstain._kernels.collecting import differences_between
 from skrank_abstain._kernels.counting import count_within
 from skrank_abstain._kernels.histogram import outcome_histogram
-from skrank_abstain._kernels.outcomes import count_outcomes, count_outcomes_by_query
+from skrank_abstain._kernels.outcomes import count_outcomes
 from skrank_abstain._kernels.ranks import rank_bounds
 from skrank_abstain._kernels.sorting import sort_within_queries
 from skrank_abstain._kernels.threads import one_thread
@@ -29,7 +29,6 @@ def everything(n_threads=None):
         *sort_within_queries(shuffled, order, offsets, n_threads=n_threads),
         count_within(scores, offsets, CUTS, n_threads=n_threads),
         count_outcomes(*DATA, CUTS, n_threads=n_threads),
-        count_outcomes_by_query(*DATA, CUTS, n_threads=n_threads),
         *differences_between(scores, offsets, 0.5, 1.0, n_threads=n_threads),
         rank_bounds(scores, offsets, 0.5, n_threads=n_threads),
         *outcome_histogram(*DATA, 10.0, n_threads=n_threads).points(),
