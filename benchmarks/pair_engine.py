@@ -29,7 +29,7 @@ from tqdm import tqdm
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.pairs import ScoredItems, group_queries
-from skrank_abstain.selection import decide_queries, pair_risk
+from skrank_abstain.selection import decide_queries, risk_engine
 from skrank_abstain.tie_models import BradleyTerry
 
 LOSS = 1.0 - np.eye(3)
@@ -76,9 +76,15 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
     items = ScoredItems.build(data["scores"], data["queries"], data["y"])
     model = BradleyTerry().fit_items(items)
-    risk = pair_risk(model, LOSS, items)
-    region = risk.select_coverage(items, 0.8)
-    return items, model, risk, region, risk.accepted_mass(region, items) / items.n_pairs
+    engine = risk_engine(model, LOSS, items)
+    region = engine.select_coverage(items, 0.8)
+    return (
+        items,
+        model,
+        engine,
+        region,
+        engine.accepted_mass(region, items) / items.n_pairs,
+    )
 
 
 def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> float:
@@ -216,12 +222,12 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
         f"{memory[0] / 1e6:.0f} MB / {memory[1] / 1e6:.0f} MB",
     )
     steps.update()
-    predict = booster_time(items.scores.size, repeats, 2_400 if args.smoke else 24_000)
+    predict = booster_time(items.values.size, repeats, 2_400 if args.smoke else 24_000)
     report(
         "a. calibrate: engine / LGBMRanker.predict",
         engine / predict,
         "<= 0.15",
-        f"{engine:.3f} s / {predict:.2f} s, {items.scores.size / 1e6:.2f} M rows",
+        f"{engine:.3f} s / {predict:.2f} s, {items.values.size / 1e6:.2f} M rows",
     )
     steps.update()
     points = best_of(lambda: curve_of_risk_and_coverage(items, risk), repeats)

@@ -22,7 +22,7 @@ from skrank_abstain.distance.surrogates._pairs import (
     farthest_near,
 )
 from skrank_abstain.pairs import Queries, ScoredItems
-from skrank_abstain.selection import Decided, PairDecision, PairTotals
+from skrank_abstain.selection import DecisionArrays, DecisionEngine, PairTotals
 
 #: So many pairs choose gamma, at most.
 _MOST_PAIRS = 1 << 22
@@ -144,7 +144,7 @@ class NearCurve:
 def _halves(items: ScoredItems, low: IntArray, high: IntArray) -> IntArray:
     """Return twice the misranking of each pair of positions."""
     grades = items.known_grades
-    equal = items.scores[low] == items.scores[high]
+    equal = items.values[low] == items.values[high]
     halves: IntArray = np.where(
         equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
     )
@@ -165,7 +165,7 @@ def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NearDecision(PairDecision):
+class NearDecision(DecisionEngine):
     """Decides the pairs that are further apart than gamma; a region is a gamma.
 
     Attributes
@@ -195,12 +195,12 @@ class NearDecision(PairDecision):
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
-    ) -> Decided:
+    ) -> DecisionArrays:
         """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
         distance = distances(self.columns, left, right, self.norm)
         label = np.sign(difference).astype(np.int64)
         accepted = distance > farthest_near(region)
-        return Decided(label, accepted, distance=distance / self.unit)
+        return DecisionArrays(label, accepted, distance=distance / self.unit)
 
     def totals(
         self, region: float, items: ScoredItems, weight: FloatArray | None
@@ -270,7 +270,7 @@ def _outcomes(
 ) -> FloatArray:
     """Add up pairs of positions, shape (n_queries, 2, 2, 4)."""
     grades, query = items.known_grades, _query_of(items, low)
-    equal = items.scores[low] == items.scores[high]
+    equal = items.values[low] == items.values[high]
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
     cell = ((2 * query + far) * 2 + equal) * 4 + outcome

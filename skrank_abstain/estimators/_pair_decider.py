@@ -39,7 +39,7 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.scorers import score_items
 from skrank_abstain.selection import (
-    PairDecision,
+    DecisionEngine,
     PairTotals,
     decide_pairs,
     decide_queries,
@@ -161,7 +161,7 @@ class PairDecider(ModelWrapper):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[PairDecision, ItemValues]:
+    ) -> tuple[DecisionEngine, ItemValues]:
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 

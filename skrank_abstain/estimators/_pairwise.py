@@ -49,7 +49,7 @@ from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
-    Decided,
+    DecisionArrays,
     PairTotals,
     Rule,
     calibrate,
@@ -543,7 +543,7 @@ n_features_in_, feature_names_in_
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
-        return self._calibration.risk.totals(self._region, gaps, weight)
+        return self._calibration.engine.totals(self._region, gaps, weight)
 
     def report(
         self,
@@ -644,12 +644,12 @@ n_features_in_, feature_names_in_
         X = take_pairs(self, X, reset=False)
         return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
 
-    def _decide(self, X: Any) -> Decided:
+    def _decide(self, X: Any) -> DecisionArrays:
         left, right = self._score(X)
         with np.errstate(over="ignore"):
             difference = left - right
         row = np.arange(left.size)
-        return self._calibration.risk.decide(
+        return self._calibration.engine.decide(
             self._region, np.append(left, right), row, row + left.size, difference
         )
 

@@ -36,14 +36,16 @@ class RuleThreshold(ModelWrapper):
         raise NotImplementedError
 
     def _set_threshold(self, rule: Rule) -> None:
-        risk, items = self._calibration.risk, self._calibration.items
+        engine, items = self._calibration.engine, self._calibration.items
         self._region = self._calibration.select(rule)
         self._rule_fields = _fields_of(rule)
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
         # An expectation: pairs on a randomised boundary count with their probability.
-        self.coverage_: float = risk.accepted_mass(self._region, items) / items.n_pairs
+        self.coverage_: float = (
+            engine.accepted_mass(self._region, items) / items.n_pairs
+        )
 
     def _rule_of_fit(self) -> Rule:
         """Return the rule that set the threshold, if the parameters still name it."""

@@ -51,7 +51,7 @@ from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.review import ItemsUnderReview, Review
 from skrank_abstain.selection import (
     Coverage,
-    PairRisk,
+    RiskEngine,
     RiskProfile,
     Rule,
     calibrate,
@@ -337,8 +337,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = self._scored(X, qid)
         queries = items.queries
         names = check_item_id(item_id, queries)
-        risk, region = self._calibration.risk, self._region
-        best, worst = risk.rank_bounds(region, items.sorted()).T
+        engine, region = self._calibration.engine, self._region
+        best, worst = engine.rank_bounds(region, items.sorted()).T
         rows, place = rows_by_place(items.values, queries)
         return Ranking(
             qid=queries.values[queries.codes[rows]],
@@ -384,7 +384,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
            Econometrica 24.
         """
         items = self._scored(X, qid).sorted()
-        return self._calibration.risk.rank_bounds(self._region, items)
+        return self._calibration.engine.rank_bounds(self._region, items)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
@@ -409,7 +409,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ``rank_intervals``).
         """
         items = self._scored(X, qid).sorted()
-        return self._calibration.risk.preference_graph(self._region, items)
+        return self._calibration.engine.preference_graph(self._region, items)
 
     def review(
         self,
@@ -579,7 +579,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         grades.
         """
         items = self._labelled_items(X, y, qid)
-        return self._calibration.risk.profile(items)
+        return self._calibration.engine.profile(items)
 
     def operating_points(
         self,
@@ -630,7 +630,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = self._calibration.select(rule)
-            totals = self._calibration.risk.totals(region, items, None)
+            totals = self._calibration.engine.totals(region, items, None)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
 
@@ -641,7 +641,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         1 unless some have a novel item, which are abstained on.
         """
         check_is_fitted(self, "threshold_")
-        return self._calibration.risk.reach(self._calibration.items)
+        return self._calibration.engine.largest_coverage(self._calibration.items)
 
     def novelty_pvalues(self, X: Any) -> FloatArray:
         """Return how likely an item of a new query is to be as strange as each item.
@@ -701,9 +701,9 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[PairRisk, ItemValues]:
+    ) -> tuple[RiskEngine, ItemValues]:
         items = self._scored(X, qid, needs_qid=needs_qid)
-        return self._calibration.risk, items
+        return self._calibration.engine, items
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
         """Return scores, what the tie model compares, and which items are novel."""

@@ -26,7 +26,7 @@ from skrank_abstain.pairs._tables import (
 )
 
 
-class DecidedPair(NamedTuple):
+class PairRecord(NamedTuple):
     """One pair of ``PairDecisions``, as Python values; None for what is not known."""
 
     qid: Any
@@ -116,10 +116,10 @@ class PairDecisions:
     def __len__(self) -> int:
         return int(self.left.shape[0])
 
-    def __iter__(self) -> Iterator[DecidedPair]:
+    def __iter__(self) -> Iterator[PairRecord]:
         columns = self._columns()
-        every = map(columns.get, DecidedPair._fields)
-        yield from map(DecidedPair._make, python_rows(every, len(self)))
+        every = map(columns.get, PairRecord._fields)
+        yield from map(PairRecord._make, python_rows(every, len(self)))
 
     def __repr__(self) -> str:
         return (
@@ -333,7 +333,7 @@ class PairDecisions:
         return {"risk": self.risk, "distance": self.distance}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        """Return what is known, by the names and in the order of ``DecidedPair``."""
+        """Return what is known, by the names and in the order of ``PairRecord``."""
         p_right, p_tie, p_left = (None,) * 3 if self.proba is None else self.proba.T
         columns = {
             "qid": self.qid,

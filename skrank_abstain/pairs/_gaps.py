@@ -70,7 +70,7 @@ class GapArray(Value):
         In ascending order.
     outcomes : ndarray of shape (n_pairs,), int64, or None
         As in `GapOutcomes`.
-    largest_score : float
+    largest_value : float
         The largest absolute score, which sets the rounding of the gaps.
     rows : ndarray of shape (n_pairs,), int64, or None
         Where each pair stood.
@@ -80,7 +80,7 @@ class GapArray(Value):
 
     gaps: FloatArray
     outcomes: IntArray | None = None
-    largest_score: float = 0.0
+    largest_value: float = 0.0
     rows: IntArray | None = None
     codes: IntArray | None = None
 
@@ -139,7 +139,7 @@ class GapArray(Value):
         return type(self)(
             self.gaps[chosen],
             outcomes[chosen],
-            self.largest_score,
+            self.largest_value,
             rows[chosen],
             codes[chosen] - start,
         )

@@ -21,7 +21,7 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._graphs import semiorder_graph
 from skrank_abstain.pairs._queries import Queries
-from skrank_abstain.pairs._spread import isolate, thin
+from skrank_abstain.pairs._spread import part_novel_items, thin
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
 FEW_PAIRS = 1 << 22
@@ -31,20 +31,20 @@ _SHIFT = 43
 
 @dataclass(frozen=True)
 class ScoredItems(Value):
-    """Items of labelled or unlabelled queries, sorted by score within each query.
+    """Items of labelled or unlabelled queries, sorted by value within each query.
 
     Attributes
     ----------
-    scores : ndarray of shape (n_items,), float64
+    values : ndarray of shape (n_items,), float64
         Ascending within each query.
     rows : ndarray of shape (n_items,), int64
         Row of each item in X.
     offsets : ndarray of shape (n_queries + 1,), int64
         Where the queries begin.
     grades : ndarray of shape (n_items,), int64, or None
-        Dense ranks of relevance, aligned with ``scores``.
+        Dense ranks of relevance, aligned with ``values``.
     novel : ndarray of shape (n_items,), bool, or None
-        Items whose pairs are abstained on whatever their risk, aligned with ``scores``;
+        Items whose pairs are abstained on whatever their risk, aligned with ``values``;
         None where nobody looks for any.
 
     Examples
@@ -57,7 +57,7 @@ class ScoredItems(Value):
     (array([1, 2, 0]), array([0, 1, 1]), array([2, 3]))
     """
 
-    scores: FloatArray
+    values: FloatArray
     rows: IntArray
     offsets: IntArray
     grades: IntArray | None = None
@@ -66,7 +66,7 @@ class ScoredItems(Value):
     @classmethod
     def build(
         cls,
-        scores: FloatArray,
+        values: FloatArray,
         queries: Queries,
         y: FloatArray | None = None,
         novel: BoolArray | None = None,
@@ -74,7 +74,7 @@ class ScoredItems(Value):
         """Sort items within their queries, O(n log n)."""
         from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
 
-        ascending, rows = sort_within_queries(scores, queries.order, queries.offsets)
+        ascending, rows = sort_within_queries(values, queries.order, queries.offsets)
         novel = None if novel is None else novel[rows]
         if y is None:
             return cls(ascending, rows, queries.offsets, None, novel)
@@ -93,7 +93,7 @@ class ScoredItems(Value):
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
-        return cls(rows=np.arange(plain["scores"].size), **plain)
+        return cls(rows=np.arange(plain["values"].size), **plain)
 
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
@@ -104,10 +104,10 @@ class ScoredItems(Value):
         others = (
             None if each is None else each[items] for each in (self.grades, self.novel)
         )
-        return type(self)(self.scores[items], self.rows[items], offsets, *others)
+        return type(self)(self.values[items], self.rows[items], offsets, *others)
 
     @cached_property
-    def isolated(self) -> Self:
+    def without_novel_pairs(self) -> Self:
         """The same items, each novel one in a query of its own after all others.
 
         Pairs with a novel item are gone, and nothing else. A query of novel items alone
@@ -115,7 +115,7 @@ class ScoredItems(Value):
         """
         if self.novel is None:
             return self
-        items, offsets = isolate(self.novel, self.offsets)
+        items, offsets = part_novel_items(self.novel, self.offsets)
         return replace(self._some(items, offsets), novel=None)
 
     def by_query(
@@ -154,20 +154,20 @@ class ScoredItems(Value):
         sizes = np.diff(self.offsets)
         first, last = self.offsets[:-1][sizes > 1], self.offsets[1:][sizes > 1] - 1
         with np.errstate(over="ignore"):
-            spread = self.scores[last] - self.scores[first]
+            spread = self.values[last] - self.values[first]
         return float(spread.max(initial=0.0))
 
     @property
-    def largest_score(self) -> float:
-        """Largest absolute score; 0 for no item."""
-        return float(np.abs(self.scores).max(initial=0.0))
+    def largest_value(self) -> float:
+        """Largest absolute value; 0 for no item."""
+        return float(np.abs(self.values).max(initial=0.0))
 
     def count_within(self, cuts: ArrayLike) -> IntArray:
         """Count the pairs with gap at most each cut, O(n) each."""
         from skrank_abstain._kernels.counting import count_within
 
         return count_within(
-            self.scores, self.offsets, np.asarray(cuts, dtype=np.float64)
+            self.values, self.offsets, np.asarray(cuts, dtype=np.float64)
         )
 
     @cached_property
@@ -190,7 +190,7 @@ class ScoredItems(Value):
         Parameters
         ----------
         most : int
-            About so many, evenly spaced in the order of the scores.
+            About so many, evenly spaced in the order of the values.
         merged : ndarray of shape (n_grades,), int64
             What each grade becomes. What is rare stays: one item of each at least.
 
@@ -205,7 +205,7 @@ class ScoredItems(Value):
         rows = np.union1d(rows, np.array(first, dtype=np.int64))
         query = np.searchsorted(self.offsets, rows, side="right") - 1
         offsets = np.append(0, np.cumsum(np.unique(query, return_counts=True)[1]))
-        return type(self)(self.scores[rows], self.rows[rows], offsets, kind[rows])
+        return type(self)(self.values[rows], self.rows[rows], offsets, kind[rows])
 
     def pairs_by_grade(self, merged: IntArray) -> FloatArray:
         """Count pairs of one merged grade: those of one grade, and all of them.
@@ -237,7 +237,7 @@ class ScoredItems(Value):
         """
         from skrank_abstain._kernels.histogram import outcome_histogram
 
-        return outcome_histogram(self.scores, self.known_grades, self.offsets, largest)
+        return outcome_histogram(self.values, self.known_grades, self.offsets, largest)
 
     def counts_by_gap(self) -> tuple[FloatArray, FloatArray]:
         """Return gaps, and how many pairs of each outcome have them.
@@ -262,7 +262,7 @@ class ScoredItems(Value):
 
         # Items stand in the order of their scores here, so that rows are positions.
         positions = np.arange(self.rows.size)
-        low, high, difference = fill_pairs(self.scores, positions, self.offsets)
+        low, high, difference = fill_pairs(self.values, positions, self.offsets)
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
         outcome[difference == 0] = abs(
             outcome[difference == 0]
@@ -277,7 +277,7 @@ class ScoredItems(Value):
         """Return how many gaps are at most each ``low``, and those in (low, high]."""
         from skrank_abstain._kernels.collecting import differences_between
 
-        data = self.scores, self.offsets
+        data = self.values, self.offsets
         return [differences_between(*data, *window) for window in windows]
 
     def count_outcomes(self, cuts: ArrayLike, tolerance: float) -> IntArray:
@@ -297,7 +297,7 @@ class ScoredItems(Value):
         from skrank_abstain._kernels.outcomes import count_outcomes
 
         return count_outcomes(
-            self.scores, self.known_grades, self.offsets, np.asarray(cuts), tolerance
+            self.values, self.known_grades, self.offsets, np.asarray(cuts), tolerance
         )
 
     def weigh_outcomes(
@@ -319,7 +319,7 @@ class ScoredItems(Value):
         from skrank_abstain._kernels.outcomes import weigh_outcomes
 
         return weigh_outcomes(
-            self.scores,
+            self.values,
             self.known_grades,
             weight[self.rows],
             self.offsets,
@@ -359,7 +359,7 @@ class ScoredItems(Value):
 
         ones = np.ones(self.rows.size)
         return weigh_groups(
-            np.searchsorted(edges, self.scores, side="right"),
+            np.searchsorted(edges, self.values, side="right"),
             self.known_grades,
             ones if weight is None else weight[self.rows],
             self.offsets,
@@ -383,7 +383,7 @@ class ScoredItems(Value):
         from skrank_abstain._kernels.ranks import rank_bounds
 
         bounds = np.empty((self.rows.size, 2), dtype=np.int64)
-        bounds[self.rows] = rank_bounds(self.scores, self.offsets, order_from)
+        bounds[self.rows] = rank_bounds(self.values, self.offsets, order_from)
         return bounds
 
     def preference_graph(self, bounds: IntArray) -> csr_array:

@@ -48,7 +48,7 @@ def thin(offsets: IntArray, most: int) -> IntArray:
     return spread_rows(offsets, *spread_queries(np.diff(offsets), most))
 
 
-def isolate(novel: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+def part_novel_items(novel: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
     """Put each novel item into a query of its own, after all others.
 
     Parameters

@@ -212,7 +212,7 @@ class PartitionedCalibration(Calibration):
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         # Regions of one risk differ in how many pairs they accept.
-        key = f"{region.risk!r} {self.risk.accepted_mass(region, self.items)!r}"
+        key = f"{region.risk!r} {self.engine.accepted_mass(region, self.items)!r}"
         if key not in self.shares:
             self.shares[key] = super().accepted_by_query(region)
         accepted, pairs = self.shares[key]

@@ -224,7 +224,7 @@ def light(ranker: SelectiveRanker) -> Any:
     fitted_on = known.items if known.tuning is None else known.tuning
     none, no_value = np.empty(0, dtype=np.int64), np.empty(0)
     # All that decisions need of them: the unit of gaps, and what counts as equal.
-    ends = fitted_on.largest, fitted_on.largest_score
+    ends = fitted_on.largest, fitted_on.largest_value
     summary = Summary(none, none, *ends, no_value, none)
     # Whether they were looked at for novel ones says how the risk has to be asked.
     novel = getattr(fitted_on, "novel", None)

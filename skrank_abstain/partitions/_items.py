@@ -54,7 +54,7 @@ class Summary(NamedTuple):
         Items of each query, in the order of the partitions.
     starts : ndarray of shape (n_partitions + 1,), int64
         Number of the first query of each partition.
-    largest, largest_score : float
+    largest, largest_value : float
         As in `ScoredItems`.
     relevance : ndarray of shape (n_grades,), float64
         Distinct values, ascending.
@@ -64,7 +64,7 @@ class Summary(NamedTuple):
     sizes: IntArray
     starts: IntArray
     largest: float
-    largest_score: float
+    largest_value: float
     relevance: FloatArray
     grade_counts: IntArray
 
@@ -135,9 +135,9 @@ class PartitionedItems(Value):
         return self.summary.largest
 
     @property
-    def largest_score(self) -> float:
+    def largest_value(self) -> float:
         """Largest absolute score."""
-        return self.summary.largest_score
+        return self.summary.largest_value
 
     @property
     def n_grades(self) -> int:
@@ -307,7 +307,7 @@ def describe_part(part: Part) -> tuple[Any, ...]:
     return (
         np.diff(items.offsets).astype(np.int32),
         items.largest,
-        items.largest_score,
+        items.largest_value,
         part.relevance,
         np.bincount(items.known_grades, minlength=part.relevance.size),
     )
@@ -315,7 +315,7 @@ def describe_part(part: Part) -> tuple[Any, ...]:
 
 def summary_of(described: Iterable[tuple[Any, ...]]) -> Summary:
     """Put together what partitions said of themselves."""
-    sizes, largest, largest_score, relevance, counts = zip(*described, strict=True)
+    sizes, largest, largest_value, relevance, counts = zip(*described, strict=True)
     values = np.unique(np.concatenate(relevance))
     total = np.zeros(values.size, dtype=np.int64)
     for own, count in zip(relevance, counts, strict=True):
@@ -324,7 +324,7 @@ def summary_of(described: Iterable[tuple[Any, ...]]) -> Summary:
         np.concatenate(sizes).astype(np.int64),
         np.append(0, np.cumsum([each.size for each in sizes])),
         max(largest),
-        max(largest_score),
+        max(largest_value),
         values,
         total,
     )
@@ -363,7 +363,7 @@ def _take_items(
     """Return place, score and merged grade of items, and of the first of each grade."""
     kind = _merged_here(part, relevance, merged)[part.items.known_grades]
     rows = np.union1d(rows, np.unique(kind, return_index=True)[1])
-    return rows + start, part.items.scores[rows], kind[rows]
+    return rows + start, part.items.values[rows], kind[rows]
 
 
 def _merged_here(part: Part, relevance: FloatArray, merged: IntArray) -> IntArray:

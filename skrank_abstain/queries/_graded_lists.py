@@ -157,7 +157,7 @@ class GradedLists(ModelWrapper):
         first, last = record.tuning or record.rest, record.rest
         items = first.fit(model)
         values = np.empty(first.scores.size)
-        values[items.rows] = items.scores
+        values[items.rows] = items.values
         data, valued = [first], [ValuedItems(first.scores, values, first.queries)]
         if last is not first:
             values = model.checked_transform(last.scores, last.queries, last.X)

@@ -100,7 +100,7 @@ def _counted(data: ReportData) -> list[str]:
         "items of one query"
     )
     if getattr(items, "novel", None) is not None:
-        n_left = items.n_pairs - items.isolated.n_pairs
+        n_left = items.n_pairs - items.without_novel_pairs.n_pairs
         counted += (
             "; novel items, unlike those that the ranker was calibrated on: "
             f"{items.novel.sum()}, whose {n_left} pairs are left to a person"
@@ -127,7 +127,7 @@ def _about_model(ranker: RankerFacts) -> list[str]:
 
 def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
     calibration, items = ranker.calibration, ranker.calibration.items
-    coverage = calibration.risk.accepted_mass(ranker.region, items) / items.n_pairs
+    coverage = calibration.engine.accepted_mass(ranker.region, items) / items.n_pairs
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
     return [

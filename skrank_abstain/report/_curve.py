@@ -13,7 +13,7 @@ from scipy.integrate import trapezoid
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import area_of_prefixes
-from skrank_abstain.selection import PairRisk, RiskProfile
+from skrank_abstain.selection import RiskEngine, RiskProfile
 
 #: Levels of risk at which the curve is known query by query.
 _LEVELS = 200
@@ -46,15 +46,15 @@ class LossCurve:
     loss: FloatArray
 
     @classmethod
-    def of(cls, risk: PairRisk, items: Any) -> Self:
+    def of(cls, engine: RiskEngine, items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
-        profile = risk.profile(items)
+        profile = engine.profile(items)
         count = np.cumsum(profile.n_pairs)
         # Evenly spaced in coverage: many pairs have nearly the same risk, and levels
         # evenly spaced in risk would not tell these apart.
         wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
         place = np.unique(np.searchsorted(count, wanted))
-        return cls(profile, place, *_tables(risk, items, profile.risk[place]))
+        return cls(profile, place, *_tables(engine, items, profile.risk[place]))
 
     @property
     def predicted(self) -> FloatArray:
@@ -111,17 +111,17 @@ def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
 
 
 def _tables(
-    risk: PairRisk, items: Any, levels: FloatArray
+    engine: RiskEngine, items: Any, levels: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     n_queries = items.n_queries
     if n_queries <= _MOST_UNITS:
-        return risk.at_thresholds(items, levels)
+        return engine.at_thresholds(items, levels)
     # Some at a time: a table of all queries would take more memory than the items.
     edges = np.arange(_MOST_UNITS + 1) * n_queries // _MOST_UNITS
     parts = []
     for stretch in pairwise(range(0, _MOST_UNITS + 1, _MOST_UNITS // 20)):
         first, stop = edges[list(stretch)]
-        tables = risk.at_thresholds(items.take(first, stop), levels)
+        tables = engine.at_thresholds(items.take(first, stop), levels)
         starts = edges[slice(*stretch)] - first
         parts.append([np.add.reduceat(table, starts, axis=0) for table in tables])
     pairs, loss = (np.concatenate(tables) for tables in zip(*parts, strict=True))

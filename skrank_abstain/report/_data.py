@@ -93,7 +93,7 @@ class ReportData:
     def totals(self) -> PairTotals:
         """Sums over the pairs of each query."""
         ranker = self.ranker
-        return ranker.calibration.risk.totals(ranker.region, self.items, None)
+        return ranker.calibration.engine.totals(ranker.region, self.items, None)
 
     @cached_property
     def decided_and_loss(self) -> tuple[FloatArray, FloatArray]:
@@ -102,5 +102,5 @@ class ReportData:
             return self.totals.accepted, self.totals.accepted - self.totals.correct
         # PairTotals counts errors; under another loss they differ in weight.
         at = np.array([self.ranker.threshold])
-        decided, loss = self.ranker.calibration.risk.at_thresholds(self.items, at)
+        decided, loss = self.ranker.calibration.engine.at_thresholds(self.items, at)
         return decided[:, 0], loss[:, 0]

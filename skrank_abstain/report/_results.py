@@ -46,7 +46,7 @@ def sections_of_results(data: ReportData) -> list[Section]:
     if not data.items.n_pairs:
         rows = [cells(name, *[np.nan] * 3) for name in _areas(data.ranker)]
         return [*measured, _about_order(rows)]
-    curve = LossCurve.of(data.ranker.calibration.risk, data.items)
+    curve = LossCurve.of(data.ranker.calibration.engine, data.items)
     return [
         *measured,
         _about_order(_area_rows(curve, data.ranker), _curve_picture(curve, data)),
@@ -137,7 +137,7 @@ def _about_risk(curve: LossCurve, highest: float) -> Section:
 def _expected(data: ReportData) -> Section:
     """Return what can be expected of unlabelled data."""
     ranker = data.ranker
-    profile = ranker.calibration.risk.profile(data.items)
+    profile = ranker.calibration.engine.profile(data.items)
     # The least risky pairs are decided: their risk adds up along the profile.
     decided = data.totals.accepted.sum()
     count = np.cumsum(profile.n_pairs)
@@ -161,7 +161,7 @@ def _expected(data: ReportData) -> Section:
 
 def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
     known = ranker.calibration.profile()
-    edges = np.linspace(0, ranker.calibration.risk.highest, 31)
+    edges = np.linspace(0, ranker.calibration.engine.highest, 31)
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
         for pairs in (profile, known)

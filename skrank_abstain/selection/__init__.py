@@ -7,20 +7,20 @@ from skrank_abstain.selection._calibration import (
     Calibration,
     Groups,
     calibrate,
-    pair_risk,
+    risk_engine,
 )
 from skrank_abstain.selection._certified_risk import CertifiedRisk
 from skrank_abstain.selection._coverage import Coverage
 from skrank_abstain.selection._decision import (
-    Decided,
-    PairDecision,
+    DecisionArrays,
+    DecisionEngine,
     decide_pairs,
     decide_queries,
 )
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
-from skrank_abstain.selection._pair_risk import PairRisk
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._quantile import order_statistic_rank
+from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._rule import Rule, RuleText, check_rule
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile

@@ -12,9 +12,9 @@ from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import GapArray, ScoredItems
-from skrank_abstain.selection._bin_risk import BinRisk
-from skrank_abstain.selection._gap_risk import GapRisk
-from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._bin_engine import BinEngine
+from skrank_abstain.selection._gap_engine import GapEngine
+from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
@@ -81,12 +81,12 @@ class Calibration(Value):
         For all that is random about a rule.
     groups : Groups or None
         Of the queries of ``items``; None: there is one group.
-    risk : PairRisk
-        Of the model; computed once.
+    engine : RiskEngine
+        Of the model; made once.
 
     Examples
     --------
-    A rule gets one from ``fit``; `risk` and `items` are what it asks.
+    A rule gets one from ``fit``; `engine` and `items` are what it asks.
 
     >>> from dataclasses import dataclass
     >>> from sklearn.linear_model import Ridge
@@ -96,7 +96,7 @@ class Calibration(Value):
     >>> @dataclass(frozen=True)
     ... class HalfTheWorst(Rule):
     ...     def select(self, calibration):
-    ...         return calibration.risk.select_risk(calibration.risk.highest / 2)
+    ...         return calibration.engine.select_risk(calibration.engine.highest / 2)
     ...     def in_words(self, calibration, threshold):
     ...         return RuleText("half the largest risk", "Nothing is promised.")
     >>> data = make_ranking(n_queries=60, random_state=0)
@@ -114,13 +114,13 @@ class Calibration(Value):
     groups: Groups | None = None
 
     @cached_property
-    def risk(self) -> PairRisk:
-        """The conditional risk under the model."""
+    def engine(self) -> RiskEngine:
+        """What finds the pairs below a risk under the model."""
         fitted_on = self.items if self.tuning is None else self.tuning
-        risk = pair_risk(self.model, self.loss, fitted_on)
+        engine = risk_engine(self.model, self.loss, fitted_on)
         if getattr(self.items, "novel", None) is not None:
-            return SoundPairs(risk)
-        return risk
+            return SoundPairs(engine)
+        return engine
 
     def select(self, rule: Any) -> Any:
         """Return the region that a rule selects; refuse anything else."""
@@ -128,7 +128,7 @@ class Calibration(Value):
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
             raise TypeError(
-                f"{name} must return a region, as calibration.risk.select_risk(0.3) "
+                f"{name} must return a region, as calibration.engine.select_risk(0.3) "
                 f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
             )
         if np.isnan(region.risk):
@@ -137,8 +137,8 @@ class Calibration(Value):
 
     def warn_of_ties(self, region: Any) -> None:
         """Warn where nearly all accepted pairs are called ties."""
-        accepted = self.risk.accepted_mass(region, self.items)
-        ties = self.risk.accepted_tie_mass(region, self.items)
+        accepted = self.engine.accepted_mass(region, self.items)
+        ties = self.engine.accepted_tie_mass(region, self.items)
         if accepted and ties >= _MOST_TIES * accepted and self.loss[0, 1] > 0:
             warn_user(
                 f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
@@ -149,12 +149,12 @@ class Calibration(Value):
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
-        totals = self.risk.totals(region, self.items, None)
+        totals = self.engine.totals(region, self.items, None)
         return totals.accepted, totals.pairs
 
     def profile(self) -> RiskProfile | None:
         """Return the risks of the calibration pairs; None if they are gone."""
-        return self.risk.profile(self.items)
+        return self.engine.profile(self.items)
 
     def group_counts(self) -> dict[Any, int]:
         """Return the number of queries of each group; {None: all} without groups."""
@@ -170,12 +170,12 @@ class Calibration(Value):
         tuning: Any = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: tests of thresholds that were
         # chosen by their own data promise nothing.
-        profile = self.risk.profile(tuning)
+        profile = self.engine.profile(tuning)
         wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
         at = np.searchsorted(profile.coverage, wanted)
         # The last one accepts every pair: where the bound holds without abstention,
         # that can be certified.
-        highest = self.risk.highest
+        highest = self.engine.highest
         thresholds = np.unique(np.append(profile.risk[at].clip(max=highest), highest))
         return LossTables(
             thresholds,
@@ -186,7 +186,7 @@ class Calibration(Value):
     def _shares(
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        accepted, cost = self.risk.at_thresholds(items, thresholds)
+        accepted, cost = self.engine.at_thresholds(items, thresholds)
         pairs = np.maximum(items.pair_counts, 1)[:, None]  # none of none is 0
         # Over the largest loss they lie in [0, 1], as the bounds for means assume.
         return accepted / pairs, cost / (self.loss.max() * pairs)
@@ -237,7 +237,7 @@ def calibrate(
     return Calibration(model, items, loss, tuned, seed, groups)
 
 
-def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
+def risk_engine(model: TieModel, loss: FloatArray, items: Any) -> RiskEngine:
     """Return the conditional risk of pairs, by the structure of the tie model.
 
     Parameters
@@ -254,10 +254,10 @@ def pair_risk(model: TieModel, loss: FloatArray, items: Any) -> PairRisk:
         If the model is neither a model of the score difference nor one of bins.
     """
     if isinstance(model, BinModel):
-        return BinRisk(model, loss)
+        return BinEngine(model, loss)
     if isinstance(model, DifferenceModel):
         # Rounding of a difference of two scores, with room for the scores' own.
-        return GapRisk(model, loss, items.largest, 8 * _EPS * items.largest_score)
+        return GapEngine(model, loss, items.largest, 8 * _EPS * items.largest_value)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {shown(model)}."

@@ -76,7 +76,7 @@ class CertifiedRisk(Rule):
             groups=None if groups is None else groups.code[order],
         )
         if found is not None:
-            return calibration.risk.select_risk(float(thresholds[found]))
+            return calibration.engine.select_risk(float(thresholds[found]))
         counts = calibration.group_counts()
         besides = ""
         if np.array_equal(calibration.loss, check_loss("zero_one")):
@@ -89,7 +89,7 @@ class CertifiedRisk(Rule):
             f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
             f"on. {hint}"
         )
-        return calibration.risk.select_risk(-np.inf)
+        return calibration.engine.select_risk(-np.inf)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         bound, sure = f"{self.max_risk:g}", f"{1 - self.delta:g}"

@@ -55,7 +55,7 @@ class Coverage(Rule):
     def select(self, calibration: Calibration) -> Any:
         # Algorithm 1 of [1]_. Its text leaves open which quantile is meant and what
         # happens to pairs exactly on it: both are parameters here.
-        return calibration.risk.select_coverage(
+        return calibration.engine.select_coverage(
             calibration.items,
             self.coverage,
             quantile=self.quantile,

@@ -26,7 +26,7 @@ _BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecisionArrays:
     """Decisions about pairs; see ``PairDecisions`` for the arrays."""
 
     label: IntArray
@@ -36,7 +36,7 @@ class Decided:
     distance: FloatArray | None = None
 
 
-class PairDecision(ABC):
+class DecisionEngine(ABC):
     """What decides pairs and adds up what happens to them.
 
     What a region is, the pairs that are accepted, is the affair of each subclass.
@@ -50,7 +50,7 @@ class PairDecision(ABC):
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
-    ) -> Decided:
+    ) -> DecisionArrays:
         """Decide pairs of rows; ``difference`` is ``values[left] - values[right]``."""
 
     @abstractmethod
@@ -61,7 +61,7 @@ class PairDecision(ABC):
 
 
 def decide_queries(
-    decision: PairDecision,
+    decision: DecisionEngine,
     region: Any,
     values: FloatArray,
     queries: Queries,
@@ -72,7 +72,7 @@ def decide_queries(
 
     Parameters
     ----------
-    decision : PairDecision
+    decision : DecisionEngine
     region : object
         What it accepts.
     values : ndarray of shape (n_items,), float64
@@ -113,7 +113,7 @@ def decide_queries(
 
 
 def decide_pairs(
-    decision: PairDecision,
+    decision: DecisionEngine,
     region: Any,
     values: FloatArray,
     queries: Queries,
@@ -130,7 +130,7 @@ def decide_pairs(
 
 
 def _decisions(
-    left: IntArray, right: IntArray, qid: NDArray[Any], made: Decided
+    left: IntArray, right: IntArray, qid: NDArray[Any], made: DecisionArrays
 ) -> PairDecisions:
     return PairDecisions(
         left,

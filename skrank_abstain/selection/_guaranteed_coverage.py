@@ -54,10 +54,10 @@ class GuaranteedCoverage(Rule):
         check_fraction(self.coverage, "coverage", include_one=True)
 
     def select(self, calibration: Calibration) -> Any:
-        risk, items = calibration.risk, calibration.items
+        engine, items = calibration.engine, calibration.items
         if self.coverage == 1:
             self._accept_all(calibration)
-            return risk.select_risk(risk.highest)
+            return engine.select_risk(engine.highest)
         # A new query might be worse than all: its weight is at most 1 - coverage.
         least = self.coverage / (1 - self.coverage)
         if items.n_queries < least:
@@ -72,21 +72,21 @@ class GuaranteedCoverage(Rule):
         def shares(thresholds: FloatArray) -> FloatArray:
             # By query: the guarantee rests on queries being exchangeable, and pooled
             # pairs are not.
-            accepted, _ = risk.at_thresholds(items, thresholds)
+            accepted, _ = engine.at_thresholds(items, thresholds)
             share: FloatArray = accepted / pairs[:, None]
             return share
 
-        highest = risk.highest
+        highest = engine.highest
         found = hierarchical_quantile(shares, self.coverage, highest=highest)
         # The search returns infinity where no threshold suffices: every pair is
         # accepted, if that is possible.
         if found > highest:
             self._accept_all(calibration)
-        return risk.select_risk(min(found, highest))
+        return engine.select_risk(min(found, highest))
 
     def _accept_all(self, calibration: Calibration) -> None:
         """Raise where not every pair can be accepted."""
-        if calibration.risk.reach(calibration.items) < 1:
+        if calibration.engine.largest_coverage(calibration.items) < 1:
             raise ValueError(
                 f"coverage must be lower, got {self.coverage:g}: with "
                 f"{calibration.items.n_queries} queries only deciding every pair would "

@@ -48,7 +48,7 @@ class Price(Rule):
     def select(self, calibration: Calibration) -> Any:
         # Optimal if the probabilities are right; a budget whose quantile is the price
         # selects the same pairs (Franc, Prusa and Voracek 2023, JMLR 24(11)).
-        return calibration.risk.select_risk(float(self.cost))
+        return calibration.engine.select_risk(float(self.cost))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         return RuleText("the price of one abstention", ESTIMATE)

@@ -11,15 +11,15 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._decision import Decided
-from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._decision import DecisionArrays
+from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
 #: What is added up over all pairs, decided or not.
 _OF_ALL = ("pairs", "correct_all", "tied")
 
 
-class SoundPairs(PairRisk):
+class SoundPairs(RiskEngine):
     """Conditional risk of the pairs of sound items; others are accepted by no region.
 
     To every question the engine gets the items with the novel ones in queries of their
@@ -27,16 +27,16 @@ class SoundPairs(PairRisk):
 
     Parameters
     ----------
-    risk : PairRisk
+    risk : RiskEngine
         The engine.
     """
 
-    def __init__(self, risk: PairRisk) -> None:
-        self._risk = risk
-        self.highest = risk.highest
+    def __init__(self, engine: RiskEngine) -> None:
+        self._engine = engine
+        self.highest = engine.highest
 
     def select_risk(self, risk: float) -> Any:
-        return self._risk.select_risk(risk)
+        return self._engine.select_risk(risk)
 
     def select_coverage(
         self,
@@ -48,18 +48,18 @@ class SoundPairs(PairRisk):
         seed: int = 0,
     ) -> Any:
         check_fraction(coverage, "coverage", include_one=True)
-        sound, reach = items.isolated, self.reach(items)
+        sound, most = items.without_novel_pairs, self.largest_coverage(items)
         # Rounding of what is divided next must not refuse it.
-        if reach == 0 or coverage > reach * (1 + 1e-12):
+        if most == 0 or coverage > most * (1 + 1e-12):
             # Rounded down: what the message says can be asked for.
-            most = math.floor(reach * 1e4) / 1e4
+            most = math.floor(most * 1e4) / 1e4
             raise ValueError(
                 f"coverage must be lower, got {coverage:g}: it is a share of all "
                 f"pairs, and {items.n_pairs - sound.n_pairs} of {items.n_pairs} "
                 "calibration pairs have a novel item and are abstained on. Ask for at "
                 f"most {most:g}, or pass a lower novelty_level."
             )
-        return self._risk.select_coverage(
+        return self._engine.select_coverage(
             sound,
             min(coverage * items.n_pairs / sound.n_pairs, 1.0),
             quantile=quantile,
@@ -67,14 +67,14 @@ class SoundPairs(PairRisk):
             seed=seed,
         )
 
-    def reach(self, items: Any) -> float:
-        return float(items.isolated.n_pairs / items.n_pairs)
+    def largest_coverage(self, items: Any) -> float:
+        return float(items.without_novel_pairs.n_pairs / items.n_pairs)
 
     def accepted_mass(self, region: Any, items: ScoredItems) -> float:
-        return self._risk.accepted_mass(region, items.isolated)
+        return self._engine.accepted_mass(region, items.without_novel_pairs)
 
     def accepted_tie_mass(self, region: Any, items: ScoredItems) -> float:
-        return self._risk.accepted_tie_mass(region, items.isolated)
+        return self._engine.accepted_tie_mass(region, items.without_novel_pairs)
 
     def decide(
         self,
@@ -83,15 +83,15 @@ class SoundPairs(PairRisk):
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
-    ) -> Decided:
+    ) -> DecisionArrays:
         # Which rows are novel is known where the decisions are put together.
-        return self._risk.decide(region, values, left, right, difference)
+        return self._engine.decide(region, values, left, right, difference)
 
     def totals(
         self, region: Any, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
-        every = self._risk.totals(region, items, weight)
-        sound = self._risk.totals(region, items.isolated, weight)
+        every = self._engine.totals(region, items, weight)
+        sound = self._engine.totals(region, items.without_novel_pairs, weight)
         names = [each.name for each in fields(sound) if each.name not in _OF_ALL]
         return replace(
             every, **{name: getattr(sound, name)[: items.n_queries] for name in names}
@@ -100,16 +100,18 @@ class SoundPairs(PairRisk):
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        found = self._risk.at_thresholds(items.isolated, thresholds)
+        found = self._engine.at_thresholds(items.without_novel_pairs, thresholds)
         accepted, cost = (each[: items.n_queries] for each in found)
         last = thresholds > self.highest
         if last.any():
-            every = self._risk.at_thresholds(items, thresholds[last])
+            every = self._engine.at_thresholds(items, thresholds[last])
             accepted[:, last], cost[:, last] = every
         return accepted, cost
 
     def profile(self, items: ScoredItems) -> RiskProfile:
-        sound, every = (self._risk.profile(each) for each in (items.isolated, items))
+        sound, every = (
+            self._engine.profile(each) for each in (items.without_novel_pairs, items)
+        )
         n_novel, n_correct = (
             getattr(every, name).sum() - getattr(sound, name).sum()
             for name in ("n_pairs", "n_correct")
@@ -124,7 +126,7 @@ class SoundPairs(PairRisk):
         )
 
     def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
-        bounds = self._risk.rank_bounds(region, items.isolated)
+        bounds = self._engine.rank_bounds(region, items.without_novel_pairs)
         if items.novel is None:
             return bounds
         # A novel item may stand anywhere, and so push every other one down by one.
@@ -137,4 +139,4 @@ class SoundPairs(PairRisk):
         return bounds
 
     def preference_graph(self, region: Any, items: ScoredItems) -> csr_array:
-        return self._risk.preference_graph(region, items.isolated)
+        return self._engine.preference_graph(region, items.without_novel_pairs)

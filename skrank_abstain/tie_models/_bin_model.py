@@ -31,7 +31,7 @@ class BinModel(TieModel):
     >>> from skrank_abstain.tie_models import BinModel
     >>> class Halves(BinModel):
     ...     def fit_bins(self, items):
-    ...         self.edges_ = np.array([np.median(items.scores)])
+    ...         self.edges_ = np.array([np.median(items.values)])
     ...         even, order = [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]
     ...         self.table_ = np.array([[even, order[::-1]], [order, even]])
     >>> Halves().fit([2.0, 1.0, 0.0], [1, 0, 0]).proba([1.0], [0.0])

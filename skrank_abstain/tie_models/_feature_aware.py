@@ -360,7 +360,7 @@ def _numbers(X: Any, rows: IntArray) -> FloatArray:
 
 def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     """Return the mean score of each item's query, the same for any order of rows."""
-    ascending = ScoredItems.build(scores, queries).scores
+    ascending = ScoredItems.build(scores, queries).values
     # Divided before they are added: huge scores do not overflow.
     shares = ascending / np.repeat(queries.sizes, queries.sizes)
     means = np.add.reduceat(shares, queries.offsets[:-1])

@@ -130,7 +130,7 @@ class GradedRelevance(BinModel):
     def fit_bins(self, items: ScoredItems) -> None:
         merged = self.merged_grades(items.grade_counts)
         some = items.thinned(MOST_ITEMS, merged)
-        self.edges_, self._centres = divide(some.scores)
+        self.edges_, self._centres = divide(some.values)
         n_grades = int(merged.max()) + 1
         if n_grades == 1:
             warn_user(
@@ -139,7 +139,7 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
-            values = some.scores[:, None]
+            values = some.values[:, None]
             fit = fit_grades(values, some.known_grades, some.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts

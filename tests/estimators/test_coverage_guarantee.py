@@ -103,7 +103,7 @@ def population(kind):
 def tuned(model, people, n_queries, rng):
     """Tune on 30 % of the queries; return shares of all, and shares that tuned."""
     tuning = people.take(rng.integers(N_POPULATION, size=int(0.3 * n_queries)))
-    _, calibration = calibrate([model], ZERO_ONE, people.everything, tuning)
+    calibration = calibrate(model, ZERO_ONE, people.everything, tuning)
     tables = calibration.loss_tables
     return tables.rest, tables.tuning
 
@@ -259,29 +259,29 @@ def coverages(name, n_queries, n_draws):
     model = MODELS[name][0]
     people = population("sized")
     rng = np.random.default_rng(n_queries)
-    fitted, calibration = calibrate(
-        [model], ZERO_ONE, people.take(rng.integers(N_POPULATION, size=100))
+    calibration = calibrate(
+        model, ZERO_ONE, people.take(rng.integers(N_POPULATION, size=100))
     )
-    risk = calibration.risk
+    engine = calibration.engine
     # Thresholds are looked up on a grid of the coverages of the population.
-    everything = people.everything.transformed_by(fitted)
-    grid = np.linspace(0, risk.highest, 400)
-    accepted, _ = risk.at_thresholds(everything, grid)
+    everything = people.everything.transformed_by(calibration.model)
+    grid = np.linspace(0, engine.highest, 400)
+    accepted, _ = engine.at_thresholds(everything, grid)
     covered = (accepted / people.pairs[:, None]).mean(axis=0)
 
     def coverage_at(threshold):
         if name != "bradley_terry":  # a step function
-            accepted, _ = risk.at_thresholds(everything, np.array([threshold]))
+            accepted, _ = engine.at_thresholds(everything, np.array([threshold]))
             return float((accepted[:, 0] / people.pairs).mean())
         return float(np.interp(threshold, grid, covered))
 
     true = np.empty((n_draws, 2))
     for draw in range(n_draws):
         queries = rng.integers(N_POPULATION, size=n_queries)
-        items = people.take(queries).transformed_by(fitted)
+        items = people.take(queries).transformed_by(calibration.model)
         true[draw] = (
             coverage_at(hierarchical(calibration, items, COVERAGE).risk),
-            coverage_at(risk.select_coverage(items, COVERAGE).risk),
+            coverage_at(engine.select_coverage(items, COVERAGE).risk),
         )
     return true.T
 
@@ -306,15 +306,15 @@ def test_too_few_queries_for_a_coverage(n_queries):
     """With at most coverage / (1 - coverage) of them every pair is accepted."""
     people = population("sized")
     few = people.take(np.arange(50))
-    fitted, calibration = calibrate([BradleyTerry()], ZERO_ONE, few)
-    risk = calibration.risk
-    items = people.take(np.arange(n_queries)).transformed_by(fitted)
-    every = risk.accepted_mass(risk.select_risk(risk.highest), items)
+    calibration = calibrate(BradleyTerry(), ZERO_ONE, few)
+    engine = calibration.engine
+    items = people.take(np.arange(n_queries)).transformed_by(calibration.model)
+    every = engine.accepted_mass(engine.select_risk(engine.highest), items)
     region = hierarchical(calibration, items, COVERAGE)
     # 2 / 3 of a share of queries is less than 0.7, 3 / 4 is more.
-    assert (region.risk == risk.highest) == (n_queries == 2)
-    assert (risk.accepted_mass(region, items) == every) == (n_queries == 2)
-    assert hierarchical(calibration, items, 1.0).risk == risk.highest
+    assert (region.risk == engine.highest) == (n_queries == 2)
+    assert (engine.accepted_mass(region, items) == every) == (n_queries == 2)
+    assert hierarchical(calibration, items, 1.0).risk == engine.highest
 
 
 def test_the_estimator_takes_the_hierarchical_quantile():
@@ -328,11 +328,11 @@ def test_the_estimator_takes_the_hierarchical_quantile():
         coverage_guarantee="hierarchical",
         random_state=0,
     ).fit(people.X[rows], people.y[rows], qid=qid)
-    risk, items = ranker._calibration.risk, ranker._calibration.items
-    shares = risk.at_thresholds(items, np.array([ranker.threshold_]))[0][:, 0]
+    engine, items = ranker._calibration.engine, ranker._calibration.items
+    shares = engine.at_thresholds(items, np.array([ranker.threshold_]))[0][:, 0]
     shares /= items.pair_counts
     below = np.nextafter(ranker.threshold_, 0)
-    fewer = risk.at_thresholds(items, np.array([below * (1 - 1e-9)]))[0][:, 0]
+    fewer = engine.at_thresholds(items, np.array([below * (1 - 1e-9)]))[0][:, 0]
     fewer /= items.pair_counts
     needed = COVERAGE * (items.n_queries + 1)
     assert fewer.sum() < needed <= shares.sum() + 1e-9

@@ -36,7 +36,7 @@ def fit(rule, tie_model="bradley_terry"):
 
 
 def half(calibration):
-    return calibration.risk.select_coverage(calibration.items, 0.5)
+    return calibration.engine.select_coverage(calibration.items, 0.5)
 
 
 @pytest.mark.parametrize("region", [None, 0.3, np.float64(0.3), np.ones(3, bool)])
@@ -47,7 +47,7 @@ def test_what_is_no_region_is_refused(region):
 
 def test_a_threshold_of_nan_is_refused():
     with pytest.raises(ValueError, match=r"Own\.select must return .* got NaN"):
-        fit(Own(lambda calibration: calibration.risk.select_risk(np.nan)))
+        fit(Own(lambda calibration: calibration.engine.select_risk(np.nan)))
 
 
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
@@ -64,8 +64,8 @@ def test_a_threshold_of_nan_is_refused():
 )
 def test_a_quantile_that_cannot_be_is_refused(tie_model, coverage, options, message):
     def select(calibration):
-        risk, items = calibration.risk, calibration.items
-        return risk.select_coverage(items, coverage, **options)
+        engine, items = calibration.engine, calibration.items
+        return engine.select_coverage(items, coverage, **options)
 
     with pytest.raises(ValueError, match=message):
         fit(Own(select), tie_model)
@@ -112,7 +112,7 @@ def test_coverages_move_a_rule_that_has_one():
 
         def select(self, calibration):
             share = self.coverage**2
-            return calibration.risk.select_coverage(calibration.items, share)
+            return calibration.engine.select_coverage(calibration.items, share)
 
     @dataclass(frozen=True)
     class Computed(Own):

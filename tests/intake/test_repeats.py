@@ -225,7 +225,7 @@ def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
 
 def _training_rows(ranker, days):
     scores = ranker.predict(days.data)
-    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.scores))
+    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.values))
 
 
 # What was fitted on, in a report

@@ -31,7 +31,7 @@ def test_counts_within_a_gap(case, cuts):
         assert pairs.count_within(cuts).tolist() == expected
         assert pairs.n_pairs == len(gap)
         assert pairs.largest == max(gap)
-        assert pairs.largest_score == abs(s).max()
+        assert pairs.largest_value == abs(s).max()
         outlined, weight = pairs.outline()
         assert weight.sum() == len(gap)
         assert outlined @ weight == pytest.approx(sum(gap))

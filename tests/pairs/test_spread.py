@@ -58,7 +58,7 @@ def test_a_grade_that_is_seen_once_in_a_large_query_is_not_lost(place, others):
     some = built(grades.astype(float), np.array([0, 1000])).thinned(
         200, np.arange(others + 1)
     )
-    assert 200 <= some.scores.size <= 201
+    assert 200 <= some.values.size <= 201
     assert np.bincount(some.grades)[others] == 1
     np.testing.assert_array_equal(some.grades, grades[some.rows])
 
@@ -69,7 +69,7 @@ def test_grades_are_merged_and_rare_ones_of_many_queries_kept():
     items = built(fine, np.arange(0, 2001, 10))
     some = items.thinned(200, np.array([0, 0, 1]))
     assert some.n_queries == 21  # 20 evenly spaced ones, and that of the rare grade
-    assert some.offsets.tolist()[-1] == some.scores.size == 201
+    assert some.offsets.tolist()[-1] == some.values.size == 201
     assert some.grades.sum() == 1
     assert some.rows[some.grades == 1].tolist() == [1234]
 

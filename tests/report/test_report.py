@@ -247,7 +247,7 @@ def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_mode
     X, y, qid = new.data, new.target, new.qid
     _, values, queries, _ = ranker._scored(X, qid)
     items = ScoredItems.build(values, queries, y.astype(float))
-    curve = LossCurve.of(ranker._calibration.risk, items)
+    curve = LossCurve.of(ranker._calibration.engine, items)
     decisions = ranker.predict_pairs(X, qid=qid)
     wrong = decisions.label != pair_labels(y, decisions.left, decisions.right)
     risk = decisions.risk
@@ -333,7 +333,7 @@ def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
     monkeypatch.setattr(_curve, "_LEVELS", 7)
     _, values, queries, _ = ranker._scored(new.data, new.qid)
     items = ScoredItems.build(values, queries, new.target.astype(float))
-    curve = LossCurve.of(ranker._calibration.risk, items)
+    curve = LossCurve.of(ranker._calibration.engine, items)
     assert curve.place.size == 7
     assert curve.place[-1] == curve.profile.risk.size - 1
     assert curve.pairs[:, -1].sum() == items.n_pairs

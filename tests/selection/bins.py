@@ -7,7 +7,7 @@ from strategies import grades, losses, qids, scores
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import decide_queries
-from skrank_abstain.selection._bin_risk import BinRegion, BinRisk
+from skrank_abstain.selection._bin_engine import BinEngine, BinRegion
 from skrank_abstain.tie_models import BinModel
 from skrank_abstain.tie_models._ordinal import OrdinalFit, pair_table
 
@@ -80,7 +80,7 @@ def any_cases(draw):
     assume(queries.n_pairs > 0)
     model = FixedCells(edges, table)
     model.check_probabilities()
-    risk = BinRisk(model, draw(st.sampled_from([ZERO_ONE, MISRANKING])))
+    risk = BinEngine(model, draw(st.sampled_from([ZERO_ONE, MISRANKING])))
     if draw(st.booleans()):
         region = risk.select_risk(float(rng.choice(risk._risk.ravel())))
     else:

@@ -6,14 +6,14 @@ Tests ask it as the estimators do: for a region, and for decisions about pairs.
 import numpy as np
 from strategies import FixedModel
 
-from skrank_abstain.selection._gap_risk import GapRisk
+from skrank_abstain.selection._gap_engine import GapEngine
 
 ZERO_ONE = 1 - np.eye(3)
 
 
 def gap_risk(model, loss, largest, tolerance=0.0):
     """Return the conditional risk under a model; ``largest`` is the unit of gaps."""
-    return GapRisk(model, loss, largest, tolerance)
+    return GapEngine(model, loss, largest, tolerance)
 
 
 def decide(risk, region, left_scores, right_scores):

@@ -10,7 +10,7 @@ from strategies import COVERAGES
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import decide_queries
-from skrank_abstain.selection._bin_risk import BinRegion, BinRisk, _is_semiorder
+from skrank_abstain.selection._bin_engine import BinEngine, BinRegion, _is_semiorder
 from skrank_abstain.tie_models import GradedRelevance
 
 
@@ -31,7 +31,7 @@ def accepted_orders(decisions):
 
 @given(cases(), COVERAGES)
 def test_accepted_orders_have_no_cycle(case, coverage):
-    risk = BinRisk(case[0], case[1])
+    risk = BinEngine(case[0], case[1])
     decisions = decide(risk, risk.select_coverage(labelled(case), coverage), case)
     for winner, loser in accepted_orders(decisions):
         # They never leave the order of the values, in which there is none.
@@ -41,7 +41,7 @@ def test_accepted_orders_have_no_cycle(case, coverage):
 @given(cases(), st.floats(0.02, 0.5), st.booleans())
 def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
     model, _, _, _, queries = case
-    risk = BinRisk(model, ZERO_ONE)
+    risk = BinEngine(model, ZERO_ONE)
     if exact:
         # Thresholds are risks of pairs, where rounding would show.
         known = risk._risk[risk._risk <= 0.5]
@@ -91,7 +91,7 @@ def three_cells(middle_low, high_low, high_middle):
         [middle_low, SAME, high_middle[::-1]],
         [high_low, high_middle, SAME],
     ]
-    return BinRisk(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
+    return BinEngine(FixedCells(np.array([1.0, 2.0]), np.array(table)), ZERO_ONE)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_orders_that_are_no_semiorder_have_ranks_through_others(pairs, expected)
 def test_boundary_cells_count_as_abstained_in_rank_bounds():
     order, same = [0.1, 0.2, 0.7], [0.2, 0.6, 0.2]
     table = np.array([[same, order[::-1]], [order, same]])
-    risk = BinRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
     items = ScoredItems.build(np.array([0.0, 1.0]), group_queries(None, 2))
     half = BinRegion(0.3, np.array([[1.0, 0.5], [0.5, 1.0]]))
     assert risk.rank_bounds(half, items).tolist() == [[1, 2], [1, 2]]
@@ -158,7 +158,7 @@ def test_rounding_never_breaks_the_semiorder(seed):
     y = np.clip(np.floor(2 * s + 0.3 * rng.logistic(size=n)), 0, 5)
     qid = np.repeat(np.arange(30), 50)
     model = GradedRelevance().fit(s, y, qid)
-    risk = BinRisk(model, ZERO_ONE)
+    risk = BinEngine(model, ZERO_ONE)
     orders = np.tril(risk._label == 1) & (risk._risk <= 0.5)
     # A lower risk for a higher item, a higher one for a nearer item.
     inside = orders[1:] & orders[:-1]
@@ -180,7 +180,7 @@ def test_smoothing_changes_no_risk_by_more_than_rounding(case):
         for row, equal in zip(proba, same, strict=True)
     ]
     expected = np.reshape(expected, (number.size, number.size))
-    found = BinRisk(model, loss)._risk
+    found = BinEngine(model, loss)._risk
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
     np.testing.assert_array_equal(found, found.T)
 
@@ -188,7 +188,7 @@ def test_smoothing_changes_no_risk_by_more_than_rounding(case):
 @given(cases(), COVERAGES)
 def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     model, _, s, _, _ = case
-    risk = BinRisk(model, ZERO_ONE)
+    risk = BinEngine(model, ZERO_ONE)
     queries = group_queries(None, s.size)
     items = ScoredItems.build(s, queries, np.zeros(s.size))
     region = risk.select_coverage(items, coverage)

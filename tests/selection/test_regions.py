@@ -8,7 +8,7 @@ from strategies import TIE_ZONE, FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.selection._gap_curve import RiskCurve
-from skrank_abstain.selection._gap_risk import GapRegion
+from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.tie_models import expected_losses
 
 

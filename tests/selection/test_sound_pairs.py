@@ -40,14 +40,14 @@ def draw(seed, n_queries=40):
 def known(request):
     scores, y, queries, novel = draw(0)
     data = LabelledScores(scores, y, queries, None, novel)
-    return calibrate([request.param()], ZERO_ONE_LOSS, data)[1]
+    return calibrate(request.param(), ZERO_ONE_LOSS, data)
 
 
 def pairs_of(calibration, region, seed=1):
     """Return every pair of new items, as it would be decided without novel ones."""
     scores, y, queries, novel = draw(seed)
     values = calibration.model.transform(scores, queries, None)
-    made = decide_queries(calibration.risk, region, values, queries)
+    made = decide_queries(calibration.engine, region, values, queries)
     items = ScoredItems.build(values, queries, y, novel)
     return made, items, queries, y, novel
 
@@ -64,7 +64,7 @@ def test_totals_are_sums_over_pairs(known):
         return np.bincount(code, which, queries.n_queries)
 
     for weight in (None, np.ones(y.size)):
-        totals = known.risk.totals(region, items, weight)
+        totals = known.engine.totals(region, items, weight)
         assert {getattr(totals, each.name).size for each in fields(totals)} == {
             queries.n_queries
         }
@@ -83,23 +83,23 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
     region = known.select(Coverage(0.5))
     made, items, queries, y, novel = pairs_of(known, region)
     sound = ~(novel[made.left] | novel[made.right])
-    assert known.risk.accepted_mass(region, items) == (made.accepted & sound).sum()
+    assert known.engine.accepted_mass(region, items) == (made.accepted & sound).sum()
     ties = made.decided_tie & sound
-    assert known.risk.accepted_tie_mass(region, items) == ties.sum()
-    accepted, cost = known.risk.at_thresholds(
-        items, np.array([region.risk, known.risk.highest])
+    assert known.engine.accepted_tie_mass(region, items) == ties.sum()
+    accepted, cost = known.engine.at_thresholds(
+        items, np.array([region.risk, known.engine.highest])
     )
     assert_allclose(accepted.sum(axis=0), [(made.accepted & sound).sum(), sound.sum()])
     wrong = made.label != np.sign(y[made.left] - y[made.right])
     assert cost[:, 1].sum() == (wrong & sound).sum()
     assert accepted.shape == (queries.n_queries, 2)
-    last = np.nextafter(known.risk.highest, np.inf)
-    accepted, cost = known.risk.at_thresholds(
-        items, np.array([known.risk.highest, last])
+    last = np.nextafter(known.engine.highest, np.inf)
+    accepted, cost = known.engine.at_thresholds(
+        items, np.array([known.engine.highest, last])
     )
     assert_array_equal(accepted[:, 1], queries.pair_counts)
     assert cost[:, 1].sum() == wrong.sum()
-    profile = known.risk.profile(items)
+    profile = known.engine.profile(items)
     assert (np.diff(profile.risk) > 0).all()
     assert profile.risk[-1] == last
     assert profile.n_pairs[-1] == (~sound).sum()
@@ -110,17 +110,17 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
 
 def test_coverage_counts_all_pairs(known):
     items = known.items
-    n_sound = items.isolated.n_pairs
+    n_sound = items.without_novel_pairs.n_pairs
     assert 0 < n_sound < items.n_pairs
     most = n_sound / items.n_pairs
     for coverage in (0.2, 0.5, 0.9 * most, most):
         region = known.select(Coverage(coverage))
-        mass = known.risk.accepted_mass(region, items)
+        mass = known.engine.accepted_mass(region, items)
         assert mass >= coverage * items.n_pairs * (1 - 1e-12)
         if coverage == most:
             assert mass == n_sound
     random = known.select(Coverage(0.4, boundary="randomize"))
-    assert_allclose(known.risk.accepted_mass(random, items), 0.4 * items.n_pairs)
+    assert_allclose(known.engine.accepted_mass(random, items), 0.4 * items.n_pairs)
 
 
 @pytest.mark.parametrize("coverage", [0.97, 1.0])
@@ -133,7 +133,7 @@ def test_a_coverage_that_cannot_be_reached(known, rule, coverage):
 def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
     region = known.select(Coverage(0.5))
     made, items, queries, _, novel = pairs_of(known, region)
-    bounds = known.risk.rank_bounds(region, items)
+    bounds = known.engine.rank_bounds(region, items)
     order = made.decided_order & ~(novel[made.left] | novel[made.right])
     over = np.zeros((novel.size, novel.size), dtype=bool)
     ahead = made.label > 0
@@ -147,7 +147,7 @@ def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
     assert_array_equal(bounds, expected)
     assert_array_equal(bounds[novel, 0], 1)
     assert_array_equal(bounds[novel, 1], size[novel])
-    graph = known.risk.preference_graph(region, items).toarray()
+    graph = known.engine.preference_graph(region, items).toarray()
     reached = graph.copy()
     for through in range(novel.size):
         reached |= reached[:, [through]] & reached[[through]]
@@ -157,21 +157,21 @@ def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
 def test_without_novel_items_nothing_changes(known):
     region = known.select(Coverage(0.5))
     _, items, queries, y, novel = pairs_of(known, region)
-    engine = known.risk._risk
+    engine = known.engine._engine
     none = ScoredItems.build(
-        items.scores[np.argsort(items.rows)], queries, y, np.zeros_like(novel)
+        items.values[np.argsort(items.rows)], queries, y, np.zeros_like(novel)
     )
-    plain = ScoredItems.build(items.scores[np.argsort(items.rows)], queries, y)
-    risk = SoundPairs(engine)
+    plain = ScoredItems.build(items.values[np.argsort(items.rows)], queries, y)
+    sound = SoundPairs(engine)
     assert_array_equal(
-        risk.rank_bounds(region, none), engine.rank_bounds(region, plain)
+        sound.rank_bounds(region, none), engine.rank_bounds(region, plain)
     )
     assert (
-        risk.select_coverage(none, 0.7).risk == engine.select_coverage(plain, 0.7).risk
+        sound.select_coverage(none, 0.7).risk == engine.select_coverage(plain, 0.7).risk
     )
     one, other = (
         each.totals(region, some, None)
-        for each, some in ((risk, none), (engine, plain))
+        for each, some in ((sound, none), (engine, plain))
     )
     for each in fields(one):
         assert_array_equal(getattr(one, each.name), getattr(other, each.name))
@@ -180,7 +180,7 @@ def test_without_novel_items_nothing_changes(known):
 def test_misranking_costs_are_of_sound_pairs():
     scores, y, queries, novel = draw(0)
     data = LabelledScores(scores, y, queries, None, novel)
-    known = calibrate([BradleyTerry()], check_loss("misranking"), data)[1]
+    known = calibrate(BradleyTerry(), check_loss("misranking"), data)
     tables = known.loss_tables
     assert np.isfinite(tables.thresholds).all()
     left, right = enumerate_pairs(queries)

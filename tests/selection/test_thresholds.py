@@ -13,7 +13,7 @@ from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.selection import _gap_risk
+from skrank_abstain.selection import _gap_engine
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -76,7 +76,7 @@ def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
     thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
     thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), 10.0, -np.inf]
     thresholds = np.random.default_rng(0).permutation(thresholds)
-    accepted, cost = ranker._calibration.risk.at_thresholds(scored, thresholds)
+    accepted, cost = ranker._calibration.engine.at_thresholds(scored, thresholds)
     assert accepted.shape == cost.shape == (30, thresholds.size)
     for k, threshold in enumerate(thresholds):
         at = ranker._with(cost=max(threshold, 0.0)) if threshold >= 0 else None
@@ -150,7 +150,7 @@ def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
         taken.append((start, stop))
         return take(self, start, stop)
 
-    monkeypatch.setattr(_gap_risk, "_COUNTS", counts)
+    monkeypatch.setattr(_gap_engine, "_COUNTS", counts)
     monkeypatch.setattr(ScoredItems, "take", spy)
     chunked = risk.at_thresholds(scored, thresholds)
     np.testing.assert_array_equal(chunked, whole)

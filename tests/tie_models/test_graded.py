@@ -322,7 +322,7 @@ def test_grade_probabilities_are_what_the_table_is_made_of(max_grades):
     data = make_ranking(n_queries=40, random_state=0)
     items = labelled(data)
     model = GradedRelevance(max_grades=max_grades).fit_items(items)
-    centres = divide(items.scores)[1]  # of fewer items than are thinned
+    centres = divide(items.values)[1]  # of fewer items than are thinned
     grade = model.grade_proba(centres[[10, 200]])
     assert grade.shape == (model.node_weights_.size, 2, model.tied_shares_.size)
     np.testing.assert_allclose(grade.sum(axis=2), 1, rtol=0, atol=1e-15)

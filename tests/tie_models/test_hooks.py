@@ -250,7 +250,7 @@ def test_queries_and_pairs_reach_the_same_hook():
 def test_a_model_may_summarise_the_pairs_of_queries_itself():
     class Sketch(Recorder):
         def summarise(self, items):
-            self.n_items_ = items.scores.size
+            self.n_items_ = items.values.size
             return GapOutcomes(np.ones(1), np.ones(1, dtype=np.int64), np.ones(1))
 
     model = Sketch().fit(SCORES, Y, QID)

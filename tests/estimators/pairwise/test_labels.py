@@ -121,7 +121,10 @@ def test_labels_that_may_mean_anything_are_refused(labels):
         (["left", "tie"], r"with right and with left preferred, got left only.*Swap"),
         (["loss", "draw"], r"with right and with left preferred, got right only"),
         ([0, 0.5], r"with right and with left preferred, got right only"),
-        (["left", "left"], r"two or three kinds.*got 1 class: \['left'\]. Swap the halves"),
+        (
+            ["left", "left"],
+            r"two or three kinds.*got 1 class: \['left'\]. Swap the halves",
+        ),
         (
             ["model_a", "model_b", "tie", "tie (bothbad)"],
             r"two or three kinds.*got 4 classes: .*Leave out the rows of the others",

@@ -197,9 +197,9 @@ def test_fitted_with_queries_a_report_wants_them_and_sums_do_not():
 def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
     X, y, qid = comparisons(1501, per_query=2)
     classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
-    whole = LossCurve.of(classifier._calibration.risk, classifier._calibration.items)
+    whole = LossCurve.of(classifier._calibration.engine, classifier._calibration.items)
     monkeypatch.setattr(_curve, "_MOST_UNITS", 40)
-    blocks = LossCurve.of(classifier._calibration.risk, classifier._calibration.items)
+    blocks = LossCurve.of(classifier._calibration.engine, classifier._calibration.items)
     assert (whole.pairs.shape[0], blocks.pairs.shape[0]) == (1501, 40)
     # Of 1501 queries in 40 blocks the first has 37.
     assert blocks.pairs[0, -1] == 37

@@ -138,7 +138,7 @@ def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(model, data):
     assert by_risk == sorted(by_risk)
     assert by_risk[0] == -np.inf
     assert len(set(by_risk)) >= 4
-    assert by_risk[-1] == ranker._calibration.risk.highest
+    assert by_risk[-1] == ranker._calibration.engine.highest
 
 
 def test_the_start_does_not_fall_as_the_bound_rises(ranker):
@@ -329,7 +329,7 @@ class TestQueriesAreDisjoint:
         fit(ranker, data)
         tuned = set(np.unique(spied["tuned"][-1].X[:, 1]))
         # What the threshold comes from, not what was handed over to that end.
-        scores = ranker._calibration.items.scores
+        scores = ranker._calibration.items.values
         rest = set(qid[np.isin(X[:, 0], scores)])
         trained = set(ranker.estimator_.seen_)
         assert not trained & tuned

@@ -20,7 +20,7 @@ from strategies import COVERAGES
 
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
-from skrank_abstain.selection._bin_risk import BinRisk
+from skrank_abstain.selection._bin_engine import BinEngine
 
 
 def every_pair(queries):
@@ -31,7 +31,7 @@ def every_pair(queries):
 @given(cases())
 def test_labels_risks_and_probabilities_are_those_of_the_table(case):
     model, loss, s, _, queries = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     decisions = decide(risk, risk.select_risk(np.inf), case)
     assert list(zip(decisions.left, decisions.right, strict=True)) == list(
         every_pair(queries)
@@ -60,7 +60,7 @@ def test_labels_risks_and_probabilities_are_those_of_the_table(case):
 def test_items_of_one_cell_carry_no_order():
     # Within the bin both orders are more probable than a tie.
     table = np.array([[[0.45, 0.1, 0.45]]])
-    risk = BinRisk(FixedCells(np.empty(0), table), ZERO_ONE)
+    risk = BinEngine(FixedCells(np.empty(0), table), ZERO_ONE)
     queries = group_queries(None, 2)
     decisions = decide_queries(
         risk, risk.select_risk(1.0), np.array([1.0, 0.0]), queries
@@ -73,7 +73,7 @@ def test_items_of_one_cell_carry_no_order():
 def test_equal_chances_follow_the_scores():
     # Two bins that the model cannot tell apart, hardly ever tied.
     table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
-    risk = BinRisk(FixedCells(np.array([1.0]), table), ZERO_ONE)
+    risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
     decisions = decide_queries(
         risk, risk.select_risk(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
     )
@@ -82,7 +82,7 @@ def test_equal_chances_follow_the_scores():
 
 @given(cases(), COVERAGES)
 def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
-    risk = BinRisk(case[0], case[1])
+    risk = BinEngine(case[0], case[1])
     items = labelled(case)
     every = decide(risk, risk.select_risk(np.inf), case).risk
     region = risk.select_coverage(items, coverage)
@@ -99,7 +99,7 @@ def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
 def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
     assume(coverage < 1)
     model, loss, s, _, _ = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     region = risk.select_coverage(labelled(case), coverage)
     decisions = decide(risk, region, case)
     bins = model.bins(s)
@@ -131,7 +131,7 @@ def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
 def test_equal_risks_do_not_make_the_coverage_jump():
     # Everything is tied, and equally sure: 1, 2, 3 ... bins apart.
     table = np.tile([0.0, 1.0, 0.0], (20, 20, 1))
-    risk = BinRisk(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
+    risk = BinEngine(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
     s = np.arange(20.0)
     items = ScoredItems.build(s, group_queries(None, 20), np.zeros(20))
     region = risk.select_coverage(items, 0.1)
@@ -143,7 +143,7 @@ def test_equal_risks_do_not_make_the_coverage_jump():
 
 @given(cases(), st.floats(0.01, 0.99))
 def test_the_linear_quantile_is_that_of_numpy(case, coverage):
-    risk = BinRisk(case[0], case[1])
+    risk = BinEngine(case[0], case[1])
     every = decide(risk, risk.select_risk(np.inf), case).risk
     region = risk.select_coverage(labelled(case), coverage, quantile="linear")
     assert region.risk == pytest.approx(np.quantile(every, coverage), rel=1e-9)
@@ -153,7 +153,7 @@ def test_the_linear_quantile_is_that_of_numpy(case, coverage):
 
 @given(cases())
 def test_full_coverage_accepts_also_what_calibration_never_saw(case):
-    risk = BinRisk(case[0], case[1])
+    risk = BinEngine(case[0], case[1])
     region = risk.select_coverage(labelled(case), 1.0)
     assert region.risk == risk.highest
     assert (region.weight == 1).all()
@@ -162,7 +162,7 @@ def test_full_coverage_accepts_also_what_calibration_never_saw(case):
 @given(cases(), COVERAGES)
 def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     model, loss, s, _, queries = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     items = labelled(case)
     plain = risk.select_coverage(items, coverage)
     region = risk.select_coverage(items, coverage, boundary="randomize", seed=3)
@@ -182,7 +182,7 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
 def test_draws_on_the_boundary_have_the_share_that_they_should():
     n = 400
     model = FixedCells(np.empty(0), np.array([[[0.25, 0.5, 0.25]]]))
-    risk = BinRisk(model, ZERO_ONE)
+    risk = BinEngine(model, ZERO_ONE)
     s = np.random.default_rng(0).normal(size=n)
     queries = group_queries(None, n)
     items = ScoredItems.build(s, queries, np.zeros(n))
@@ -203,7 +203,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
 @given(cases(), st.integers(0, 10**6))
 def test_orientation_and_order_of_rows_do_not_matter(case, seed):
     model, loss, s, _, queries = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     region = risk.select_coverage(labelled(case), 0.5)
     decisions = decide(risk, region, case)
     turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
@@ -230,7 +230,7 @@ def acceptance(risk, region, case, decisions):
 @given(cases(), COVERAGES, st.sampled_from(["accept", "randomize"]), st.booleans())
 def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighted):
     model, loss, s, y, queries = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     items = labelled(case)
     region = risk.select_coverage(items, coverage, boundary=boundary)
     weight = np.arange(1.0, s.size + 1) if weighted else None
@@ -265,7 +265,7 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
 @given(cases())
 def test_the_profile_has_every_risk(case):
     model, loss, _, y, queries = case
-    risk = BinRisk(model, loss)
+    risk = BinEngine(model, loss)
     decisions = decide(risk, risk.select_risk(np.inf), case)
     truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
     profile = risk.profile(labelled(case))

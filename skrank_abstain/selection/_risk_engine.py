@@ -14,11 +14,11 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._decision import PairDecision
+from skrank_abstain.selection._decision import DecisionEngine
 from skrank_abstain.selection._totals import RiskProfile
 
 
-class PairRisk(PairDecision):
+class RiskEngine(DecisionEngine):
     """Conditional risk of pairs under a fitted tie model and a loss.
 
     Attributes
@@ -70,7 +70,7 @@ class PairRisk(PairDecision):
             unknown.
         """
 
-    def reach(self, items: Any) -> float:
+    def largest_coverage(self, items: Any) -> float:
         """Return the largest share of the calibration pairs that can be accepted."""
         return 1.0
 

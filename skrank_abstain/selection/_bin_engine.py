@@ -13,13 +13,13 @@ from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems, check_graph_size
 from skrank_abstain.selection._boundary import draw_boundary
-from skrank_abstain.selection._decision import Decided
-from skrank_abstain.selection._pair_risk import PairRisk
+from skrank_abstain.selection._decision import DecisionArrays
 from skrank_abstain.selection._quantile import (
     check_quantile,
     linear_quantile,
     order_statistic_rank,
 )
+from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -64,7 +64,7 @@ class BinRegion(Value):
         return cls(weight=levels[level].reshape(n_bins, n_bins), **plain)
 
 
-class BinRisk(PairRisk):
+class BinEngine(RiskEngine):
     """Conditional risk under a model that is constant on bins.
 
     Parameters
@@ -185,13 +185,13 @@ class BinRisk(PairRisk):
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
-    ) -> Decided:
+    ) -> DecisionArrays:
         bins = self._model.bins(values)
         n_bins = self._risk.shape[0]
         pair = bins[left] * n_bins + bins[right]
         weight = region.weight.reshape(-1)[pair]
         accepted = draw_boundary(weight, region.seed, values, left, right)
-        return Decided(
+        return DecisionArrays(
             label=self._label.reshape(-1)[pair],
             accepted=accepted,
             risk=self._risk.reshape(-1)[pair],
@@ -244,7 +244,7 @@ class BinRisk(PairRisk):
     def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
         over = self._over(region)
         below = over.sum(axis=1)
-        bins = self._model.bins(items.scores)
+        bins = self._model.bins(items.values)
         bounds = np.empty((bins.size, 2), dtype=np.int64)
         if not _is_semiorder(over, below):
             # Items far apart may be called a tie where closer ones are ordered: what
@@ -271,7 +271,7 @@ class BinRisk(PairRisk):
         over = self._over(region)
         if _is_semiorder(over, over.sum(axis=1)):
             return items.preference_graph(self.rank_bounds(region, items))
-        bins = self._model.bins(items.scores)
+        bins = self._model.bins(items.values)
         new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
         new[items.offsets[:-1]] = True
         first = np.flatnonzero(new)  # of the items of one query and one bin: a group

@@ -18,14 +18,14 @@ from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairGaps, ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
-from skrank_abstain.selection._decision import Decided
+from skrank_abstain.selection._decision import DecisionArrays
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
-from skrank_abstain.selection._pair_risk import PairRisk
 from skrank_abstain.selection._quantile import (
     check_quantile,
     linear_quantile,
     order_statistic_rank,
 )
+from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -155,7 +155,7 @@ class GapRegion(Value):
         return cut - self.tolerance, cut + self.tolerance
 
 
-class GapRisk(PairRisk):
+class GapEngine(RiskEngine):
     """Conditional risk under a model of the score difference.
 
     Parameters
@@ -248,7 +248,7 @@ class GapRisk(PairRisk):
         left: IntArray,
         right: IntArray,
         difference: FloatArray,
-    ) -> Decided:
+    ) -> DecisionArrays:
         from skrank_abstain._kernels.deciding import settle_pairs
 
         n_pairs = difference.size
@@ -281,7 +281,7 @@ class GapRisk(PairRisk):
         if region.kappa < 1:
             weight = region.weight(np.abs(difference))
             accepted = draw_boundary(weight, region.seed, values, left, right)
-        return Decided(label, accepted, risk, proba)
+        return DecisionArrays(label, accepted, risk, proba)
 
     def totals(
         self, region: GapRegion, items: ScoredItems, weight: FloatArray | None
