@@ -48,7 +48,7 @@ from skrank_abstain.pairs import (
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.review import ItemsUnderReview, Review
+from skrank_abstain.review import ItemsUnderReview, Review, graded_model
 from skrank_abstain.selection import (
     Coverage,
     RiskEngine,
@@ -460,14 +460,16 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, item_id=item_id)
         items = self._scored(X, qid)
-        reviewed = ItemsUnderReview.of_ranker(
-            self.tie_model_,
-            self._rule_of_fit(),
-            self._calibration,
-            self._region,
-            **items._asdict(),
-            item_id=item_id,
-            index=X.index if hasattr(X, "iloc") else None,
+        rule, known = self._rule_of_fit(), self._calibration
+        reviewed = ItemsUnderReview(
+            *graded_model(rule, known, self._region),
+            self._loss,
+            items.scores,
+            items.values,
+            items.queries,
+            items.novel,
+            check_item_id(item_id, items.queries),
+            X.index if hasattr(X, "iloc") else None,
         )
         return Review.of(reviewed, answers, reviewer_error, gold)
 

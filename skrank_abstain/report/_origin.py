@@ -1,33 +1,29 @@
-"""When a report was written, and by which software."""
+"""The date of a report and the versions of the software."""
 
 from __future__ import annotations
 
 import platform
 import sys
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 import scipy
 import sklearn
 
+from skrank_abstain._saving import __version__
 from skrank_abstain.scorers import last_step, library_of
 
 
 def date() -> str:
-    """Return the date and time of now in UTC, by ISO 8601."""
+    """Return the current date and time in UTC, by ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def versions(model: Any) -> str:
-    """Return the releases of all that took part, the model's library among them."""
-    try:
-        own = version("skrank-abstain")
-    except PackageNotFoundError:  # a source tree that was never installed
-        own = "unknown"
+    """Return the versions of the libraries involved, that of the model included."""
     found = {
-        "skrank_abstain": own,
+        "skrank_abstain": __version__,
         "Python": platform.python_version(),
         "scikit-learn": sklearn.__version__,
         "numpy": np.__version__,

@@ -15,45 +15,30 @@ _ALIKE = "each query counting alike"
 
 def rows_of_decisions(totals: PairTotals) -> list[list[str]]:
     """Return the rows that need no labels."""
+    decided, ties = totals.accepted, totals.answered_tie
     return [
-        row("coverage: share of pairs decided", totals.accepted, totals.pairs),
-        row(
-            "share of decided pairs answered with a tie",
-            totals.answered_tie,
-            totals.accepted,
-        ),
+        row("coverage: share of pairs decided", decided, totals.pairs),
+        row("share of decided pairs answered with a tie", ties, decided),
     ]
 
 
 def rows_of_pairs(totals: PairTotals) -> list[list[str]]:
     """Return the rows in which each pair counts alike."""
     coverage, ties = rows_of_decisions(totals)
-    accepted = totals.accepted
+    pairs, decided, tied = totals.pairs, totals.accepted, totals.accepted_tied
+    right, all_right = totals.correct, totals.correct_all
+    wrong, orders = totals.misranked, totals.answered_order
+    unlike = "selective AUC: decided pairs of unlike relevance in the right order"
+    deferred = "accuracy the model would have had on deferred pairs"
     return [
         coverage,
-        row("selective accuracy: decided pairs right", totals.correct, accepted),
-        row(
-            "the same, had each decided pair been called a tie",
-            totals.accepted_tied,
-            accepted,
-        ),
+        row("selective accuracy: decided pairs right", right, decided),
+        row("the same, had each decided pair been called a tie", tied, decided),
         ties,
-        row(
-            "misranking rate: decided orders the wrong way round",
-            totals.misranked,
-            totals.answered_order,
-        ),
-        row(
-            "selective AUC: decided pairs of unlike relevance in the right order",
-            totals.ordered,
-            accepted - totals.accepted_tied,
-        ),
-        row("accuracy if every pair were decided", totals.correct_all, totals.pairs),
-        row(
-            "accuracy the model would have had on deferred pairs",
-            totals.correct_all - totals.correct,
-            totals.pairs - accepted,
-        ),
+        row("misranking rate: decided orders the wrong way round", wrong, orders),
+        row(unlike, totals.ordered, decided - tied),
+        row("accuracy if every pair were decided", all_right, pairs),
+        row(deferred, all_right - right, pairs - decided),
     ]
 
 

@@ -5,19 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Self, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray
-from skrank_abstain.pairs import PairDecisions, Queries, ScoredItems, check_item_id
+from skrank_abstain.pairs import PairDecisions, Queries
 from skrank_abstain.review._answers import Answers
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.selection import Calibration, Rule
-from skrank_abstain.tie_models import GradedRelevance, TieModel
+from skrank_abstain.tie_models import GradedRelevance
 
 _NO_PAIRS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
+
+
+def graded_model(
+    rule: Rule, calibration: Calibration, region: Any
+) -> tuple[GradedRelevance, float]:
+    """Return a model of grades for a review, and its threshold.
+
+    The ranker's own model and the threshold of ``region``, if the model knows grades; a
+    new model of the same calibration items otherwise, and what the rule selects for it.
+    """
+    model = calibration.model
+    if not isinstance(model, GradedRelevance):
+        tuning: Any = calibration.tuning
+        model = GradedRelevance().fit_items(
+            calibration.items if tuning is None else tuning
+        )
+        region = rule.select(replace(calibration, model=model))
+    return model, float(region.risk)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,46 +68,6 @@ class ItemsUnderReview:
     novel: BoolArray | None
     item_id: NDArray[Any] | None
     index: Any
-
-    @classmethod
-    def of_ranker(
-        cls,
-        tie_model: TieModel,
-        rule: Rule,
-        calibration: Calibration,
-        region: Any,
-        *,
-        scores: FloatArray,
-        values: FloatArray,
-        queries: Queries,
-        novel: BoolArray | None,
-        item_id: Any,
-        index: Any,
-    ) -> Self:
-        """Combine the calibration of a ranker with items that it scored.
-
-        Parameters
-        ----------
-        tie_model : TieModel
-            Fitted.
-        rule : Rule
-        calibration : Calibration
-        region : object
-            The pairs that the rule accepts.
-        scores, values, queries, novel, item_id, index
-            As in the class.
-        """
-        model = tie_model
-        if not isinstance(model, GradedRelevance):
-            tuned = calibration.tuning is not None
-            labelled = cast(
-                "ScoredItems", calibration.tuning if tuned else calibration.items
-            )
-            model = GradedRelevance().fit_items(labelled)
-            region = rule.select(replace(calibration, model=model))
-        threshold, names = float(region.risk), check_item_id(item_id, queries)
-        judged = (model, threshold, calibration.loss)
-        return cls(*judged, scores, values, queries, novel, names, index)
 
     def prior(self, query: int) -> GradePrior:
         """Return the beliefs about one query without answers."""

@@ -117,7 +117,7 @@ def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None
 
 def known_rates(
     reviewer_error: Any, reviewers: tuple[str, ...], *, gold: bool
-) -> tuple[float | dict[str, float] | None, float]:
+) -> tuple[FloatArray, float]:
     """Return the known rates, and the typical one of future reviewers.
 
     Parameters
@@ -131,28 +131,27 @@ def known_rates(
 
     Returns
     -------
-    known : None, float or dict of str to float
+    known : ndarray of shape (n_reviewers,), float64
+        NaN for rates to estimate.
     typical : float
-        NaN where it depends on the answers.
+        NaN if it depends on the answers.
     """
-    known = check_reviewer_error(reviewer_error)
-    if isinstance(known, dict):
-        known = {name.strip(): rate for name, rate in known.items()}
-        check_spelling((*reviewers, *known), "reviewer_error")
-    typical: float = np.nan
-    if isinstance(known, float):
-        typical = known
-    elif not reviewers:
+    given = check_reviewer_error(reviewer_error)
+    typical = given if isinstance(given, float) else np.nan
+    known = dict.fromkeys(reviewers, typical)
+    if isinstance(given, dict):
+        known |= {name.strip(): rate for name, rate in given.items()}
+        check_spelling(known, "reviewer_error")
+    if not reviewers and np.isnan(typical):
         typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR
     if gold:
-        rates = dict.fromkeys(reviewers, known) if isinstance(known, float) else known
-        known = {**(rates or {}), GOLD: 0.0}
-    return known, typical
+        known[GOLD] = 0.0
+    return np.array([known[name] for name in reviewers], dtype=np.float64), typical
 
 
 def judge_reviewers(
     answers: Answers,
-    reviewer_error: float | dict[str, float] | None,
+    known: FloatArray,
     label_proba: Callable[[FloatArray], FloatArray],
 ) -> Reviewers:
     """Estimate the error rates that are not known.
@@ -160,8 +159,8 @@ def judge_reviewers(
     Parameters
     ----------
     answers : Answers
-    reviewer_error : None, float or dict of str to float
-        Known rates.
+    known : ndarray of shape (n_reviewers,), float64
+        Known rates; NaN for the others.
     label_proba : callable
         Maps likelihoods of the answered pairs, (n_answered, 3), to probabilities of
         their labels given all answers, of the same shape.
@@ -181,12 +180,6 @@ def judge_reviewers(
     .. [1] Dawid and Skene (1979). "Maximum Likelihood Estimation of Observer
        Error-Rates Using the EM Algorithm". JRSS C 28(1).
     """
-    n = len(answers.reviewers)
-    known = np.full(n, np.nan)
-    if isinstance(reviewer_error, dict):
-        known[:] = [reviewer_error.get(name, np.nan) for name in answers.reviewers]
-    elif reviewer_error is not None:
-        known[:] = reviewer_error
     free = np.isnan(known)
     start = judged = Reviewers.of_error(np.where(free, TYPICAL_ERROR, known))
     if not free.any():
@@ -194,7 +187,7 @@ def judge_reviewers(
     for _ in range(_ROUNDS):
         proba = label_proba(judged.likelihood(answers))[answers.pair]
         # Expected number of answers of each reviewer, by answer and true label.
-        counts = np.zeros((n, 3, 3))
+        counts = np.zeros((known.size, 3, 3))
         np.add.at(counts, (answers.reviewer, answers.label + 1), proba)
         last, new = judged, _rates(counts)
         fields = zip(vars(new).values(), vars(start).values(), strict=True)

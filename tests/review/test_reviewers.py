@@ -88,7 +88,7 @@ def flat(likelihood):
 
 def test_rates_are_found_from_answers_alone():
     rates = {"a": (0.05, 0.05), "b": (0.3, 0.3), "c": (0.1, 0.6), "d": (0.4, 0.05)}
-    found = judge_reviewers(simulate(3000, rates, 0.2), None, flat)
+    found = judge_reviewers(simulate(3000, rates, 0.2), np.full(4, np.nan), flat)
     order, tie = np.array([*rates.values()]).T
     close = {"rtol": 0, "atol": 0.03}
     np.testing.assert_allclose(found.turned + found.missed, order, **close)
@@ -99,10 +99,10 @@ def test_rates_are_found_from_answers_alone():
 
 def test_known_rates_are_kept():
     answers = simulate(300, {"a": (0.05, 0.05), "b": (0.3, 0.3)})
-    all_known = judge_reviewers(answers, 0.2, flat)
+    all_known = judge_reviewers(answers, np.full(2, 0.2), flat)
     np.testing.assert_array_equal(all_known.error, [0.2, 0.2])
     np.testing.assert_array_equal(all_known.turned, [0.1, 0.1])
-    gold = judge_reviewers(answers, {"a": 0.0}, flat)
+    gold = judge_reviewers(answers, np.array([0.0, np.nan]), flat)
     assert gold.error[0] == gold.split[0] == 0
     assert gold.error[1] == pytest.approx(0.32, abs=0.05)
 
@@ -123,7 +123,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
     def proba(likelihood):
         return flat(likelihood * lopsided)
 
-    found = judge_reviewers(answers, None, proba)
+    found = judge_reviewers(answers, np.full(2, np.nan), proba)
     assert found.turned[1] <= (1 - found.missed[1]) / 2
     heard = found.answer_proba()
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
@@ -131,7 +131,7 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
 
 def test_who_says_little_is_typical():
     answers = simulate(1, {"a": (0.3, 0.3)})
-    found = judge_reviewers(answers, None, flat)
+    found = judge_reviewers(answers, np.array([np.nan]), flat)
     assert found.error[0] == pytest.approx(0.1, abs=0.02)
     none = take_answers(None, group_queries(None, 2), None)
-    assert judge_reviewers(none, None, flat).error.size == 0
+    assert judge_reviewers(none, np.empty(0), flat).error.size == 0
