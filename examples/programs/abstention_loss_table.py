@@ -36,8 +36,7 @@ from tqdm import tqdm
 
 from skrank_abstain.distance import (
     ConstrainedMLPRanker,
-    pairwise_abstention_loss,
-    pairwise_misranking_loss,
+    misranking_loss,
 )
 
 #: Table 1: mean and standard deviation in percent, one row per cost.
@@ -183,15 +182,13 @@ def measure(
     """Return what one gamma does, as shares of all pairs or of those it concerns."""
 
     def loss(values: np.ndarray, cost: float = 0.0) -> float:
-        return pairwise_abstention_loss(y, values, X, gamma=gamma, cost=cost, **draw)
+        return misranking_loss(y, values, X=X, gamma=gamma, cost=cost, **draw)
 
     # The sign of zero is +1, for classes as for scores. So the classes as scores are
     # never wrong and pay for pairs given up alone, and the classes turned round are
     # wrong in all pairs of two classes.
     given_up = loss(y, cost=1.0)
-    wrong, differ = (
-        pairwise_misranking_loss(y, values, **draw) for values in (scores, -y)
-    )
+    wrong, differ = (misranking_loss(y, values, **draw) for values in (scores, -y))
     wrong_decided, differ_decided = loss(scores), loss(-y)
 
     def among(mass: float, total: float) -> float:
@@ -218,9 +215,7 @@ def one_run(args: Namespace, images: Images, run: int, bar: Any) -> list[Row]:
     for gamma in args.gammas:
         measured = measure(y, scores, X_test, gamma, draw)
         for cost in args.costs:
-            loss = pairwise_abstention_loss(
-                y, scores, X_test, gamma=gamma, cost=cost, **draw
-            )
+            loss = misranking_loss(y, scores, X=X_test, gamma=gamma, cost=cost, **draw)
             where = {"run": run, "gamma": gamma, "cost": cost}
             rows.append({**where, "loss": loss, **measured})
         bar.update()

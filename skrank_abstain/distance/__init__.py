@@ -20,38 +20,27 @@ from skrank_abstain.distance._consistency import (
 )
 from skrank_abstain.distance._constrained_linear import ConstrainedLinearRanker
 from skrank_abstain.distance._constrained_mlp import ConstrainedMLPRanker
-from skrank_abstain.distance._misranking import (
-    bipartite_abstention_loss,
-    bipartite_misranking_loss,
-    pairwise_abstention_loss,
-    pairwise_misranking_loss,
-)
-from skrank_abstain.distance.surrogates import (
+from skrank_abstain.distance._margins import (
     Exponential,
     Hinge,
     Logistic,
     MarginLoss,
     Sigmoid,
-    bipartite_surrogate_loss,
-    pair_feature_distances,
-    pairwise_surrogate_loss,
 )
+from skrank_abstain.distance._pair_losses import misranking_loss, surrogate_loss
+from skrank_abstain.distance._pairs import pair_feature_distances
 
 __all__ = [
     "DistanceAbstainer",
     "ConstrainedLinearRanker",
     "ConstrainedMLPRanker",
-    "pairwise_misranking_loss",
-    "bipartite_misranking_loss",
-    "pairwise_abstention_loss",
-    "bipartite_abstention_loss",
+    "misranking_loss",
+    "surrogate_loss",
     "MarginLoss",
     "Hinge",
     "Exponential",
     "Sigmoid",
     "Logistic",
-    "pairwise_surrogate_loss",
-    "bipartite_surrogate_loss",
     "pair_feature_distances",
     "consistency_bound",
     "negative_example",

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_fraction, shown
 from skrank_abstain.distance._near import AbstentionCurve, NearCurve, NearDecision
-from skrank_abstain.distance.surrogates._pairs import (
+from skrank_abstain.distance._pairs import (
     check_features,
     check_gamma,
     check_norm,
@@ -105,7 +105,7 @@ class DistanceAbstainer(PairDecider):
     See Also
     --------
     skrank_abstain.CostAbstainer : Abstains where scores are unsure, not items near.
-    skrank_abstain.distance.bipartite_abstention_loss : The loss, of two labels.
+    skrank_abstain.distance.misranking_loss : The loss, with ``setting="bipartite"``.
     skrank_abstain.distance.consistency_bound : What abstaining on near items promises
         to scorers of such a set.
 
@@ -116,8 +116,8 @@ class DistanceAbstainer(PairDecider):
     order, and half with equal scores; a pair of equal relevance has no wrong order, and
     costs something only where it is abstained on. So a shell of distances is worth
     giving up if its share of misranked pairs, among all of its pairs, is above
-    ``cost``. For two labels this is ``bipartite_abstention_loss`` of X with
-    ``gamma=gamma_ * radius_``; for graded relevance, with
+    ``cost``. For two labels this is ``misranking_loss(..., setting="bipartite")``
+    of X with ``gamma=gamma_ * radius_``; for graded relevance, with
     ``t = ranker.evaluate(X, y, qid)``, the sum of
     ``t.accepted - t.accepted_tied - t.ordered + cost * (t.pairs - t.accepted)``
     divided by that of ``t.pairs``. ``score`` is another thing: there an order that is
@@ -316,13 +316,13 @@ class DistanceAbstainer(PairDecider):
             self.scaler_ = clone(self.scale).fit(data.X)
         self.radius_ = 1.0
         self._norm = float(self.norm)  # one that is set after fit has no effect
-        columns = self._columns(data.X)
+        X = self._features(data.X)
         if isinstance(self.scale, str):
-            self.radius_ = _half_width(columns, self._norm)
+            self.radius_ = _half_width(X, self._norm)
         items = ScoredItems.build(data.scores, data.queries, data.y)
         # Measured as they come and divided then: features that were divided first would
         # put equal distances apart by rounding.
-        curve = NearCurve.of(columns, self._norm, items)
+        curve = NearCurve.of(X, self._norm, items)
         self._curve = replace(curve, gamma=curve.gamma / self.radius_)
         self.n_queries_ = data.queries.n_queries
         self.n_pairs_ = data.queries.n_pairs
@@ -340,18 +340,15 @@ class DistanceAbstainer(PairDecider):
         self, X: Any, qid: Any, *, needs_qid: bool = False
     ) -> tuple[NearDecision, ItemValues]:
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
-        columns = self._columns(items.X)
-        decision = NearDecision(columns, self._norm, self.radius_)
+        features = self._features(items.X)
+        decision = NearDecision(features, self._norm, self.radius_)
         return decision, ItemValues(scores, scores, items.queries)
 
-    def _columns(self, X: Any) -> FloatArray:
-        """Return the features that distances are taken of, by feature and item."""
+    def _features(self, X: Any) -> FloatArray:
+        """Return the features that distances are taken of."""
         if self.scaler_ is None:
-            features = _numbers(X, "X")
-        else:
-            features = _numbers(self.scaler_.transform(X), "scale.transform(X)")
-        columns: FloatArray = np.ascontiguousarray(features.T)
-        return columns
+            return _numbers(X, "X")
+        return _numbers(self.scaler_.transform(X), "scale.transform(X)")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -379,13 +376,12 @@ def _numbers(X: Any, name: str) -> FloatArray:
     return features
 
 
-def _half_width(columns: FloatArray, norm: float) -> float:
+def _half_width(X: FloatArray, norm: float) -> float:
     """Return the largest distance of an item from the middle of all."""
     # Halves first: the sum of two large numbers may overflow. The middle of the box is
     # not the centre of the smallest ball, but within a factor of 2 and found in one go.
-    middle = columns.min(axis=1) / 2 + columns.max(axis=1) / 2
-    n_items = columns.shape[1]
-    with_middle = np.column_stack([columns, middle])
+    middle = X.min(axis=0) / 2 + X.max(axis=0) / 2
+    n_items = X.shape[0]
     last = np.full(n_items, n_items)
-    radius = float(distances(with_middle, np.arange(n_items), last, norm).max())
-    return radius if radius > 0 else 1.0
+    radius = distances(np.vstack([X, middle]), np.arange(n_items), last, norm).max()
+    return float(radius) if radius > 0 else 1.0

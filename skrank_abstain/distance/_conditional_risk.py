@@ -17,7 +17,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     shown,
 )
-from skrank_abstain.distance.surrogates._margins import (
+from skrank_abstain.distance._margins import (
     MarginLoss,
     check_surrogate,
 )

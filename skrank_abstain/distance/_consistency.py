@@ -32,7 +32,7 @@ from skrank_abstain.distance._conditional_risk import (
     minimal_conditional_risk,
     non_negative,
 )
-from skrank_abstain.distance.surrogates._margins import (
+from skrank_abstain.distance._margins import (
     Exponential,
     Hinge,
     Logistic,
@@ -40,7 +40,7 @@ from skrank_abstain.distance.surrogates._margins import (
     Sigmoid,
     check_surrogate,
 )
-from skrank_abstain.distance.surrogates._pairs import check_gamma
+from skrank_abstain.distance._pairs import check_gamma
 
 #: Rounding of the difference of two risks.
 _ROUNDING = 1e-12
@@ -122,7 +122,7 @@ def consistency_bound(
     The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
     equal scores prefer the second item, and half an error for equal scores in the
     bipartite one. The surrogate risk may be with abstention (near pairs cost the price,
-    as in :func:`pairwise_surrogate_loss` with ``X``) or without (all pairs cost the
+    as in `surrogate_loss` with ``X``) or without (all pairs cost the
     surrogate, equation (3) of [1]_): near pairs add nothing to the left side and
     nothing negative to the right. But the risk of the scorer and the smallest one must
     go by the same convention; else ``excess`` is of no use.

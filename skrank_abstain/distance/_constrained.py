@@ -21,8 +21,8 @@ from skrank_abstain._validation import (
     check_sample_weight,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.distance.surrogates._pairs import check_pairs_of_labels
-from skrank_abstain.distance.surrogates._strict import (
+from skrank_abstain.distance._pairs import check_pairs_of_labels
+from skrank_abstain.distance._strict import (
     LabelledPairs,
     NumberedPairs,
     PairBatches,

@@ -14,10 +14,10 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_real,
 )
+from skrank_abstain.distance._balls import check_ball_norm
 from skrank_abstain.distance._constrained import ConstrainedRanker
-from skrank_abstain.distance.surrogates._balls import check_ball_norm
-from skrank_abstain.distance.surrogates._descent import LinearProblem, minimize
-from skrank_abstain.distance.surrogates._margins import check_surrogate
+from skrank_abstain.distance._descent import LinearProblem, minimize
+from skrank_abstain.distance._margins import check_surrogate
 
 
 class ConstrainedLinearRanker(ConstrainedRanker):
@@ -75,7 +75,7 @@ default="hinge"
     --------
     ConstrainedMLPRanker : A network in place of w . x.
     skrank_abstain.distance.LinearScorers : This hypothesis set in the bounds.
-    skrank_abstain.distance.bipartite_surrogate_loss : The loss, of given scores.
+    skrank_abstain.distance.surrogate_loss : The loss, of given scores.
 
     Notes
     -----

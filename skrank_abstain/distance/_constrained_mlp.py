@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
+from skrank_abstain.distance._balls import check_ball_norm
 from skrank_abstain.distance._constrained import ConstrainedRanker
-from skrank_abstain.distance.surrogates._balls import check_ball_norm
-from skrank_abstain.distance.surrogates._margins import check_surrogate
-from skrank_abstain.distance.surrogates._network import (
+from skrank_abstain.distance._margins import check_surrogate
+from skrank_abstain.distance._network import (
     Network,
     NetworkBounds,
     train_network,

@@ -16,7 +16,7 @@ from scipy.optimize import isotonic_regression
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance._neighbours import near_pairs
 from skrank_abstain.distance._pair_sample import pairs_of_sample
-from skrank_abstain.distance.surrogates._pairs import (
+from skrank_abstain.distance._pairs import (
     OrderedPairs,
     distances,
     farthest_near,
@@ -81,13 +81,12 @@ class NearCurve:
     n_pairs: int
 
     @classmethod
-    def of(cls, columns: FloatArray, norm: float, items: ScoredItems) -> Self:
+    def of(cls, X: FloatArray, norm: float, items: ScoredItems) -> Self:
         """Look at labelled pairs.
 
         Parameters
         ----------
-        columns : ndarray of shape (n_features, n_items), float64
-            In the order of the rows of X.
+        X : ndarray of shape (n_items, n_features), float64
         norm : float
         items : ScoredItems
             With relevance; at least one pair.
@@ -107,7 +106,7 @@ class NearCurve:
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
         high, low = pairs_of_sample(items.offsets, _MOST_PAIRS)
-        distance = distances(columns, items.rows[low], items.rows[high], norm)
+        distance = distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
         wrong = np.append(0, np.cumsum(_halves(items, low, high)[order]))
@@ -170,8 +169,7 @@ class NearDecision(DecisionEngine):
 
     Attributes
     ----------
-    columns : ndarray of shape (n_features, n_items), float64
-        Features, in the order of the rows of X.
+    X : ndarray of shape (n_items, n_features), float64
     norm : float
         The p of the l_p norm.
     unit : float, default=1.0
@@ -184,7 +182,7 @@ class NearDecision(DecisionEngine):
     counted from sorted scores, less what is near.
     """
 
-    columns: FloatArray
+    X: FloatArray
     norm: float
     unit: float = 1.0
 
@@ -197,7 +195,7 @@ class NearDecision(DecisionEngine):
         difference: FloatArray,
     ) -> DecisionArrays:
         """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
-        distance = distances(self.columns, left, right, self.norm)
+        distance = distances(self.X, left, right, self.norm)
         label = np.sign(difference).astype(np.int64)
         accepted = distance > farthest_near(region)
         return DecisionArrays(label, accepted, distance=distance / self.unit)
@@ -206,10 +204,10 @@ class NearDecision(DecisionEngine):
         self, region: float, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
         """Add up what happens to the pairs of each query."""
-        columns = np.ascontiguousarray(self.columns[:, items.rows])
+        X = self.X[items.rows]
         value = None if weight is None else weight[items.rows]
         sizes = np.diff(items.offsets)
-        near = self._near_share(columns, region, items)
+        near = self._near_share(X, region, items)
         searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
         looked_at = np.where(searched, near, 1.0) * items.pair_counts
         if looked_at.max(initial=0.0) > _MOST_LOOKED_AT:
@@ -223,11 +221,11 @@ class NearDecision(DecisionEngine):
         # (query, whether far, whether of equal scores, outcome)
         cells = np.zeros((items.n_queries, 2, 2, 4))
         for low, high in _all_pairs(items.offsets, ~searched):
-            far = distances(columns, low, high, self.norm) > farthest_near(region)
+            far = distances(X, low, high, self.norm) > farthest_near(region)
             cells += _outcomes(items, low, high, far, value)
         for query in np.flatnonzero(searched).tolist():
             start, stop = int(items.offsets[query]), int(items.offsets[query + 1])
-            for low, high in near_pairs(columns, start, stop, region, self.norm):
+            for low, high in near_pairs(X, start, stop, region, self.norm):
                 far = np.zeros(low.size, dtype=bool)
                 part = items.take(query, query + 1)
                 of_part = None if value is None else value[start:stop]
@@ -241,11 +239,9 @@ class NearDecision(DecisionEngine):
         accepted = np.array([0.0, 0.0, 1.0, 1.0])
         return PairTotals.of_pieces(pieces, accepted, np.array([False, True] * 2))
 
-    def _near_share(
-        self, columns: FloatArray, gamma: float, items: ScoredItems
-    ) -> float:
+    def _near_share(self, X: FloatArray, gamma: float, items: ScoredItems) -> float:
         later, earlier = pairs_of_sample(items.offsets, _SOME_PAIRS)
-        distance = distances(columns, later, earlier, self.norm)
+        distance = distances(X, later, earlier, self.norm)
         n_near = int((distance <= farthest_near(gamma)).sum())
         return n_near / max(distance.size, 1)
 

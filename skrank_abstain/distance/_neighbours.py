@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.distance.surrogates._pairs import distances, farthest_near
+from skrank_abstain.distance._pairs import distances, farthest_near
 
 #: Items of one tree: two of them have at most four million pairs.
 _TREE = 2048
@@ -17,13 +17,13 @@ _SLACK = 1e-9
 
 
 def near_pairs(
-    columns: FloatArray, start: int, stop: int, gamma: float, norm: float
+    X: FloatArray, start: int, stop: int, gamma: float, norm: float
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield blocks of the pairs of items of one query that are at most gamma apart.
 
     Parameters
     ----------
-    columns : ndarray of shape (n_features, n_items), float64
+    X : ndarray of shape (n_items, n_features), float64
     start, stop : int
         The query is the items from ``start`` to ``stop`` (exclusive).
     gamma : float
@@ -41,12 +41,12 @@ def near_pairs(
     ``distances(...) <= farthest_near(gamma)``.
     """
     limit = farthest_near(gamma)
-    points = np.ascontiguousarray(columns[:, start:stop].T)
+    points = X[start:stop]
     radius = gamma * (1 + _SLACK)
     for first, second in _candidates(points, radius, norm):
         low, high = np.minimum(first, second), np.maximum(first, second)
         low, high = low + start, high + start
-        near = distances(columns, low, high, norm) <= limit
+        near = distances(X, low, high, norm) <= limit
         yield low[near], high[near]
 
 

@@ -4,6 +4,9 @@ from math import cosh, exp, sinh, sqrt, tanh
 
 import numpy as np
 import pytest
+from distance.named import (
+    pairwise_surrogate_loss,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize_scalar
@@ -20,7 +23,6 @@ from skrank_abstain.distance import (
     minimal_conditional_risk,
     minimizability_gap,
     negative_example,
-    pairwise_surrogate_loss,
 )
 
 UNIT = LinearScorers(1.0)

@@ -5,17 +5,19 @@ from math import cosh, exp, log, sinh, tanh
 
 import numpy as np
 import pytest
+from distance.named import (
+    bipartite_misranking_loss,
+    pairwise_abstention_loss,
+    pairwise_misranking_loss,
+    pairwise_surrogate_loss,
+)
 
 from skrank_abstain.distance import (
     LinearScorers,
     OneHiddenLayerScorers,
-    bipartite_misranking_loss,
     consistency_bound,
     minimal_conditional_risk,
     negative_example,
-    pairwise_abstention_loss,
-    pairwise_misranking_loss,
-    pairwise_surrogate_loss,
 )
 
 UNIT = LinearScorers(1.0)

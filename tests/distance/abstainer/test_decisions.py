@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from distance.abstainer.near import FITTED, NORMS, fit
+from distance.named import (
+    bipartite_abstention_loss,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
@@ -14,7 +17,6 @@ from skrank_abstain.distance import (
     DistanceAbstainer,
     _near,
     _neighbours,
-    bipartite_abstention_loss,
     pair_feature_distances,
 )
 from skrank_abstain.distance._near import NearCurve

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 from distance.constrained.bounded import RANKERS, optimum, strict_differences
+from distance.named import (
+    pairwise_surrogate_loss,
+)
 
-from skrank_abstain.distance import ConstrainedLinearRanker, pairwise_surrogate_loss
+from skrank_abstain.distance import (
+    ConstrainedLinearRanker,
+)
 from skrank_abstain.pairs import enumerate_pairs, group_queries
 
 

@@ -5,6 +5,12 @@ from math import exp
 
 import numpy as np
 import pytest
+from distance.named import (
+    bipartite_abstention_loss,
+    bipartite_surrogate_loss,
+    pairwise_abstention_loss,
+    pairwise_surrogate_loss,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grades, qids, scores
@@ -14,13 +20,9 @@ from skrank_abstain.distance import (
     Hinge,
     Logistic,
     Sigmoid,
-    bipartite_abstention_loss,
-    bipartite_surrogate_loss,
+    _pairs,
     pair_feature_distances,
-    pairwise_abstention_loss,
-    pairwise_surrogate_loss,
 )
-from skrank_abstain.distance.surrogates import _pairs
 
 NAMES = {
     "hinge": Hinge(),
@@ -162,18 +164,6 @@ def test_hinge_and_exponential_are_above_misranking(problem, cost):
             y, s, qid, surrogate=name, X=X, gamma=0.5, cost=cost
         )
         assert loss >= misranking - 1e-12
-
-
-def test_the_fast_exponential_is_the_slow_one():
-    rng = np.random.default_rng(0)
-    s, y = 30 * rng.normal(size=60), rng.integers(0, 4, 60)
-    qid = rng.integers(0, 3, 60)
-    every = [p for p in permutations(range(60), 2) if qid[p[0]] == qid[p[1]]]
-    for function, labels in ((FUNCTIONS[True], y), (FUNCTIONS[False], y > 1)):
-        fast = function(labels, s, qid, surrogate="exponential")
-        slow = function(labels, s, qid, surrogate="exponential", pairs=every)
-        assert fast[0] == pytest.approx(slow[0], rel=1e-10)
-        np.testing.assert_allclose(fast[1], slow[1], rtol=1e-9, atol=1e-9 * slow[0])
 
 
 def test_large_scores_do_not_overflow():

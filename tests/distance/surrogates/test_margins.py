@@ -4,6 +4,9 @@ from math import exp, log, tanh
 
 import numpy as np
 import pytest
+from distance.named import (
+    bipartite_surrogate_loss,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
@@ -14,7 +17,6 @@ from skrank_abstain.distance import (
     Logistic,
     MarginLoss,
     Sigmoid,
-    bipartite_surrogate_loss,
 )
 
 LOSSES = [Hinge(), Exponential(), Sigmoid(), Sigmoid(2.5), Logistic()]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize
 
-from skrank_abstain.distance.surrogates._balls import (
+from skrank_abstain.distance._balls import (
     ball_diameter,
     check_ball_norm,
     dual_norm,

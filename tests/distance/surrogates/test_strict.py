@@ -4,6 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
+from distance.named import (
+    bipartite_surrogate_loss,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,11 +15,10 @@ from skrank_abstain.distance import (
     Hinge,
     Logistic,
     Sigmoid,
-    bipartite_surrogate_loss,
 )
-from skrank_abstain.distance.surrogates._descent import LinearProblem
-from skrank_abstain.distance.surrogates._network import Network, NetworkBounds
-from skrank_abstain.distance.surrogates._strict import PairBatches, StrictPairs
+from skrank_abstain.distance._descent import LinearProblem
+from skrank_abstain.distance._network import Network, NetworkBounds
+from skrank_abstain.distance._strict import PairBatches, StrictPairs
 from skrank_abstain.pairs import group_queries
 
 SMOOTH = [Exponential(), Sigmoid(2.0), Logistic()]

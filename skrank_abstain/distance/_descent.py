@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.distance.surrogates._balls import (
+from skrank_abstain.distance._balls import (
     ball_diameter,
     dual_norm,
     project_rows,
 )
-from skrank_abstain.distance.surrogates._margins import MarginLoss
-from skrank_abstain.distance.surrogates._strict import Batch, PairBatches
+from skrank_abstain.distance._margins import MarginLoss
+from skrank_abstain.distance._strict import Batch, PairBatches
 
 #: Pairs on which a result that was trained on batches is checked.
 _CHECKED_PAIRS = 1 << 20

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 
 from skrank_abstain._validation import (
-    BoolArray,
     FloatArray,
     IntArray,
+    check_choice,
+    check_fraction,
     check_positive_int,
     check_real,
     check_relevance,
@@ -32,29 +33,37 @@ _ROUNDING = 8 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class DistanceRule:
-    """Abstain from pairs of items that are no further apart than ``gamma``."""
+    """Abstain from pairs at most ``gamma`` apart, at a price each."""
 
-    columns: FloatArray  # features, contiguous by feature
+    X: FloatArray
     gamma: float
     norm: float
+    cost: float
 
     @classmethod
-    def of(cls, X: ArrayLike, n_items: int, gamma: Any, norm: Any) -> Self:
-        """Check the arguments of a loss with abstention."""
+    def of(
+        cls, X: ArrayLike | None, n_items: int, gamma: Any, norm: Any, cost: Any
+    ) -> Self | None:
+        """Check the arguments of a loss; None without features."""
+        gamma = check_gamma(gamma)
+        if X is None:
+            if gamma > 0:
+                raise ValueError(f"gamma must be 0 where X is not given, got {gamma}.")
+            if cost is not None:
+                raise ValueError(
+                    f"cost must come with X, the features, got {shown(cost)} alone."
+                )
+            return None
+        if cost is None:
+            raise ValueError("cost must be given with X: the price of an abstention.")
+        cost = check_fraction(cost, "cost", include_zero=True, include_one=True)
         features = check_features(X)
         if features.shape[0] != n_items:
             raise ValueError(
                 f"X must have one row per item: y has {n_items} values, X has "
                 f"{features.shape[0]} rows."
             )
-        columns = np.ascontiguousarray(features.T)
-        return cls(columns, check_gamma(gamma), check_norm(norm))
-
-    def decide(self, left: IntArray, right: IntArray) -> BoolArray:
-        """Return whether each pair is decided."""
-        distance = distances(self.columns, left, right, self.norm)
-        decided: BoolArray = distance > farthest_near(self.gamma)
-        return decided
+        return cls(features, gamma, check_norm(norm), cost)
 
 
 @dataclass(frozen=True)
@@ -116,7 +125,8 @@ class OrderedPairs:
                 label = self.labels[start : start + left.size]
             start += left.size
             if rule is not None:
-                decided = rule.decide(left, right)
+                distance = distances(rule.X, left, right, rule.norm)
+                decided = distance > farthest_near(rule.gamma)
                 left, right, label = left[decided], right[decided], label[decided]
             yield left, right, label
             if self.chosen is None:
@@ -146,16 +156,27 @@ def take_pairs(
     y: ArrayLike | None,
     scores: ArrayLike,
     qid: Any,
+    setting: str,
     pairs: ArrayLike | None,
     pair_labels: ArrayLike | None,
     n_pairs: int | None = None,
     random_state: Any = None,
 ) -> tuple[FloatArray, FloatArray, OrderedPairs]:
     """Check relevance or labels of pairs, and scores; return both and the pairs."""
+    check_choice(setting, "setting", ("pairwise", "bipartite"))
     if pair_labels is None:
         if y is None:
             raise ValueError("y must be given where pair_labels are not, got None.")
         relevance = check_relevance(y)
+        # Any two values, not only 0 and 1: what matters is which is the higher.
+        grades = np.unique(relevance)
+        if setting == "bipartite" and grades.size > 2:
+            more = " ..." if grades.size > 4 else ""
+            raise ValueError(
+                "y must be binary, at most two different values, got "
+                f"{grades.size}: {grades[:4].tolist()}{more}. Take setting='pairwise' "
+                "for graded relevance."
+            )
         values = check_scores(scores, relevance.size)
         chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
         return relevance, values, chosen
@@ -163,12 +184,12 @@ def take_pairs(
     values = check_scores(scores)
     chosen = OrderedPairs.of(values.size, qid, pairs, n_pairs, random_state)
     labels = check_pair_labels(pair_labels, chosen.n_pairs)
-    # Nobody looks at the relevance of pairs that have labels.
+    # Labels of pairs are used in place of relevance.
     return np.zeros(values.size), values, replace(chosen, labels=labels)
 
 
 def check_pairs_of_labels(y: Any, pairs: ArrayLike | None) -> ArrayLike:
-    """Return the pairs that labels are of; relevance beside them would be a second."""
+    """Return the pairs of given labels; refuse relevance beside them."""
     if pairs is None:
         raise ValueError("pairs must be given with pair_labels: which pairs they are.")
     if y is not None:
@@ -240,7 +261,7 @@ def pair_feature_distances(
     See Also
     --------
     skrank_abstain.pairs.enumerate_pairs : All pairs within queries.
-    skrank_abstain.distance.pairwise_abstention_loss : Abstains where it is small.
+    skrank_abstain.distance.misranking_loss : Abstains where it is small.
 
     Notes
     -----
@@ -262,7 +283,7 @@ def pair_feature_distances(
     """
     features, p = check_features(X), check_norm(norm)
     rows = [np.asarray(side, dtype=np.intp) for side in (left, right)]
-    return distances(features.T, rows[0], rows[1], p)
+    return distances(features, rows[0], rows[1], p)
 
 
 def farthest_near(gamma: Any) -> Any:
@@ -270,36 +291,18 @@ def farthest_near(gamma: Any) -> Any:
     return gamma * (1 + _ROUNDING)
 
 
-def distances(columns: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
-    """Return the distances of pairs of rows; ``columns`` is the transposed matrix."""
+def distances(X: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
+    """Return the distances of pairs of rows, in bounded memory."""
     out = np.empty(left.shape[0])
     for start in range(0, out.size, _CACHED):
         block = slice(start, start + _CACHED)
-        out[block] = _block_distances(columns, left[block], right[block], norm)
+        difference = np.abs(X[left[block]] - X[right[block]])
+        out[block] = largest = difference.max(axis=1)
+        if norm < np.inf:
+            # Powers of numbers up to one neither overflow nor vanish altogether.
+            ratio = difference / np.where(largest > 0, largest, 1.0)[:, np.newaxis]
+            out[block] *= np.linalg.norm(ratio, norm, axis=1)
     return out
-
-
-def _block_distances(
-    columns: FloatArray, left: Any, right: Any, norm: float
-) -> FloatArray:
-    # Feature by feature: arrays of a block stay in the cache, rows would not be long.
-    largest, total = np.zeros(left.size), np.zeros(left.size)
-    for column in columns:
-        difference = np.abs(column[left] - column[right])
-        np.maximum(largest, difference, out=largest)
-        total += difference
-    if norm == np.inf:
-        return largest
-    if norm == 1:
-        return total
-    # Powers of numbers up to one neither overflow nor vanish altogether.
-    scale = np.where(largest > 0, largest, 1.0)
-    total[:] = 0
-    for column in columns:
-        ratio = np.abs(column[left] - column[right]) / scale
-        total += ratio * ratio if norm == 2 else ratio**norm
-    distance: FloatArray = largest * total ** (1 / norm)
-    return distance
 
 
 def check_features(X: ArrayLike) -> FloatArray:
@@ -318,17 +321,3 @@ def check_gamma(gamma: Any) -> float:
 def check_norm(norm: Any) -> float:
     """Return the p of an l_p norm."""
     return check_real(norm, "norm", 1, remedy=" It is the p of an l_p norm.")
-
-
-def check_binary(y: ArrayLike) -> FloatArray:
-    """Return relevance of at most two different values."""
-    relevance = check_relevance(y)
-    # Any two values, not 0 and 1 alone: what matters is which is the higher.
-    values = np.unique(relevance)
-    if values.size > 2:
-        raise ValueError(
-            "y must be binary, at most two different values, got "
-            f"{values.size}: {values[:4].tolist()}{' ...' if values.size > 4 else ''}. "
-            "Graded relevance has a pairwise loss, not a bipartite one."
-        )
-    return relevance

@@ -8,9 +8,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.distance.surrogates._balls import dual_norm, project_rows
-from skrank_abstain.distance.surrogates._margins import MarginLoss
-from skrank_abstain.distance.surrogates._strict import Batch, PairBatches
+from skrank_abstain.distance._balls import dual_norm, project_rows
+from skrank_abstain.distance._margins import MarginLoss
+from skrank_abstain.distance._strict import Batch, PairBatches
 
 #: Length of the first step as a share of the bound. From 0.1 to 1 results are alike.
 _FIRST_STEP = 0.3

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.distance.surrogates._margins import MarginLoss
-from skrank_abstain.distance.surrogates._pairs import check_pair_labels
+from skrank_abstain.distance._margins import MarginLoss
+from skrank_abstain.distance._pairs import check_pair_labels
 from skrank_abstain.pairs import Queries, check_pairs
 
 

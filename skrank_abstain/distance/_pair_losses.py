@@ -1,0 +1,257 @@
+"""Means over ordered pairs: misranking, and the surrogates that rankers train on.
+
+A pair (i, j) is to be ordered j before i where y_j >= y_i, and i before j elsewhere; so
+is the prediction, by the scores. With features, the pairs of items that are close to
+each other cost a price instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.distance._margins import MarginLoss, check_surrogate
+from skrank_abstain.distance._pairs import DistanceRule, take_pairs
+from skrank_abstain.metrics import undefined
+from skrank_abstain.pairs import ScoredItems
+
+
+def misranking_loss(
+    y: ArrayLike | None,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    setting: str = "pairwise",
+    X: ArrayLike | None = None,
+    gamma: float = 0.0,
+    cost: float | None = None,
+    norm: float = np.inf,
+    pairs: ArrayLike | None = None,
+    pair_labels: ArrayLike | None = None,
+    n_pairs: int | None = None,
+    random_state: Any = None,
+) -> float:
+    """Return the share of ordered pairs that scores put in the wrong order.
+
+    Lower is better, in [0, 1]; NaN for no pair. With ``X`` it is the abstention loss:
+    pairs of near items cost a price instead.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_items,), or None
+        Relevance, higher is better; in the bipartite setting at most two different
+        values. None with ``pair_labels``.
+    scores : array-like of shape (n_items,)
+        Higher is better.
+    qid : array-like of shape (n_items,), default=None
+        Query of each item; None for one query.
+    setting : {"pairwise", "bipartite"}, default="pairwise"
+        "pairwise": equal values prefer the second item of an ordered pair. "bipartite":
+        a pair of equal relevance costs nothing, and equal scores are half an error.
+    X : array-like of shape (n_items, n_features), default=None
+        Finite features, on scales that can be compared: pairs at most ``gamma`` apart
+        cost ``cost``.
+    gamma : float, default=0.0
+        Distance up to which a pair is abstained from, at least 0: with 0, equal items.
+    cost : float, default=None
+        Cost of an abstention, in [0, 1]; needed with ``X``.
+    norm : float, default=np.inf
+        The p of the l_p norm of the distance, in [1, inf].
+    pairs : array-like of shape (n_pairs, 2), int, default=None
+        Ordered pairs (left, right) of row positions; None for all within queries.
+    pair_labels : array-like of shape (n_pairs,), default=None
+        Label of each of ``pairs``: +1 if the left item is preferred, -1 if the right
+        one is. Labels may be noisy and form cycles.
+    n_pairs : int, default=None
+        Draw this many ordered pairs, with replacement, instead of taking all.
+    random_state : int, RandomState instance or None, default=None
+        For drawing.
+
+    Returns
+    -------
+    loss : float
+
+    Raises
+    ------
+    TypeError
+        If a number is not one, or ``n_pairs`` or a row position not an integer.
+    ValueError
+        If a parameter is out of range, ``gamma`` or ``cost`` comes without ``X``,
+        lengths differ, values are not finite, or a pair names one item twice, items of
+        two queries or rows that do not exist.
+
+    Warns
+    -----
+    sklearn.exceptions.UndefinedMetricWarning
+        If there is no pair.
+
+    See Also
+    --------
+    surrogate_loss : To train on.
+    sklearn.metrics.roc_auc_score : For one query, 1 - loss / share in the bipartite
+        setting, with the share of ordered pairs that have different labels.
+
+    Notes
+    -----
+    The losses of [1]_. Pairwise: the mean over ordered pairs (i, j) of
+    1[sgn(y_j - y_i) != sgn(s_j - s_i)], with sgn(0) = +1. Two items make two ordered
+    pairs; exactly one of them is wrong if relevance is tied and scores are not, or the
+    reverse. Bipartite: the mean of 1[(y - y')(s - s') < 0] + 1[s = s', y != y'] / 2.
+
+    With L the loss of a pair, c = ``cost`` and ``X``, the mean of
+    ``L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma]``. It is linear in the cost: the
+    value at 0 is the share of errors on decided pairs, and the slope is the share of
+    pairs not decided. Distances that exceed gamma by rounding alone (relatively 8 units
+    in the last place) count as equal to it.
+
+    ``pair_labels`` are those of this package, +1 for the left item. The label of [1]_
+    is the opposite: y = +1 prefers the second item, x'. Its sgn(0) = +1 makes equal
+    scores prefer the second item, here the label -1.
+
+    All pairs without ``X``: O(n log n). Otherwise O(n_pairs n_features) time and
+    bounded memory.
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import misranking_loss
+    >>> misranking_loss([2, 1, 0], [0.3, 0.5, 0.1])  # 2 orders of 6
+    0.3333333333333333
+    >>> cycle = [(0, 1), (1, 2), (2, 0)]  # the first of each is preferred
+    >>> misranking_loss(None, [3, 2, 1], pairs=cycle, pair_labels=[1, 1, 1])
+    0.3333333333333333
+    >>> misranking_loss([1, 0, 0], [0.3, 0.5, 0.3], setting="bipartite")  # (2 + 1) / 6
+    0.5
+    >>> X = [[0.0], [0.1], [1.0]]  # the first two items are near
+    >>> misranking_loss([2, 1, 0], [0.3, 0.5, 0.1], X=X, gamma=0.2, cost=0.1)
+    0.03333333333333333
+    """
+    relevance, values, taken = take_pairs(
+        y, scores, qid, setting, pairs, pair_labels, n_pairs, random_state
+    )
+    rule = DistanceRule.of(X, values.size, gamma, norm, cost)
+    if taken.n_pairs == 0:
+        return undefined("misranking loss")
+    pairwise = setting == "pairwise"
+    if taken.chosen is None and rule is None:
+        items = ScoredItems.build(values, taken.queries, relevance)
+        # Cut at 0 and just above: all pairs, and those of different scores. Counted by
+        # sorting, in O(n log n).
+        counts = items.count_outcomes([0.0, np.nextafter(0.0, 1.0)], 0.0).sum(axis=0)
+        equal_scores, (_, tied_labels, discordant, _) = counts[0, 3], counts[1]
+        # Both orders of a discordant pair are wrong, and one of two equal scores; in
+        # the pairwise setting also one of two equal relevances.
+        total = 2 * discordant + equal_scores + pairwise * tied_labels
+        return float(total / taken.n_pairs)
+    wrong, n_decided = 0.0, 0
+    for left, right, label in taken.blocks(relevance, rule):
+        n_decided += left.size
+        first, second = values[left], values[right]
+        if pairwise:
+            wrong += float(((label <= 0) != (second >= first)).sum())
+        else:
+            misordered = (label < 0) != (second > first)
+            share = np.where(first == second, 0.5, misordered)
+            wrong += float(share[label != 0].sum())
+    price = 0.0 if rule is None else rule.cost
+    return (wrong + price * (taken.n_pairs - n_decided)) / taken.n_pairs
+
+
+def surrogate_loss(
+    y: ArrayLike | None,
+    scores: ArrayLike,
+    qid: Any = None,
+    *,
+    surrogate: str | MarginLoss = "logistic",
+    setting: str = "pairwise",
+    X: ArrayLike | None = None,
+    gamma: float = 0.0,
+    cost: float | None = None,
+    norm: float = np.inf,
+    pairs: ArrayLike | None = None,
+    pair_labels: ArrayLike | None = None,
+) -> tuple[float, FloatArray]:
+    """Return the mean surrogate of misranking over ordered pairs, and its gradient.
+
+    Lower is better.
+
+    Parameters
+    ----------
+    y, scores, qid, setting, X, gamma, cost, norm, pairs, pair_labels
+        As for `misranking_loss`.
+    surrogate : {"hinge", "exponential", "sigmoid", "logistic"} or MarginLoss, \
+default="logistic"
+        What a margin costs.
+
+    Returns
+    -------
+    loss : float
+    gradient : ndarray of shape (n_items,), float64
+        Derivatives in the scores.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `misranking_loss`; also if ``surrogate`` is unknown or there is no pair.
+
+    See Also
+    --------
+    misranking_loss : What this stands for.
+
+    Notes
+    -----
+    Pairwise: the mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with l = +1
+    where y_j >= y_i and -1 elsewhere. This is the label of [1]_, where +1 prefers the
+    second item; l = -``pair_labels``. Two items of equal relevance have l = +1 in both
+    orders: they ask for equal scores. Bipartite: pairs of equal relevance count in the
+    mean and cost nothing.
+
+    With ``X``, pairs at most ``gamma`` apart cost ``cost``, whatever their scores. That
+    is a convention of this package; equation (3) of [1]_ has no abstention in the
+    surrogate, and is this without ``X``. `consistency_bound` holds for either, if the
+    risk of the scorer and the smallest conditional risks follow the same convention.
+
+    O(n_pairs) time in blocks of bounded memory. What exceeds float64 is infinite, and
+    the gradient then not finite.
+
+    References
+    ----------
+    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+
+    Examples
+    --------
+    >>> from skrank_abstain.distance import surrogate_loss
+    >>> surrogate_loss([1, 0], [0.5, 0.0], surrogate="hinge")
+    (0.5, array([-1.,  1.]))
+    """
+    relevance, values, taken = take_pairs(y, scores, qid, setting, pairs, pair_labels)
+    phi = check_surrogate(surrogate)
+    rule = DistanceRule.of(X, values.size, gamma, norm, cost)
+    if taken.n_pairs == 0:
+        raise ValueError("y must have at least one pair of items of one query, got 0.")
+    total, n_decided, gradient = 0.0, 0, np.zeros(values.size)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for left, right, label in taken.blocks(relevance, rule):
+            n_decided += left.size
+            if setting == "bipartite":
+                untied = label != 0
+                left, right, label = left[untied], right[untied], label[untied]
+            # Of two items of equal relevance the right one is to win, in both orders,
+            # as in the misranking loss.
+            sign = np.where(label <= 0, 1.0, -1.0)
+            margin = sign * (values[right] - values[left])
+            total += float(phi.value(margin).sum())
+            slope = sign * phi.derivative(margin)
+            # The margin rises with the score of the right item where that is to win,
+            # and falls with that of the left one by as much.
+            gradient += np.bincount(right, slope, values.size)
+            gradient -= np.bincount(left, slope, values.size)
+        price = 0.0 if rule is None else rule.cost
+        total += price * (taken.n_pairs - n_decided)
+        return total / taken.n_pairs, gradient / taken.n_pairs
