@@ -18,11 +18,7 @@ from skrank_abstain.concentration._novelty import (
     novelty_pvalues,
     novelty_pvalues_of_known,
 )
-from skrank_abstain.concentration._pvalues import (
-    hoeffding_bentkus_pvalue,
-    least_queries,
-    wsr_pvalue,
-)
+from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
 from skrank_abstain.concentration._ratio import (
     RatioDifference,
     paired_ratio_test,

@@ -14,16 +14,11 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
     FloatArray,
-    check_choice,
     check_fraction,
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration._pvalues import (
-    hoeffding_bentkus_pvalue,
-    least_queries,
-    wsr_pvalue,
-)
+from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
 from skrank_abstain.concentration._query_arrays import (
     check_array,
     check_range,
@@ -146,7 +141,6 @@ def certify_risk(
     *,
     max_risk: float,
     delta: float,
-    method: str = "wsr",
     groups: ArrayLike | None = None,
 ) -> int | None:
     """Return the most permissive threshold whose selective risk is certified.
@@ -162,9 +156,6 @@ def certify_risk(
         Bound on the selective risk, in (0, 1).
     delta : float
         Probability with which the certificate may be wrong, in (0, 1).
-    method : {"wsr", "hoeffding_bentkus"}, default="wsr"
-        The test; `wsr_pvalue` certifies far more unless all losses are 0 or 1, and
-        depends on the order of the queries.
     groups : array-like of shape (n_queries,), default=None
         Group of each query; the bound is then certified in every group at once.
 
@@ -192,10 +183,10 @@ def certify_risk(
     over pairs, or queries from another source.
 
     The ratio is at most ``max_risk`` exactly if u_q = e_q + max_risk (1 - a_q), which
-    is in [0, 1], has a mean of at most ``max_risk``. That is tested along a
-    `fixed_sequence` of thresholds, as in learn then test [1]_; the risk need not be
-    monotone, and the number of thresholds costs nothing. A threshold that accepts no
-    pair at all is never certified.
+    is in [0, 1], has a mean of at most ``max_risk``. `wsr_pvalue`, which depends on the
+    order of the queries, tests that along a `fixed_sequence` of thresholds, as in learn
+    then test [1]_; the risk need not be monotone, and the number of thresholds costs
+    nothing. A threshold that accepts no pair at all is never certified.
 
     With groups a threshold passes only if it passes in each of them: the largest of
     their p-values is one for "the bound fails in some group", so that ``delta`` need
@@ -217,7 +208,6 @@ def certify_risk(
     """
     check_fraction(max_risk, "max_risk")
     check_fraction(delta, "delta")
-    check_choice(method, "method", ("wsr", "hoeffding_bentkus"))
     share, wrong = check_shares(accepted, errors)
     start = _check_start(start, share.shape[1])
     # No evidence certifies nothing; the p-values of no queries are all 1.
@@ -229,20 +219,12 @@ def certify_risk(
     # Within [0, 1] but for rounding, since errors <= accepted <= 1.
     losses = wrong[:, start:] + max_risk * (1 - share[:, start:])
     pvalues = [
-        _pvalues(losses[codes == group], max_risk, delta, method)
+        wsr_pvalue(losses[codes == group], max_risk, level=delta)
         for group in range(values.size)
     ]
     # Intersection-union: "fails in some group" is rejected only if each group's is.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last
-
-
-def _pvalues(
-    losses: FloatArray, max_risk: float, delta: float, method: str
-) -> FloatArray:
-    if method == "wsr":
-        return wsr_pvalue(losses, max_risk, level=delta)
-    return hoeffding_bentkus_pvalue(losses.mean(axis=0), losses.shape[0], max_risk)
 
 
 def _check_start(start: int, n_candidates: int) -> int:

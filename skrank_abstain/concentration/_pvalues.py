@@ -11,13 +11,8 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import bdtr, rel_entr
 
-from skrank_abstain._validation import (
-    FloatArray,
-    check_fraction,
-    check_positive_int,
-)
+from skrank_abstain._validation import FloatArray, check_fraction
 from skrank_abstain.concentration._query_arrays import check_array, check_range
 
 #: Largest share of the capital that a loss of one may take.
@@ -25,66 +20,6 @@ _BOLDNESS = 0.99
 
 #: Losses held in memory at a time.
 _BLOCK = 1 << 18
-
-
-def hoeffding_bentkus_pvalue(
-    mean: ArrayLike, n_queries: int, alpha: float
-) -> FloatArray:
-    """Return the Hoeffding-Bentkus p-value of H0: the mean loss exceeds ``alpha``.
-
-    Parameters
-    ----------
-    mean : float or array-like
-        Sample mean of losses in [0, 1] over the queries; each entry of an array is
-        tested by itself.
-    n_queries : int
-        Number of queries, at least 1.
-    alpha : float
-        Bound on the mean loss, in (0, 1).
-
-    Returns
-    -------
-    pvalue : ndarray of the shape of ``mean``, float64
-        In [0, 1].
-
-    Raises
-    ------
-    TypeError
-        If an argument is not numeric.
-    ValueError
-        If a mean is outside [0, 1], ``alpha`` outside (0, 1) or ``n_queries`` < 1.
-
-    Notes
-    -----
-    With n queries and sample mean r, the smaller of exp(-n kl(r, alpha)) (1 where
-    r >= alpha) and e P(Bin(n, alpha) <= ceil(n r)) [1]_. Valid at every n for i.i.d.
-    queries with losses in [0, 1]: under H0, P(p <= delta) <= delta. It looks at the
-    mean alone, so it is weak where losses vary much less than coin flips do;
-    `wsr_pvalue` learns the variance.
-
-    References
-    ----------
-    .. [1] Bates, Angelopoulos, Lei, Malik and Jordan (2021). "Distribution-free,
-       risk-controlling prediction sets". Journal of the ACM 68(6).
-       doi:10.1145/3478535
-
-    Examples
-    --------
-    >>> from skrank_abstain.concentration import hoeffding_bentkus_pvalue
-    >>> round(float(hoeffding_bentkus_pvalue(0.05, 200, 0.1)), 4)
-    0.0219
-    """
-    check_fraction(alpha, "alpha")
-    n_queries = check_positive_int(n_queries, "n_queries")
-    loss = check_range(check_array(mean, "mean"), "mean")
-    divergence = rel_entr(loss, alpha) + rel_entr(1 - loss, 1 - alpha)
-    hoeffding = np.where(loss < alpha, np.exp(-n_queries * divergence), 1.0)
-    # Rounding may put n times a mean of n integers above the integer.
-    n_lost = np.ceil(n_queries * loss * (1 - 4 * np.finfo(float).eps))
-    # Bentkus is better for small means, Hoeffding for larger ones.
-    bentkus = math.e * bdtr(n_lost, n_queries, alpha)
-    pvalue: FloatArray = np.asarray(np.minimum(1.0, np.minimum(hoeffding, bentkus)))
-    return pvalue
 
 
 def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatArray:

@@ -13,11 +13,9 @@ from skrank_abstain.concentration import (
     certify_risk,
     choose_start,
     fixed_sequence,
-    hoeffding_bentkus_pvalue,
     wsr_pvalue,
 )
 
-METHODS = ("wsr", "hoeffding_bentkus")
 PVALUES = arrays(np.float64, st.integers(1, 12), elements=st.floats(0, 1))
 
 
@@ -60,93 +58,55 @@ def test_sequence_includes_a_pvalue_of_delta():
     assert fixed_sequence([0.1, 0.1], 0.1) == 1
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(shares(), st.data())
-def test_certificate_is_the_test_of_each_threshold(method, table, data):
+def test_certificate_is_the_test_of_each_threshold(table, data):
     accepted, errors = table
-    n_queries, n_thresholds = accepted.shape
+    n_thresholds = accepted.shape[1]
     start = data.draw(st.integers(0, n_thresholds - 1))
     max_risk = data.draw(st.sampled_from([0.1, 0.3, 0.7]))
     delta = data.draw(st.sampled_from([0.05, 0.2, 0.6]))
     expected = None
     for k in range(start, n_thresholds):
         loss = errors[:, k] + max_risk * (1 - accepted[:, k])
-        if method == "wsr":
-            pvalue = wsr_pvalue(loss, max_risk, level=delta)
-        else:
-            pvalue = hoeffding_bentkus_pvalue(loss.mean(), n_queries, max_risk)
+        pvalue = wsr_pvalue(loss, max_risk, level=delta)
         # Blocks of columns add up in another order than single columns do.
         if abs(float(pvalue) - delta) < 1e-12:
             return
         if pvalue > delta:
             break
         expected = k
-    found = certify_risk(
-        accepted, errors, start, max_risk=max_risk, delta=delta, method=method
-    )
+    found = certify_risk(accepted, errors, start, max_risk=max_risk, delta=delta)
     assert found == expected
 
 
-@pytest.mark.parametrize("method", METHODS)
 @given(shares(), st.floats(0.05, 0.5), st.floats(0.05, 0.5))
-def test_a_smaller_delta_certifies_no_more_by_the_same_pvalues(
-    method, table, one, other
-):
+def test_a_smaller_delta_certifies_no_more_by_the_same_pvalues(table, one, other):
     accepted, errors = table
-    loss = errors + 0.3 * (1 - accepted)
-    if method == "wsr":
-        pvalues = wsr_pvalue(loss, 0.3)
-    else:
-        pvalues = hoeffding_bentkus_pvalue(loss.mean(axis=0), loss.shape[0], 0.3)
+    pvalues = wsr_pvalue(errors + 0.3 * (1 - accepted), 0.3)
     strict, loose = (fixed_sequence(pvalues, d) for d in sorted((one, other)))
     assert (-1 if strict is None else strict) <= (-1 if loose is None else loose)
 
 
-@given(shares(), st.randoms(use_true_random=False))
-def test_the_order_of_queries_does_not_matter_to_hoeffding_bentkus(table, random):
-    accepted, errors = table
-    order = list(range(accepted.shape[0]))
-    random.shuffle(order)
-    found = [
-        certify_risk(
-            accepted[rows],
-            errors[rows],
-            0,
-            max_risk=0.3123,
-            delta=0.2345,
-            method="hoeffding_bentkus",
-        )
-        for rows in (order, order[::-1])
-    ]
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_errors_need_enough_queries(method):
+def test_no_errors_need_enough_queries():
     # 0.9^21 > 0.1 > 0.9^22: fewer queries are no evidence.
     for n, expected in ((20, None), (24, 2)):
         accepted = np.ones((n, 3))
-        found = certify_risk(
-            accepted, 0 * accepted, 0, max_risk=0.1, delta=0.1, method=method
-        )
+        found = certify_risk(accepted, 0 * accepted, 0, max_risk=0.1, delta=0.1)
         assert found == expected
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_nothing_to_certify(method):
+def test_nothing_to_certify():
     ones = np.ones((200, 2))
-    kwargs = {"max_risk": 0.5, "delta": 0.5, "method": method}
+    kwargs = {"max_risk": 0.5, "delta": 0.5}
     assert certify_risk(ones, ones, 0, **kwargs) is None  # nothing but errors
     assert certify_risk(0 * ones, 0 * ones, 0, **kwargs) is None  # nothing accepted
     assert certify_risk(ones[:0], ones[:0], 0, **kwargs) is None  # no query
 
 
 def test_one_query():
-    # One query without errors: p = 1 - max_risk, or 1 / (1 + 0.99) for the bet that
-    # keeps a hundredth.
+    # One query without errors: p = 1 / (1 + 0.99) for the bet that keeps a hundredth.
     one = np.ones((1, 2))
     kwargs = {"max_risk": 0.5, "delta": 0.5}
-    assert certify_risk(one, 0 * one, 0, method="hoeffding_bentkus", **kwargs) == 1
     assert certify_risk(one, 0 * one, 0, **kwargs) is None
     assert certify_risk(one, 0 * one, 0, max_risk=0.5, delta=0.51) == 1
 
@@ -174,14 +134,9 @@ def test_a_sequence_from_the_smallest_coverage_is_lost_where_a_chosen_start_is_n
 
 
 @pytest.mark.parametrize(
-    ("method", "n_queries", "max_risk", "certified"),
-    [
-        ("wsr", 80, 0.21, 0.4),
-        ("wsr", 400, 0.15, 0.4),
-        ("hoeffding_bentkus", 1000, 0.2, 0.8),
-    ],
+    ("n_queries", "max_risk", "certified"), [(80, 0.21, 0.4), (400, 0.15, 0.4)]
 )
-def test_guarantee(method, n_queries, max_risk, certified):
+def test_guarantee(n_queries, max_risk, certified):
     """The share of wrong certificates is at most delta, and there are certificates."""
     rng = np.random.default_rng(1)
     accepted, errors = population(rng)
@@ -197,7 +152,6 @@ def test_guarantee(method, n_queries, max_risk, certified):
             start,
             max_risk=max_risk,
             delta=0.1,
-            method=method,
         )
         found += index is not None
         wrong += index is not None and risk[index] > max_risk
@@ -217,15 +171,14 @@ def test_guarantee_just_above_the_bound():
     assert 0.05 < wrong / n_runs <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / n_runs)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_threshold_passes_only_if_it_passes_in_every_group(method):
+def test_a_threshold_passes_only_if_it_passes_in_every_group():
     rng = np.random.default_rng(3)
     accepted, errors = population(rng)
     rows = rng.integers(500, size=3000)
     accepted, errors = accepted[rows], errors[rows]
     groups = rng.choice(["a", "b"], size=3000)
     errors[groups == "b"] *= 0.5
-    kwargs = {"max_risk": 0.2, "delta": 0.1, "method": method}
+    kwargs = {"max_risk": 0.2, "delta": 0.1}
     both = certify_risk(accepted, errors, 3, groups=groups, **kwargs)
     alone = {
         group: certify_risk(
@@ -322,7 +275,7 @@ def test_groups_keep_their_types_apart():
     shares = np.ones((60, 1))
     groups = [1, "1"] * 30
     errors = np.tile([[0.0], [1.0]], (30, 1))
-    kwargs = {"max_risk": 0.6, "delta": 0.1, "method": "hoeffding_bentkus"}
+    kwargs = {"max_risk": 0.6, "delta": 0.1}
     # Half of all are wrong: allowed over all queries, not in the group "1".
     assert certify_risk(shares, errors, 0, groups=groups, **kwargs) is None
 
@@ -375,11 +328,6 @@ ONE = np.full((3, 2), 0.5)
             lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.0),
             ValueError,
             "delta must be in",
-        ),
-        (
-            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.1, method="t"),
-            ValueError,
-            "method must be one of 'wsr', 'hoeffding_bentkus', got 't'",
         ),
         (
             lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.1, groups=["a"]),
