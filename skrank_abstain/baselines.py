@@ -19,8 +19,8 @@ from skrank_abstain._validation import (
     check_fraction,
     check_positive_int,
     check_proba,
+    rounded_share,
 )
-from skrank_abstain.selection import order_statistic_rank
 
 __all__ = ["entropy", "entropy_abstention", "random_abstention"]
 
@@ -129,7 +129,7 @@ def entropy_abstention(
     if quantile == "linear":
         threshold = np.quantile(calibration, coverage)
     else:
-        rank = order_statistic_rank(coverage, calibration.size)
+        rank = int(rounded_share(coverage, calibration.size))
         threshold = np.partition(calibration, rank - 1)[rank - 1]
     # Pairs of one gap may differ in the last digit; they are decided alike.
     accepted: BoolArray = entropies <= threshold * (1 + 1e-12)

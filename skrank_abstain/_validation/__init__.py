@@ -24,9 +24,18 @@ from skrank_abstain._validation._numbers import (
     check_fraction,
     check_positive,
     check_positive_int,
+    check_quantile,
     check_real,
+    rounded_share,
 )
 from skrank_abstain._validation._qid import encode_qid, is_scalar
+from skrank_abstain._validation._query_arrays import (
+    check_array,
+    check_per_query,
+    check_range,
+    check_shares,
+    check_table,
+)
 from skrank_abstain._validation._rows import (
     check_row_order,
     names_of_columns,
@@ -49,16 +58,23 @@ __all__ = [
     "check_positive",
     "check_positive_int",
     "check_proba",
+    "check_quantile",
     "check_real",
     "check_relevance",
     "check_row_order",
     "check_sample_weight",
     "check_scores",
     "check_vector",
+    "check_array",
+    "check_per_query",
+    "check_range",
+    "check_shares",
+    "check_table",
     "encode_qid",
     "is_scalar",
     "listed",
     "names_of_columns",
     "refuse_lazy",
+    "rounded_share",
     "shown",
 ]

@@ -92,3 +92,21 @@ def check_positive_int(value: Any, name: str, *, minimum: int = 1) -> int:
     if value < minimum:
         raise ValueError(f"{name} must be at least {minimum}, got {shown(value)}.")
     return int(value)
+
+
+def check_quantile(coverage: float, quantile: str, boundary: str) -> None:
+    """Validate a coverage; reject unknown or incompatible options."""
+    check_fraction(coverage, "coverage", include_one=True)
+    check_choice(boundary, "boundary", ("accept", "randomize"))
+    check_choice(quantile, "quantile", ("inverted_cdf", "linear"))
+    if boundary == "randomize" and quantile == "linear":
+        raise ValueError(
+            "boundary='randomize' must go with quantile='inverted_cdf', got "
+            "quantile='linear': an interpolated threshold has no pairs on it."
+        )
+
+
+def rounded_share(share: float, counts: Any) -> Any:
+    """Return ``share * counts``, rounded up to whole numbers."""
+    # 0.07 * 100 is 7.000000000000001 as a float, and must not become eight.
+    return np.ceil(share * counts * (1 - 1e-12)).astype(np.int64)

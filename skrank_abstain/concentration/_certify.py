@@ -14,16 +14,14 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
     FloatArray,
+    check_array,
     check_fraction,
     check_positive_int,
+    check_range,
+    check_shares,
     encode_qid,
 )
 from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
-from skrank_abstain.concentration._query_arrays import (
-    check_array,
-    check_range,
-    check_shares,
-)
 
 #: A mean that is no larger may be one of zeros.
 _ROUNDING = 1e-12

@@ -8,8 +8,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_fraction, check_positive
-from skrank_abstain.concentration._query_arrays import check_table
+from skrank_abstain._validation import (
+    FloatArray,
+    check_fraction,
+    check_positive,
+    check_table,
+)
 
 #: Rounding of the sum over queries that must not ask for one level more.
 _SLACK = 1e-12

@@ -12,8 +12,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_fraction
-from skrank_abstain.concentration._query_arrays import check_array, check_range
+from skrank_abstain._validation import (
+    FloatArray,
+    check_array,
+    check_fraction,
+    check_range,
+)
 
 #: Largest share of the capital that a loss of one may take.
 _BOLDNESS = 0.99

@@ -8,8 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
-from skrank_abstain._validation import FloatArray, check_fraction, check_not_negative
-from skrank_abstain.concentration._query_arrays import check_per_query
+from skrank_abstain._validation import (
+    FloatArray,
+    check_fraction,
+    check_not_negative,
+    check_per_query,
+)
 
 #: Relative difference of two ratios that stands for none.
 _ROUNDING = 8 * np.finfo(np.float64).eps

@@ -32,7 +32,7 @@ from skrank_abstain.intake import (
     train_and_score,
 )
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.tie_models import LabelledScores
+from skrank_abstain.selection import LabelledScores
 
 #: Beyond it the sum over a few features, or the difference of two, may overflow.
 _LARGEST_FEATURE = 1e300

@@ -27,7 +27,7 @@ from skrank_abstain.intake import (
     hold_out,
 )
 from skrank_abstain.scorers import describe, is_fitted, last_step
-from skrank_abstain.tie_models import LabelledScores
+from skrank_abstain.selection import LabelledScores
 
 #: Rounding of a p-value that must not keep an item from being novel.
 _SLACK = 1e-12

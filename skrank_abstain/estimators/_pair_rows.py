@@ -7,7 +7,6 @@ item. Either way, swapping the halves swaps the two scores to the last bit.
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray, rounded_share
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
 from skrank_abstain.intake import check_columns, hold_out
 from skrank_abstain.pairs import group_queries
@@ -262,7 +261,7 @@ def divide_pairs(
             "X must leave at least two queries of pairs to calibrate on, one to fit "
             f"the tie model and one for the guarantee, got {units.size}."
         )
-    n_rest = min(ceil((1 - tuning_size) * units.size - 1e-9), units.size - 1)
+    n_rest = min(int(rounded_share(1 - tuning_size, units.size)), units.size - 1)
     held_out = hold_out(units.size, n_rest, random_state)[unit.reshape(-1)]
     return [np.flatnonzero(~held_out), np.flatnonzero(held_out)]
 
@@ -270,7 +269,7 @@ def divide_pairs(
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:
     """Return the labels if both parts can hold each of them."""
     counts = np.unique(label, return_counts=True)[1]
-    n_calibration = ceil(calibration_size * label.size)
+    n_calibration = int(rounded_share(calibration_size, label.size))
     smaller_part = min(n_calibration, label.size - n_calibration)
     return label if counts.min() > 1 and smaller_part >= counts.size else None
 

@@ -50,17 +50,13 @@ from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     DecisionArrays,
+    LabelledPairs,
     PairTotals,
     Rule,
     calibrate,
     check_rule,
 )
-from skrank_abstain.tie_models import (
-    DifferenceModel,
-    LabelledPairs,
-    TieModel,
-    resolve_tie_model,
-)
+from skrank_abstain.tie_models import DifferenceModel, TieModel, resolve_tie_model
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):

@@ -31,7 +31,6 @@ from skrank_abstain.intake._training import (
     check_pairs_to_calibrate,
     columns_of_fit,
     take_labelled_items,
-    take_queries,
     train_and_score,
 )
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import BoolArray, IntArray
+from skrank_abstain._validation import BoolArray, IntArray, rounded_share
 from skrank_abstain.pairs import Queries
 
 
@@ -102,7 +102,7 @@ def divide_queries(
     else:
         # At least one query tunes: with a tie model fitted on the queries that certify,
         # the risk would not be fixed beforehand, as the tests need it.
-        n_rest = min(int(_rounded_up(1 - tuning_size, usable.size)), usable.size - 1)
+        n_rest = min(int(rounded_share(1 - tuning_size, usable.size)), usable.size - 1)
         held_out = hold_out(usable.size, n_rest, random_state)
     if held_out.all():
         raise ValueError(
@@ -129,12 +129,7 @@ def hold_out_of_each(strata: IntArray, share: float, random_state: Any) -> BoolA
     order = np.lexsort((random.permutation(strata.size), strata))
     _, first, counts = np.unique(strata[order], return_index=True, return_counts=True)
     place = np.arange(strata.size) - np.repeat(first, counts)
-    wanted = _rounded_up(share, counts)
+    wanted = rounded_share(share, counts)
     held_out = np.empty(strata.size, dtype=bool)
     held_out[order] = place < np.repeat(wanted, counts)
     return held_out
-
-
-def _rounded_up(share: float, counts: Any) -> Any:
-    # 0.07 * 100 is 7.000000000000001 as a float, and must not become eight.
-    return np.ceil(share * counts * (1 - 1e-12))

@@ -22,8 +22,7 @@ from skrank_abstain.intake._repeats import FitRows, find_repeats, warn_of_repeat
 from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.intake._splitting import divide_queries, split_for_calibration
 from skrank_abstain.scorers import fit_ranker, score_items
-from skrank_abstain.selection import Groups
-from skrank_abstain.tie_models import LabelledScores
+from skrank_abstain.selection import Groups, LabelledScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,19 +158,20 @@ def train_and_score(
     left = items.take(rows)
     sizes = left.queries.sizes
     check_pairs_to_calibrate(sizes)
-    scores = score_items(model, left.X)
-    rest = LabelledScores(scores, relevance[rows], left.queries, left.X)
-    tuning, group = None, kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
+    group = kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
     # A rule that promises something about new queries needs queries that did not fit
     # the tie model; the other rules use all of them for both.
-    if tuning_size:
-        parts = divide_queries(sizes, group, tuning_size, seed)
-        tuning, rest = (take_queries(rest, queries) for queries in parts)
+    parts = divide_queries(sizes, group, tuning_size, seed) if tuning_size else None
+    columns = columns_of_fit(ranker)
+    scores = score_items(model, left.X)
+    rest, tuning = LabelledScores(scores, relevance[rows], left.queries, left.X), None
+    if parts is not None:
+        tuning, rest = map(rest.take_queries, parts)
         group = group[parts[1]]
     return TrainingRecord(
         model,
         prefit,
-        columns=columns_of_fit(ranker),
+        columns=columns,
         several_queries=items.queries.n_queries > 1,
         largest_query=int(sizes.max()),
         repeats=repeats,
@@ -190,11 +190,6 @@ def check_pairs_to_calibrate(sizes: IntArray) -> None:
             "qid must give at least one calibration query with two items, got "
             f"{sizes.size} queries with n_samples={sizes.sum()} items."
         )
-
-
-def take_queries(data: LabelledScores, queries: IntArray) -> LabelledScores:
-    """Return some queries, by their numbers."""
-    return data.take(np.flatnonzero(np.isin(data.queries.codes, queries)))
 
 
 def columns_of_fit(estimator: Any) -> dict[str, Any]:

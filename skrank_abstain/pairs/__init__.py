@@ -25,8 +25,14 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._ranking import Ranking
-from skrank_abstain.pairs._scored_items import FEW_PAIRS, ScoredItems, counts_by_gap
-from skrank_abstain.pairs._spread import spread_queries, spread_rows, thin
+from skrank_abstain.pairs._scored_items import (
+    FEW_PAIRS,
+    ScoredItems,
+    counts_by_gap,
+    spread_queries,
+    spread_rows,
+    thin,
+)
 from skrank_abstain.pairs._tables import html_of_rows, html_table
 
 __all__ = [

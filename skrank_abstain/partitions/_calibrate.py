@@ -43,8 +43,8 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Calibration, Groups, RiskProfile
-from skrank_abstain.tie_models import LabelledScores, resolve_tie_model
+from skrank_abstain.selection import Calibration, Groups, LabelledScores, RiskProfile
+from skrank_abstain.tie_models import resolve_tie_model
 
 #: Rows that are compared with each other: 20 bytes of each come here.
 _MOST_COMPARED = 1 << 19

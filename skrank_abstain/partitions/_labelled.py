@@ -8,7 +8,6 @@ from typing import Any, Self, cast
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.intake import take_queries
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.partitions._items import (
     Part,
@@ -19,11 +18,8 @@ from skrank_abstain.partitions._items import (
 )
 from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
-from skrank_abstain.tie_models import (
-    LabelledScores,
-    TieModel,
-    check_spread,
-)
+from skrank_abstain.selection import LabelledScores
+from skrank_abstain.tie_models import TieModel, check_spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +59,9 @@ class LabelledPartitions:
 
     def take(self, queries: IntArray) -> LabelledPartitions:
         """Return some queries, by their numbers, ascending."""
-        return type(self).of(self.parts.keep(take_queries, Each(self._split(queries))))
+        return type(self).of(
+            self.parts.keep(LabelledScores.take_queries, Each(self._split(queries)))
+        )
 
     def fit(self, model: TieModel) -> PartitionedItems:
         """As `LabelledScores.fit`.

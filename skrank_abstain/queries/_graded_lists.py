@@ -28,11 +28,8 @@ from skrank_abstain.intake import (
     train_and_score,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.tie_models import (
-    GradedRelevance,
-    LabelledScores,
-    resolve_tie_model,
-)
+from skrank_abstain.selection import LabelledScores
+from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
 #: Items whose probabilities are computed at a time.

@@ -6,6 +6,8 @@ A rule is a frozen value; what it selects is a region of pairs that are accepted
 from skrank_abstain.selection._calibration import (
     Calibration,
     Groups,
+    LabelledPairs,
+    LabelledScores,
     calibrate,
     risk_engine,
 )
@@ -19,7 +21,6 @@ from skrank_abstain.selection._decision import (
 )
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._price import Price
-from skrank_abstain.selection._quantile import order_statistic_rank
 from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._rule import Rule, RuleText, check_rule
 from skrank_abstain.selection._sampling import coverage_interval

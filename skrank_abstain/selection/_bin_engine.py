@@ -10,16 +10,17 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_quantile,
+    rounded_share,
+)
 from skrank_abstain.pairs import ScoredItems, check_graph_size
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import DecisionArrays
-from skrank_abstain.selection._quantile import (
-    check_quantile,
-    linear_quantile,
-    order_statistic_rank,
-)
-from skrank_abstain.selection._risk_engine import RiskEngine
+from skrank_abstain.selection._risk_engine import RiskEngine, linear_quantile
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -128,7 +129,7 @@ class BinEngine(RiskEngine):
                     items.n_pairs,
                 )
             )
-        rank = order_statistic_rank(coverage, items.n_pairs)
+        rank = int(rounded_share(coverage, items.n_pairs))
         last = np.searchsorted(passed, rank)
         threshold, limit = float(risk[last]), nearness[self._upper][order][last]
         at = (self._risk == threshold) & (nearness == limit)

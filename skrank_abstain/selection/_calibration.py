@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import GapArray, ScoredItems
+from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
 from skrank_abstain.selection._gap_engine import GapEngine
 from skrank_abstain.selection._risk_engine import RiskEngine
@@ -20,9 +21,8 @@ from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
     BinModel,
     DifferenceModel,
-    LabelledPairs,
-    LabelledScores,
     TieModel,
+    check_spread,
 )
 
 _EPS = float(np.finfo(np.float64).eps)
@@ -30,6 +30,90 @@ _EPS = float(np.finfo(np.float64).eps)
 _N_THRESHOLDS = 100
 #: `fit` warns from this share of ties among the accepted pairs.
 _MOST_TIES = 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledScores:
+    """Scored items of labelled queries.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+    y : ndarray of shape (n_items,), float64
+        Relevance, higher is better.
+    queries : Queries
+    X : array or frame of shape (n_items, n_features), default=None
+        The features that were scored.
+    novel : ndarray of shape (n_items,), bool, default=None
+        Items whose pairs are abstained on.
+    """
+
+    scores: FloatArray
+    y: FloatArray
+    queries: Queries
+    X: Any = None
+    novel: BoolArray | None = None
+
+    def fit(self, model: TieModel) -> ScoredItems:
+        """Fit a model; the values are from fits that have not seen the query."""
+        check_spread(self.scores)
+        values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
+        items = ScoredItems.build(values, self.queries, self.y, self.novel)
+        model.fit_items(items)
+        return items
+
+    def transformed_by(self, model: TieModel) -> ScoredItems:
+        """Return the items sorted by their values."""
+        values = model.checked_transform(self.scores, self.queries, self.X)
+        return ScoredItems.build(values, self.queries, self.y, self.novel)
+
+    def take(self, rows: IntArray) -> LabelledScores:
+        """Return some rows, in ascending order."""
+        return LabelledScores(
+            self.scores[rows],
+            self.y[rows],
+            group_queries(self.queries.codes[rows], rows.size),
+            None if self.X is None else _safe_indexing(self.X, rows),
+            None if self.novel is None else self.novel[rows],
+        )
+
+    def take_queries(self, queries: IntArray) -> LabelledScores:
+        """Return some queries, by their numbers."""
+        return self.take(np.flatnonzero(np.isin(self.queries.codes, queries)))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPairs:
+    """Pairs that were given one by one.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_pairs,), float64
+        Scores.
+    label : ndarray of shape (n_pairs,), int64
+    groups : ndarray of shape (n_pairs,), int64
+        Pairs of one group are never divided.
+    """
+
+    left: FloatArray
+    right: FloatArray
+    label: IntArray
+    groups: IntArray
+
+    def fit(self, model: DifferenceModel) -> GapArray:
+        """Fit a model."""
+        model.fit_pairs(self.left, self.right, self.label)
+        return self.transformed_by(model)
+
+    def transformed_by(self, model: DifferenceModel) -> GapArray:
+        """Return the gaps with their outcomes."""
+        return GapArray.of_pairs(self.left, self.right, self.label, self.groups)
+
+    def take(self, rows: IntArray) -> LabelledPairs:
+        """Return some pairs."""
+        return LabelledPairs(
+            self.left[rows], self.right[rows], self.label[rows], self.groups[rows]
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
+from skrank_abstain._validation import check_quantile
 from skrank_abstain.selection._calibration import Calibration
-from skrank_abstain.selection._quantile import check_quantile
 from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
 

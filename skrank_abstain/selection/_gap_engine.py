@@ -15,17 +15,18 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_quantile,
+    rounded_share,
+)
 from skrank_abstain.pairs import PairGaps, ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import DecisionArrays
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
-from skrank_abstain.selection._quantile import (
-    check_quantile,
-    linear_quantile,
-    order_statistic_rank,
-)
-from skrank_abstain.selection._risk_engine import RiskEngine
+from skrank_abstain.selection._risk_engine import RiskEngine, linear_quantile
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -212,7 +213,7 @@ class GapEngine(RiskEngine):
             return self.select_risk(self.highest)
         if quantile == "linear":
             return self.select_risk(self._linear_quantile(items, coverage))
-        rank = order_statistic_rank(coverage, items.n_pairs)
+        rank = int(rounded_share(coverage, items.n_pairs))
         if self._is_of_equal_scores(rank, items):
             region = self.select_risk(self.highest)
         else:

@@ -7,9 +7,12 @@ on bins. What is asked of them does not.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray
@@ -137,3 +140,21 @@ class RiskEngine(DecisionEngine):
         graph : csr_array of shape (n_items, n_items), bool
             Rows and columns are those of X.
         """
+
+
+def linear_quantile(
+    risk_at: Callable[[int], float], coverage: float, n_pairs: int
+) -> float:
+    """Interpolate between two order statistics, as numpy does by default.
+
+    Parameters
+    ----------
+    risk_at : callable
+        Takes a rank, from 1, and returns the risk of the pair of this rank.
+    coverage : float
+    n_pairs : int
+    """
+    place = coverage * (n_pairs - 1)
+    low = math.floor(place)
+    ends = [risk_at(low + 1), risk_at(math.ceil(place) + 1)]
+    return float(np.quantile(ends, place - low))

@@ -4,7 +4,6 @@ from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._isotonic import IsotonicDifference
-from skrank_abstain.tie_models._labelled import LabelledPairs, LabelledScores
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import resolve_tie_model
 from skrank_abstain.tie_models._tie_model import (

@@ -21,12 +21,16 @@ from sklearn.tree import DecisionTreeRegressor
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.concentration import certify_risk, choose_start, fixed_sequence
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.selection import Calibration, GuaranteedCoverage, calibrate
+from skrank_abstain.selection import (
+    Calibration,
+    GuaranteedCoverage,
+    LabelledScores,
+    calibrate,
+)
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
     GradedRelevance,
-    LabelledScores,
 )
 
 ZERO_ONE = 1 - np.eye(3)

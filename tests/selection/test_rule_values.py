@@ -16,18 +16,14 @@ from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     GuaranteedCoverage,
+    LabelledScores,
     Price,
     Rule,
     RuleText,
     calibrate,
     risk_engine,
 )
-from skrank_abstain.tie_models import (
-    BradleyTerry,
-    GradedRelevance,
-    LabelledScores,
-    TieModel,
-)
+from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
 
 RULES = [Coverage(0.7), GuaranteedCoverage(0.7), Price(0.2), CertifiedRisk(0.4)]
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)

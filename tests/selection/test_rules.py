@@ -9,6 +9,7 @@ from reference import paired
 from selection.engines import ZERO_ONE, accept, decide, gap_risk
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
+from skrank_abstain._validation import rounded_share
 from skrank_abstain.baselines import entropy_abstention
 from skrank_abstain.metrics import (
     class_acceptance,
@@ -16,7 +17,6 @@ from skrank_abstain.metrics import (
     selective_accuracy_score,
 )
 from skrank_abstain.pairs import GapArray
-from skrank_abstain.selection import order_statistic_rank
 
 EPS = np.finfo(float).eps
 
@@ -131,7 +131,7 @@ def test_randomized_draws_have_the_right_share():
 def test_without_a_tie_zone_all_rules_are_one_threshold_on_gap(model, s, coverage):
     left, right = paired(s)
     gap = abs(left - right)
-    cut = np.sort(gap)[::-1][order_statistic_rank(coverage, gap.size) - 1]
+    cut = np.sort(gap)[::-1][rounded_share(coverage, gap.size) - 1]
     by_gap = gap >= cut
     region, _ = select(model, ZERO_ONE, s, coverage)
     np.testing.assert_array_equal(accept(region, left, right), by_gap)

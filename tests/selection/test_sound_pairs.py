@@ -11,16 +11,12 @@ from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
 from skrank_abstain.selection import (
     Coverage,
     GuaranteedCoverage,
+    LabelledScores,
     decide_queries,
 )
 from skrank_abstain.selection._calibration import calibrate
 from skrank_abstain.selection._sound_pairs import SoundPairs
-from skrank_abstain.tie_models import (
-    BradleyTerry,
-    GradedRelevance,
-    IsotonicDifference,
-    LabelledScores,
-)
+from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, IsotonicDifference
 
 MODELS = [BradleyTerry, IsotonicDifference, GradedRelevance]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_finite
+from skrank_abstain._validation._arrays import FloatArray, check_finite
 
 #: How far sums of weights may round a share out of its range.
 _ROUNDING = 1e-9

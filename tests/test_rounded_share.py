@@ -4,13 +4,13 @@ import reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skrank_abstain.selection import order_statistic_rank
+from skrank_abstain._validation import rounded_share
 
 
 @given(st.integers(1, 1000), st.integers(1, 3000))
 def test_rank_is_exact_for_decimal_coverages(permille, n_pairs):
     coverage = permille / 1000
-    rank = order_statistic_rank(coverage, n_pairs)
+    rank = rounded_share(coverage, n_pairs)
     assert rank == reference.rank_of_quantile(coverage, n_pairs)
 
 
@@ -27,12 +27,12 @@ def test_rank_is_exact_for_decimal_coverages(permille, n_pairs):
     ],
 )
 def test_rank_by_hand(coverage, n_pairs, rank):
-    assert order_statistic_rank(coverage, n_pairs) == rank
+    assert rounded_share(coverage, n_pairs) == rank
 
 
 @given(st.integers(1, 100), st.lists(st.integers(0, 9), min_size=1, max_size=40))
 def test_rank_is_that_of_numpys_inverted_cdf(percent, values):
-    rank = order_statistic_rank(percent / 100, len(values))
+    rank = rounded_share(percent / 100, len(values))
     expected = reference.order_statistic(values, percent / 100)
     assert sorted(values)[rank - 1] == expected
     if len(values) * percent % 100:  # numpy trips over coverage * n that is an integer
