@@ -286,8 +286,9 @@ def _weigh(
     if not known.any():
         return np.array([1.0, 0.0])
     offsets = np.append(0, np.cumsum(n_items))
-    alone = fit_grades(inputs[:, :1], known, offsets)
-    both = fit_grades(inputs, known, offsets)
+    each = np.arange(rows.size)
+    alone = fit_grades(inputs[:, :1], each, known, offsets)
+    both = fit_grades(inputs, each, known, offsets)
     gain = both.log_likelihood - alone.log_likelihood
     # Nothing can be said about queries from one of them.
     error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0

@@ -19,8 +19,8 @@ from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models._bin_model import BinModel
 from skrank_abstain.tie_models._ordinal import (
     MOST_ITEMS,
-    OrdinalFit,
     fit_grades,
+    grade_proba,
     pair_table,
     shift_nodes,
 )
@@ -123,9 +123,25 @@ class GradedRelevance(BinModel):
         self.max_grades = max_grades
 
     def merged_grades(self, counts: IntArray) -> IntArray:
-        """Return what grades become of which there are ``counts`` items."""
+        """Merge neighbouring grades where there are more than ``max_grades``.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_grades,), int64
+            Items of each grade.
+
+        Returns
+        -------
+        merged : ndarray of shape (n_grades,), int64
+            The quantile grade of each, from 0 without gaps.
+        """
         max_grades = check_positive_int(self.max_grades, "max_grades", minimum=2)
-        return merge_grades(counts, max_grades)
+        if counts.size <= max_grades:
+            return np.arange(counts.size)
+        # The middle of each grade in the running share decides.
+        middle = (np.cumsum(counts) - counts / 2) / counts.sum()
+        merged = np.minimum((middle * max_grades).astype(np.int64), max_grades - 1)
+        return np.unique(merged, return_inverse=True)[1].reshape(-1)
 
     def fit_bins(self, items: ScoredItems) -> None:
         merged = self.merged_grades(items.grade_counts)
@@ -139,8 +155,8 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
-            values = some.values[:, None]
-            fit = fit_grades(values, some.known_grades, some.offsets)
+            levels, level = self._centres[:, None], self.bins(some.values)
+            fit = fit_grades(levels, level, some.known_grades, some.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
@@ -174,18 +190,14 @@ class GradedRelevance(BinModel):
         return self._grade_proba(check_scores(values))
 
     def _grade_proba(self, values: FloatArray) -> FloatArray:
-        fit = OrdinalFit(np.ones(1), self.cut_points_, self.query_spread_)
         with np.errstate(over="ignore"):  # so far out that the grade is certain
-            return fit.grade_proba(self.slope_ * values)
+            logits = self.slope_ * values
+        return grade_proba(logits, self.cut_points_, self.query_spread_)
 
     def _made_table(self, n_pairs: int) -> FloatArray:
-        """Return the table of the fitted attributes, the same each time."""
-        if self.cut_points_.size:
-            table = pair_table(self._grade_proba(self._centres), self.tied_shares_)
-        else:
-            table = np.zeros((self._centres.size, self._centres.size, 3))
-            table[:, :, 1] = 1.0
-        # One pair more, of any outcome.
+        """Return the table that follows from the other fitted attributes."""
+        table = pair_table(self._grade_proba(self._centres), self.tied_shares_)
+        # One pair more, of unknown outcome.
         return (n_pairs * table + 1 / 3) / (n_pairs + 1)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -201,27 +213,6 @@ class GradedRelevance(BinModel):
         super().__setstate__(state)
         if "n_pairs_" in state and "table_" not in state:
             self.table_ = self._made_table(self.n_pairs_)
-
-
-def merge_grades(counts: IntArray, max_grades: int) -> IntArray:
-    """Return what many grades become: quantile grades, from 0 without gaps.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_grades,), int64
-        Items of each grade.
-    max_grades : int
-
-    Returns
-    -------
-    merged : ndarray of shape (n_grades,), int64
-    """
-    if counts.size <= max_grades:
-        return np.arange(counts.size)
-    # The middle of each grade in the running share decides.
-    middle = (np.cumsum(counts) - counts / 2) / counts.sum()
-    merged = np.minimum((middle * max_grades).astype(np.int64), max_grades - 1)
-    return np.unique(merged, return_inverse=True)[1].reshape(-1)
 
 
 def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,23 +1,23 @@
-"""Grades of items given a value each, and what that says about pairs.
+"""The model behind `GradedRelevance`: grades of items, given a value of each.
 
 A proportional-odds model in which the items of a query share a random shift:
 
     P(grade >= k | query) = expit(slope * value + spread * u - cut_k),  u ~ N(0, 1).
 
-The shift stands for what makes a query easy or hard to please and is not seen in the
-values. It is why two items of one query are tied more often than independent items
+The shift stands for what makes a query easy or hard to please and does not show in the
+values. Because of it two items of one query are tied more often than independent items
 would be.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermegauss
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, minimize
+from scipy.sparse import csr_array
 from scipy.special import expit, logit
 from threadpoolctl import ThreadpoolController
 
@@ -25,18 +25,17 @@ from skrank_abstain._validation import FloatArray, IntArray
 
 #: Points of the quadrature over the shift of a query.
 _N_NODES = 7
-#: The items of a query count no more than this many, since they share so much.
+#: A larger query weighs as one of this many items, since they share so much.
 _CAP = 20.0
-#: Items that are fitted; of many queries more than twice the cap each say no more.
+#: A fit uses at most about this many items; more would not change it noticeably.
 MOST_ITEMS = 30_000
-#: Logarithm of a distance between cuts beyond that of any grades.
+#: Bound on the logarithm of the distance between two cuts.
 _LONGEST_STEP = 20.0
-#: A spread below this may be a search that came to rest at 0.
+#: With a spread below this the search may be stuck at 0.
 _NO_SPREAD = 1e-3
 
 
-@dataclass(frozen=True)
-class OrdinalFit:
+class OrdinalFit(NamedTuple):
     """A fitted model of grades.
 
     Attributes
@@ -48,40 +47,26 @@ class OrdinalFit:
     spread : float
         Standard deviation of the shift of a query, on the scale of the logits.
     log_likelihood : ndarray of shape (n_queries,), float64
-        Of the queries that were fitted, by the weights they were fitted with; empty
-        where nothing was fitted.
+        Of each query, with the item weights of the fit.
     """
 
     slopes: FloatArray
     cuts: FloatArray
     spread: float
-    log_likelihood: FloatArray = field(default_factory=lambda: np.empty(0))
-
-    def value(self, inputs: FloatArray) -> FloatArray:
-        """Return the systematic part of the logits, shape (n_items,)."""
-        # No matrix product: its last bits depend on the number of threads.
-        value: FloatArray = (inputs * self.slopes).sum(axis=1)
-        return value
-
-    def grade_proba(self, value: FloatArray) -> FloatArray:
-        """Return P(grade) by node of the shift, shape (n_nodes, n, n_grades)."""
-        shift = self.spread * shift_nodes()[0][:, None]
-        logits = (value + shift)[:, :, None] - self.cuts
-        at_least = np.concatenate(
-            [np.ones((*logits.shape[:2], 1)), expit(logits)], axis=2
-        )
-        beyond = np.concatenate(
-            [expit(logits), np.zeros((*logits.shape[:2], 1))], axis=2
-        )
-        return np.asarray(at_least - beyond)
+    log_likelihood: FloatArray
 
 
-def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> OrdinalFit:
+def fit_grades(
+    inputs: FloatArray, level: IntArray, grades: IntArray, offsets: IntArray
+) -> OrdinalFit:
     """Fit slopes, cuts and spread by marginal maximum likelihood.
 
     Parameters
     ----------
-    inputs : ndarray of shape (n_items, n_inputs), float64
+    inputs : ndarray of shape (n_levels, n_inputs), float64
+        The value, or several numbers whose weighted sum is the value, at each level.
+    level : ndarray of shape (n_items,), int64
+        Row of ``inputs`` that holds for an item; the fewer levels, the faster the fit.
     grades : ndarray of shape (n_items,), int64
         From 0 without gaps, at least two of them.
     offsets : ndarray of shape (n_queries + 1,), int64
@@ -102,7 +87,22 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     .. [1] Hedeker and Gibbons (1994). "A Random-Effects Ordinal Regression Model for
        Multilevel Analysis". Biometrics 50(4).
     """
+    centre, unit = _centre_and_unit(inputs[level])
     query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    n_grades = int(grades.max()) + 1
+    cells, cell = np.unique(level * n_grades + grades, return_inverse=True)
+    standardised = (inputs[cells // n_grades] - centre) / unit
+    weight = _cell_weights(query, cell.reshape(-1))
+    likelihood = _Likelihood(standardised, cells % n_grades, weight)
+    theta = likelihood.maximise()
+    slopes, cuts, spread = likelihood.unpack(theta)
+    slopes = slopes / unit
+    cuts = cuts + (slopes * centre).sum()
+    return OrdinalFit(slopes, cuts, spread, likelihood.by_query(theta)[0])
+
+
+def _centre_and_unit(inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and standard deviation, 1 for inputs that are all equal."""
     # In units of powers of two, which round nothing: a sum of huge inputs overflows.
     size = np.ldexp(1.0, np.frexp(np.abs(inputs).max(axis=0))[1] - 1)
     centre = (inputs / size).mean(axis=0) * size
@@ -111,32 +111,21 @@ def fit_grades(inputs: FloatArray, grades: IntArray, offsets: IntArray) -> Ordin
     unit[unit == 0] = 1.0
     unit = unit * ((inputs - centre) / unit).std(axis=0)
     unit[unit == 0] = 1.0
-    likelihood = _Likelihood((inputs - centre) / unit, grades, query)
-    theta = likelihood.maximise()
-    slopes, cuts, spread = likelihood.unpack(theta)
-    slopes = slopes / unit
-    return OrdinalFit(
-        slopes,
-        cuts + (slopes * centre).sum(),
-        spread,
-        likelihood.of_queries(theta),
-    )
+    return centre, unit
 
 
-def item_weights(query: IntArray) -> FloatArray:
-    """Return weights by which a query has those of 20 items at most."""
-    weights: FloatArray = np.minimum(1.0, _CAP / np.bincount(query))[query]
-    return weights
+def _cell_weights(query: IntArray, cell: IntArray) -> csr_array:
+    """Return the weight of each cell in each query, shape (n_queries, n_cells).
 
-
-def one_blas_thread() -> Any:
-    """Keep BLAS's threads from waiting for each other over so few parameters."""
-    return _loaded_libraries().limit(limits=1, user_api="blas")
+    Items of one level and one grade are one cell.
+    """
+    weights = np.minimum(1.0, _CAP / np.bincount(query))[query]
+    return csr_array((weights, (query, cell)))
 
 
 @cache
 def _loaded_libraries() -> ThreadpoolController:
-    """Return the libraries of this process; to look for them takes 2 ms."""
+    """Return the libraries of this process; looking for them takes 2 ms."""
     return ThreadpoolController()
 
 
@@ -149,122 +138,130 @@ def shift_nodes() -> tuple[FloatArray, FloatArray]:
 class _Likelihood:
     """Penalised marginal log-likelihood of standardised inputs.
 
-    Parameters are the slopes, the first cut, the logarithms of the steps between cuts,
-    and the spread.
+    Its parameters are the slopes, the first cut, the logarithms of the steps between
+    cuts, and the spread.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_cells, n_inputs), float64
+    grades : ndarray of shape (n_cells,), int64
+    weight : sparse array of shape (n_queries, n_cells), float64
+        As ``_cell_weights`` returns it.
     """
 
-    def __init__(self, inputs: FloatArray, grades: IntArray, query: IntArray) -> None:
-        self.inputs, self.grades, self.query = inputs, grades, query
+    def __init__(self, inputs: FloatArray, grades: IntArray, weight: csr_array) -> None:
+        self.inputs, self.grades, self.weight = inputs, grades, weight
         self.n_grades = int(grades.max()) + 1
-        sizes = np.bincount(query)
-        self.weight = item_weights(query)
+        self.n_inputs = inputs.shape[1]
         self.points, self.mass = shift_nodes()
-        self.slot = (
-            np.arange(_N_NODES)[:, None] * sizes.size + query[None, :]
-        ).reshape(-1)
-        self.shape = (_N_NODES, sizes.size)
 
-    def start(self) -> FloatArray:
-        """Return equal slopes, the cuts of the shares, and a middling spread."""
-        counts = np.bincount(self.grades, self.weight, self.n_grades)
+    def unpack(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Return slopes, cuts and spread."""
+        slopes, first, steps = np.split(theta[:-1], [self.n_inputs, self.n_inputs + 1])
+        # Cuts ascend whatever the optimiser tries, without a constraint.
+        cuts = first + np.append(0.0, np.cumsum(np.exp(steps)))
+        return slopes, cuts, float(theta[-1])
+
+    def maximise(self) -> FloatArray:
+        """Return the best parameters."""
+        counts = np.bincount(self.grades, self.weight.sum(axis=0), self.n_grades)
         above = np.cumsum(counts[::-1])[::-1][1:]
         # Half an item more on both sides: a share of 0 or 1 has no finite logit.
         cuts = -logit((above + 0.5) / (counts.sum() + 1))
-        n_inputs = self.inputs.shape[1]
         steps = np.log(np.maximum(np.diff(cuts), 1e-3))
-        return np.concatenate([np.full(n_inputs, 1 / n_inputs), cuts[:1], steps, [0.7]])
-
-    def unpack(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        n_inputs = self.inputs.shape[1]
-        # Cuts ascend whatever the optimiser tries: no constraint has to say so.
-        steps = np.exp(theta[n_inputs + 1 : -1])
-        cuts = theta[n_inputs] + np.append(0.0, np.cumsum(steps))
-        return theta[:n_inputs], cuts, float(theta[-1])
-
-    def maximise(self) -> FloatArray:
-        start = self.start()
-        n_inputs = self.inputs.shape[1]
-        # The line search may try anything, and exp overflows: no step between cuts is
-        # nearly as long as its bound.
-        steps = [(None, _LONGEST_STEP)] * (self.n_grades - 2)
-        bounds = [(0.0, None)] * n_inputs + [(None, None), *steps]
-        bounds += [(0.0, None)]
-        with one_blas_thread():
-            found = self._minimise(start, bounds)
-            if found[-1] < _NO_SPREAD:
-                # The likelihood is even in the spread: no slope leads away from 0.
-                other = self._minimise(np.append(found[:-1], 0.1), bounds)
-                found = min(found, other, key=lambda theta: self(theta)[0])
+        slopes = np.full(self.n_inputs, 1 / self.n_inputs)
+        start = np.concatenate([slopes, cuts[:1], steps, [0.7]])
+        found = self._search(start)
+        if found[-1] < _NO_SPREAD:
+            # The likelihood is even in the spread: its slope there is 0.
+            other = self._search(np.append(found[:-1], 0.1))
+            found = min(found, other, key=lambda theta: self(theta)[0])
         return found
 
-    def _minimise(self, start: FloatArray, bounds: list[Any]) -> FloatArray:
+    def _search(self, start: FloatArray) -> FloatArray:
+        # The line search may try anything, and exp overflows: steps between cuts have
+        # a bound that no data come near.
+        lowest = np.full(start.size, -np.inf)
+        lowest[: self.n_inputs] = lowest[-1] = 0.0
+        highest = np.full(start.size, np.inf)
+        highest[self.n_inputs + 1 : -1] = _LONGEST_STEP
         options = {"maxiter": 200, "ftol": 1e-12, "gtol": 1e-7}
-        found = minimize(
-            self, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
-        )
+        # For so few parameters the threads of BLAS would only wait for each other.
+        with _loaded_libraries().limit(limits=1, user_api="blas"):
+            found = minimize(
+                self,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=Bounds(lowest, highest),
+                options=options,
+            )
         return np.asarray(found.x)
 
-    def of_queries(self, theta: FloatArray) -> FloatArray:
-        """Return the log-likelihood of each query, without the penalty."""
-        highest, relative, _, _ = self._by_node(theta)
-        return np.asarray(highest + np.log(relative.sum(axis=0)))
-
-    def _by_node(self, theta: FloatArray) -> tuple[FloatArray, ...]:
-        """Return what both need, by node of the shift.
+    def by_query(self, theta: FloatArray) -> tuple[FloatArray, ...]:
+        """Return the log-likelihood of each query, and what its gradient needs.
 
         Returns
         -------
-        highest : ndarray of shape (n_queries,)
-            Log-likelihood at the largest node of each query.
-        relative : ndarray of shape (n_nodes, n_queries)
-            The likelihood of a query is tiny: it is divided by its largest node before
-            nodes are added.
-        up, down : ndarray of shape (n_nodes, n_items)
+        log_likelihood : ndarray of shape (n_queries,)
+            Without the penalty.
+        posterior : ndarray of shape (n_queries, n_nodes)
+            Probabilities of the nodes of the shift.
+        up, down : ndarray of shape (n_cells, n_nodes)
             Derivatives of ln P(grade) in the lower cut's and the upper cut's logit.
         """
         slopes, cuts, spread = self.unpack(theta)
         edges = np.concatenate([[-np.inf], cuts, [np.inf]])
-        shift = spread * self.points[:, None]
-        logit_value = (self.inputs * slopes).sum(axis=1) + shift
-        at_least = expit(logit_value - edges[self.grades])
-        beyond = expit(logit_value - edges[self.grades + 1])
+        # No matrix product: its last bits depend on the number of threads.
+        logits = (self.inputs * slopes).sum(axis=1)[:, None] + spread * self.points
+        at_least = expit(logits - edges[self.grades][:, None])
+        beyond = expit(logits - edges[self.grades + 1][:, None])
         proba = np.maximum(at_least - beyond, 1e-300)
         up = at_least * (1 - at_least) / proba
         down = beyond * (1 - beyond) / proba
-        log = np.bincount(self.slot, (self.weight * np.log(proba)).reshape(-1))
-        log = log.reshape(self.shape) + np.log(self.mass)[:, None]
-        highest = log.max(axis=0)
-        return highest, np.exp(log - highest), up, down
+        by_node = self.weight @ np.log(proba) + np.log(self.mass)
+        # The likelihood of a query is tiny: nodes are added relative to the largest.
+        highest = by_node.max(axis=1, keepdims=True)
+        relative = np.exp(by_node - highest)
+        total = relative.sum(axis=1, keepdims=True)
+        return (highest + np.log(total))[:, 0], relative / total, up, down
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the negative log-likelihood with its penalty, and its gradient."""
-        slopes, _, spread = self.unpack(theta)
-        n_inputs = slopes.size
-        highest, relative, up, down = self._by_node(theta)
-        total = relative.sum(axis=0)
-        posterior = (relative / total)[:, self.query] * self.weight
-        pull = posterior * (up - down)
-        gradient = np.zeros_like(theta)
-        by_item = pull.sum(axis=0)
-        gradient[:n_inputs] = (self.inputs * by_item[:, None]).sum(axis=0)
-        lower = np.bincount(
-            self.grades, (posterior * up).sum(axis=0), self.n_grades + 1
-        )
-        upper = np.bincount(
-            self.grades + 1, (posterior * down).sum(axis=0), self.n_grades + 1
-        )
+        slopes, cuts, spread = self.unpack(theta)
+        log_likelihood, posterior, up, down = self.by_query(theta)
+        mass = self.weight.T @ posterior
+        up, down = mass * up, mass * down
+        pull = up - down
+        by_slope = (self.inputs * pull.sum(axis=1)[:, None]).sum(axis=0) - slopes
+        lower = np.bincount(self.grades, up.sum(axis=1), self.n_grades + 1)
+        upper = np.bincount(self.grades + 1, down.sum(axis=1), self.n_grades + 1)
         by_cut = (upper - lower)[1 : self.n_grades]
         # A step between two cuts moves all cuts above it.
         tail = np.cumsum(by_cut[::-1])[::-1]
-        gradient[n_inputs] = tail[0]
-        gradient[n_inputs + 1 : -1] = np.exp(theta[n_inputs + 1 : -1]) * tail[1:]
-        gradient[-1] = (pull.sum(axis=1) * self.points).sum()
-        value = (highest + np.log(total)).sum()
-        value -= ((slopes**2).sum() + spread**2) / 2
-        gradient[:n_inputs] -= slopes
-        gradient[-1] -= spread
-        n_queries = self.shape[1]
+        by_step = np.diff(cuts) * tail[1:]
+        by_spread = (pull.sum(axis=0) * self.points).sum() - spread
+        gradient = np.concatenate([by_slope, tail[:1], by_step, [by_spread]])
+        value = log_likelihood.sum() - ((slopes**2).sum() + spread**2) / 2
+        n_queries = log_likelihood.size
         return -float(value) / n_queries, -gradient / n_queries
+
+
+def grade_proba(value: FloatArray, cuts: FloatArray, spread: float) -> FloatArray:
+    """Return P(grade) by node of the shift, shape (n_nodes, n, n_grades).
+
+    Parameters
+    ----------
+    value : ndarray of shape (n,), float64
+        On the scale of the logits: slope times value.
+    cuts : ndarray of shape (n_grades - 1,), float64
+    spread : float
+    """
+    shift = spread * shift_nodes()[0][:, None]
+    beyond = expit((value + shift)[:, :, None] - cuts)
+    ends = (*beyond.shape[:2], 1)
+    at_least = np.concatenate([np.ones(ends), beyond, np.zeros(ends)], axis=2)
+    return np.asarray(-np.diff(at_least, axis=2))
 
 
 def pair_table(grade: FloatArray, tied_share: FloatArray) -> FloatArray:
@@ -273,20 +270,16 @@ def pair_table(grade: FloatArray, tied_share: FloatArray) -> FloatArray:
     Parameters
     ----------
     grade : ndarray of shape (n_nodes, n, n_grades), float64
-        P(grade) by node of the shift.
+        P(grade) by node of the shift, given which items are independent.
     tied_share : ndarray of shape (n_grades,), float64
-        How many pairs of one grade are truly tied: 1, unless grades are bins of finer
-        relevance.
+        Share of the pairs of one grade that are truly tied: 1, unless grades are bins
+        of finer relevance.
 
     Returns
     -------
     table : ndarray of shape (n, n, 3), float64
         Labels -1, 0, +1 by the value of the left and of the right item. Turning a pair
         around mirrors it to the last bit.
-
-    Notes
-    -----
-    Given the shift the items are independent; its distribution is averaged over.
     """
     weighted = grade * shift_nodes()[1][:, None, None]
     below = np.cumsum(grade, axis=2) - grade

@@ -9,7 +9,7 @@ from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import decide_queries
 from skrank_abstain.selection._bin_engine import BinEngine, BinRegion
 from skrank_abstain.tie_models import BinModel
-from skrank_abstain.tie_models._ordinal import OrdinalFit, pair_table
+from skrank_abstain.tie_models._ordinal import grade_proba, pair_table
 
 ZERO_ONE = 1 - np.eye(3)
 MISRANKING = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])
@@ -34,12 +34,11 @@ def cell_models(draw):
     edges = np.sort(np.array(edges, dtype=float)) / 4
     steps = draw(st.lists(st.floats(0.25, 2), max_size=3))
     cuts = draw(st.floats(-2, 2)) + np.append(0.0, np.cumsum(steps))
-    fit = OrdinalFit(np.ones(1), cuts, draw(st.floats(0, 1.5)))
+    spread = draw(st.floats(0, 1.5))
     values = draw(st.sampled_from([0.5, 1.5, 5.0])) * np.arange(edges.size + 1.0)
     shares = np.full(cuts.size + 1, draw(st.sampled_from([1.0, 0.5])))
-    return FixedCells(
-        edges, pair_table(fit.grade_proba(values - values.mean()), shares)
-    )
+    grade = grade_proba(values - values.mean(), cuts, spread)
+    return FixedCells(edges, pair_table(grade, shares))
 
 
 @st.composite

@@ -17,7 +17,6 @@ from skrank_abstain.tie_models import (
 )
 from skrank_abstain.tie_models._graded_relevance import (
     divide,
-    merge_grades,
 )
 
 
@@ -82,7 +81,8 @@ def test_neighbouring_floats_are_told_apart():
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=80), st.integers(2, 12))
 def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
     fine = np.unique(values, return_inverse=True)[1]
-    merged = merge_grades(np.bincount(fine), max_grades)[fine]
+    model = GradedRelevance(max_grades=max_grades)
+    merged = model.merged_grades(np.bincount(fine))[fine]
     n_fine, n_merged = fine.max() + 1, merged.max() + 1
     assert set(merged) == set(range(n_merged))
     assert n_merged <= max_grades
@@ -96,7 +96,7 @@ def test_quantile_grades_keep_the_order_and_leave_no_gaps(values, max_grades):
 
 
 def test_distinct_relevance_gives_equal_grades():
-    merged = merge_grades(np.ones(1000, dtype=int), 8)
+    merged = GradedRelevance(max_grades=8).merged_grades(np.ones(1000, dtype=int))
     assert np.bincount(merged).tolist() == [125] * 8
 
 

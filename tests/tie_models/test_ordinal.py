@@ -11,9 +11,10 @@ from scipy.special import expit
 
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.tie_models._ordinal import (
-    OrdinalFit,
+    _cell_weights,
     _Likelihood,
     fit_grades,
+    grade_proba,
     pair_table,
 )
 
@@ -54,6 +55,16 @@ def penalised(integral, slopes, cuts, spread, inputs, grades, query):
     return total
 
 
+def likelihood_of(inputs, grades, query):
+    """The likelihood where each item is a cell of its own."""
+    return _Likelihood(inputs, grades, _cell_weights(query, np.arange(query.size)))
+
+
+def fit_items(inputs, grades, offsets):
+    """Fit with a level for each item."""
+    return fit_grades(inputs, np.arange(grades.size), grades, offsets)
+
+
 def by_nodes(function):
     return sum(m * function(u) for u, m in zip(POINTS, MASSES, strict=True))
 
@@ -89,7 +100,7 @@ def cases(draw, max_items=8):
 @given(cases())
 def test_the_objective_is_the_marginal_likelihood_by_loops(case):
     inputs, grades, query, theta = case
-    likelihood = _Likelihood(inputs, grades, query)
+    likelihood = likelihood_of(inputs, grades, query)
     slopes, cuts, spread = likelihood.unpack(theta)
     assert (np.diff(cuts) > 0).all()
     expected = penalised(by_nodes, slopes, cuts, spread, inputs, grades, query)
@@ -106,7 +117,7 @@ def test_seven_points_are_enough_for_a_few_items(spread):
     expected = penalised(
         by_quad, [1.2], [-0.3, -0.3 + 1.1], spread, inputs, grades, query
     )
-    found = -_Likelihood(inputs, grades, query)(theta)[0] * 3
+    found = -likelihood_of(inputs, grades, query)(theta)[0] * 3
     assert found == pytest.approx(expected, abs=2e-4)
 
 
@@ -119,14 +130,14 @@ def test_a_large_query_weighs_as_twenty_items():
         for x, k in zip(inputs[:, 0], grades, strict=True)
     ]
     expected = 20 / 60 * np.log(proba).sum() - 0.8**2 / 2
-    found = -_Likelihood(inputs, grades, np.zeros(60, np.int64))(theta)[0]
+    found = -likelihood_of(inputs, grades, np.zeros(60, np.int64))(theta)[0]
     assert found == pytest.approx(expected, rel=1e-12)
 
 
 @given(cases(max_items=30))
 def test_the_gradient_is_that_of_finite_differences(case):
     inputs, grades, query, theta = case
-    likelihood = _Likelihood(inputs, grades, query)
+    likelihood = likelihood_of(inputs, grades, query)
     _, gradient = likelihood(theta)
     step = 1e-5
     for place in range(theta.size):
@@ -135,6 +146,16 @@ def test_the_gradient_is_that_of_finite_differences(case):
         up, down = likelihood(theta + shift)[0], likelihood(theta - shift)[0]
         slope = (up - down) / (2 * step)
         assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def test_items_of_one_level_are_counted_together():
+    rng = np.random.default_rng(2)
+    levels, level = rng.normal(size=(5, 2)), rng.integers(0, 5, 300)
+    grades, offsets = rng.integers(0, 3, 300), np.array([0, 8, 40, 300])
+    together = fit_grades(levels, level, grades, offsets)
+    apart = fit_items(levels[level], grades, offsets)
+    for one, other in zip(together, apart, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
 def simulated(n_queries, size, slope, cuts, spread, seed=0):
@@ -150,7 +171,7 @@ def simulated(n_queries, size, slope, cuts, spread, seed=0):
 @pytest.mark.parametrize("spread", [0.0, 0.5, 1.0])
 def test_recovers_the_parameters_of_simulated_queries(size, spread):
     cuts = [-0.5, 1.0, 2.5]
-    fit = fit_grades(*simulated(1500, size, 1.3, cuts, spread))
+    fit = fit_items(*simulated(1500, size, 1.3, cuts, spread))
     assert fit.slopes == pytest.approx([1.3], rel=0.05)
     assert fit.cuts == pytest.approx(cuts, abs=0.12)
     if size <= 20:
@@ -166,11 +187,10 @@ def test_two_inputs_share_the_slope_by_what_they_tell():
     inputs = rng.normal(size=(30_000, 3))
     latent = 0.5 * inputs[:, 0] + 1.5 * inputs[:, 1] - inputs[:, 2]
     grades = (latent + rng.logistic(size=latent.size) > 0).astype(np.int64)
-    fit = fit_grades(inputs, grades, np.arange(0, 30_001, 10))
+    fit = fit_items(inputs, grades, np.arange(0, 30_001, 10))
     # A slope is never negative: the third input is left out, and is noise then.
     assert fit.slopes[2] == 0
     assert fit.slopes[1] / fit.slopes[0] == pytest.approx(3, rel=0.1)
-    assert fit.value(inputs) == pytest.approx(inputs @ fit.slopes, rel=1e-12)
 
 
 def test_without_a_shift_it_is_the_ordered_logit_of_statsmodels():
@@ -182,7 +202,7 @@ def test_without_a_shift_it_is_the_ordered_logit_of_statsmodels():
     noise = [special.logit((rng.permutation(size) + 0.5) / size)] * n_queries
     noise = np.concatenate([rng.permutation(part) for part in noise])
     grades = np.searchsorted([-1.0, 2.0, 4.0], 0.6 * x + noise).astype(np.int64)
-    fit = fit_grades(x[:, None], grades, np.arange(0, x.size + 1, size))
+    fit = fit_items(x[:, None], grades, np.arange(0, x.size + 1, size))
     assert fit.spread == pytest.approx(0, abs=1e-6)
 
     model = miscmodels.OrderedModel(grades, x[:, None], distr="logit")
@@ -202,20 +222,20 @@ def test_without_a_shift_it_is_the_ordered_logit_of_statsmodels():
 @pytest.mark.parametrize("shift", [0.0, -7.0, 1e3])
 def test_shift_and_scale_of_the_inputs_do_not_matter(scale, shift):
     x, grades, offsets = simulated(60, 10, 1.0, [0.0, 1.5], 0.7, seed=4)
-    plain = fit_grades(x, grades, offsets)
-    other = fit_grades((x + shift) * scale, grades, offsets)
+    plain = fit_items(x, grades, offsets)
+    other = fit_items((x + shift) * scale, grades, offsets)
     tolerance = 1e-4 if shift else 1e-6
     assert other.slopes * scale == pytest.approx(plain.slopes, rel=tolerance)
     assert other.spread == pytest.approx(plain.spread, rel=tolerance, abs=1e-6)
-    moved = other.value((x + shift) * scale)[:, None] - other.cuts
-    expected = plain.value(x)[:, None] - plain.cuts
+    moved = (x + shift) * scale * other.slopes - other.cuts
+    expected = x * plain.slopes - plain.cuts
     np.testing.assert_allclose(moved, expected, atol=10 * tolerance)
 
 
 def test_single_precision_inputs_hardly_change_the_fit():
     x, grades, offsets = simulated(60, 10, 1.0, [0.0, 1.5], 0.7)
-    plain = fit_grades(x, grades, offsets)
-    rounded = fit_grades(x.astype(np.float32).astype(np.float64), grades, offsets)
+    plain = fit_items(x, grades, offsets)
+    rounded = fit_items(x.astype(np.float32).astype(np.float64), grades, offsets)
     assert rounded.slopes == pytest.approx(plain.slopes, rel=1e-4)
     assert rounded.cuts == pytest.approx(plain.cuts, abs=1e-4)
 
@@ -230,31 +250,30 @@ def test_no_trial_of_the_optimiser_overflows():
     offsets = np.append(0, np.cumsum(sizes))
     mean = np.repeat(np.add.reduceat(score, offsets[:-1]) / sizes, sizes)
     inputs = np.column_stack([score, score - mean])
-    fit_grades(inputs, data.target.astype(int), offsets)  # warnings are errors
+    fit_items(inputs, data.target.astype(int), offsets)  # warnings are errors
 
 
 def test_inputs_that_tell_nothing_have_no_slope():
     grades = np.tile([0, 0, 0, 1, 2], 400)
-    fit = fit_grades(np.full((2000, 1), 0.1), grades, np.arange(0, 2001, 5))
+    fit = fit_items(np.full((2000, 1), 0.1), grades, np.arange(0, 2001, 5))
     assert fit.slopes == pytest.approx([0], abs=1e-5)
     assert fit.spread == pytest.approx(0, abs=1e-3)
     # P(grade >= 1) = 2/5 and P(grade >= 2) = 1/5.
-    value = fit.value(np.array([[0.1]]))
     np.testing.assert_allclose(
-        expit(value - fit.cuts), [2 / 5, 1 / 5], atol=1e-3, rtol=0
+        expit(0.1 * fit.slopes - fit.cuts), [2 / 5, 1 / 5], atol=1e-3, rtol=0
     )
 
 
 def test_scores_against_the_grades_have_no_slope():
     x, grades, offsets = simulated(50, 10, 2.0, [0.0], 0.0)
-    assert fit_grades(-x, grades, offsets).slopes.tolist() == [0.0]
+    assert fit_items(-x, grades, offsets).slopes.tolist() == [0.0]
 
 
 @pytest.mark.parametrize("size", [2, 20, 300])
 def test_one_query(size):
     x, grades, offsets = simulated(1, size, 1.0, [0.0], 0.0, seed=1)
     grades[:2] = 0, 1
-    fit = fit_grades(x, grades, offsets)
+    fit = fit_items(x, grades, offsets)
     assert np.isfinite([*fit.slopes, *fit.cuts, fit.spread]).all()
     # One query says nothing about how queries differ: the prior keeps it small.
     assert 0 <= fit.spread < 1
@@ -262,41 +281,39 @@ def test_one_query(size):
 
 def test_perfectly_sorted_grades_give_a_finite_slope():
     x = np.linspace(-1, 1, 1000)[:, None]
-    fit = fit_grades(x, (x[:, 0] > 0).astype(np.int64), np.arange(0, 1001, 10))
+    fit = fit_items(x, (x[:, 0] > 0).astype(np.int64), np.arange(0, 1001, 10))
     assert 3 < fit.slopes[0] < 100
     assert np.isfinite(fit.cuts).all()
 
 
-FITS = st.builds(
-    lambda steps, first, spread: OrdinalFit(
-        np.ones(1), first + np.append(0.0, np.cumsum(steps)), spread
-    ),
+CUTS = st.builds(
+    lambda steps, first: first + np.append(0.0, np.cumsum(steps)),
     st.lists(st.floats(0.0625, 3), max_size=4),
     st.floats(-3, 3),
-    st.floats(0, 2),
 )
+SPREADS = st.floats(0, 2)
 VALUES = st.lists(st.floats(-20, 20), min_size=1, max_size=6)
 
 
 def test_grade_probabilities_by_hand():
-    fit = OrdinalFit(np.array([2.0]), np.array([-1.0, 0.5]), 0.5)
-    proba = fit.grade_proba(fit.value(np.array([[0.25]])))
+    proba = grade_proba(np.array([0.5]), np.array([-1.0, 0.5]), 0.5)
     assert proba.shape == (7, 1, 3)
     for u, (row,) in zip(POINTS, proba, strict=True):
         first, second = expit(0.5 + 0.5 * u + 1.0), expit(0.5 + 0.5 * u - 0.5)
         np.testing.assert_allclose(row, [1 - first, first - second, second], rtol=1e-9)
 
 
-@given(FITS, VALUES, st.data())
-def test_the_table_is_the_sum_over_shifts_and_grades(fit, values, data):
-    n_grades = fit.cuts.size + 1
+@given(CUTS, SPREADS, VALUES, st.data())
+def test_the_table_is_the_sum_over_shifts_and_grades(cuts, spread, values, data):
+    n_grades = cuts.size + 1
     shares = data.draw(st.lists(st.floats(0, 1), min_size=n_grades, max_size=n_grades))
-    table = pair_table(fit.grade_proba(np.array(values)), np.array(shares))
+    grade = grade_proba(np.array(values), cuts, spread)
+    table = pair_table(grade, np.array(shares))
     for (i, a), (j, b) in itertools.product(enumerate(values), repeat=2):
         expected = [0.0, 0.0, 0.0]
         for u, mass in zip(POINTS, MASSES, strict=True):
             p = [
-                [grade_probability(v + fit.spread * u, fit.cuts, k) for v in (a, b)]
+                [grade_probability(v + spread * u, cuts, k) for v in (a, b)]
                 for k in range(n_grades)
             ]
             for k, m in itertools.product(range(n_grades), repeat=2):
@@ -310,10 +327,11 @@ def test_the_table_is_the_sum_over_shifts_and_grades(fit, values, data):
         np.testing.assert_allclose(table[i, j], expected, atol=1e-12)
 
 
-@given(FITS, VALUES, st.sampled_from([1.0, 0.25, 0.0]))
-def test_the_table_is_a_mirror_and_stochastically_ordered(fit, values, share):
+@given(CUTS, SPREADS, VALUES, st.sampled_from([1.0, 0.25, 0.0]))
+def test_the_table_is_a_mirror_and_stochastically_ordered(cuts, spread, values, share):
     values = np.sort(values)
-    table = pair_table(fit.grade_proba(values), np.full(fit.cuts.size + 1, share))
+    grade = grade_proba(values, cuts, spread)
+    table = pair_table(grade, np.full(cuts.size + 1, share))
     np.testing.assert_allclose(table.sum(axis=2), 1, rtol=1e-15)
     np.testing.assert_array_equal(table, table.transpose(1, 0, 2)[:, :, ::-1])
     assert (table >= 0).all()
@@ -328,14 +346,13 @@ def test_the_table_is_a_mirror_and_stochastically_ordered(fit, values, share):
 
 @pytest.mark.parametrize("spread", [0.3, 1.0, 2.0])
 def test_the_table_is_the_integral_over_the_shift(spread):
-    fit = OrdinalFit(np.ones(1), np.array([0.0, 1.5]), spread)
-    values = np.array([-2.0, 0.0, 1.0, 3.0])
-    table = pair_table(fit.grade_proba(values), np.ones(3))
+    cuts, values = np.array([0.0, 1.5]), np.array([-2.0, 0.0, 1.0, 3.0])
+    table = pair_table(grade_proba(values, cuts, spread), np.ones(3))
     for i, j in itertools.combinations(range(4), 2):
         expected = by_quad(
             lambda u, i=i, j=j: sum(
-                grade_probability(values[i] + spread * u, fit.cuts, k)
-                * grade_probability(values[j] + spread * u, fit.cuts, k)
+                grade_probability(values[i] + spread * u, cuts, k)
+                * grade_probability(values[j] + spread * u, cuts, k)
                 for k in range(3)
             )
         )
@@ -345,9 +362,7 @@ def test_the_table_is_the_integral_over_the_shift(spread):
 def test_a_shift_makes_items_of_a_query_tied_more_often():
     value = np.array([-0.1, 0.0, 0.1])
     ties = [
-        pair_table(
-            OrdinalFit(np.ones(1), np.zeros(1), spread).grade_proba(value), np.ones(2)
-        )
+        pair_table(grade_proba(value, np.zeros(1), spread), np.ones(2))
         for spread in (0.0, 1.0, 3.0)
     ]
     for less, more in itertools.pairwise(ties):
