@@ -1,20 +1,23 @@
-"""What every estimator around a model shares: training it, or leaving it be."""
+"""Bases of the estimators around a model, and of those with a selection rule."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
-from skrank_abstain._validation import IntArray, check_fraction, shown
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
 from skrank_abstain.intake import TrainingRecord
+from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     describe,
     freeze,
@@ -23,16 +26,26 @@ from skrank_abstain.scorers import (
     of_cluster,
     resolve_model,
 )
+from skrank_abstain.selection import (
+    Calibration,
+    Groups,
+    LabelledPairs,
+    LabelledScores,
+    Rule,
+    calibrate,
+    coverage_interval,
+)
+from skrank_abstain.tie_models import TieModel
 
 
 class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
-    """Mixin of the estimators around a model, given as ``estimator``.
+    """Base of the estimators around a model, given as ``estimator``.
 
     A fitted model is used as it is and survives ``clone``; an unfitted one is trained
-    on a part of the rows, and the rest is left to calibrate on.
+    on a part of the rows, and the others calibrate.
     """
 
-    # Defaults of the class: under metadata routing nobody has to call set_fit_request.
+    # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
@@ -124,7 +137,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
                 )
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
-        # Else a search over estimator__... would score one and the same fit many times.
+        # A search over estimator__... would otherwise score one fit many times.
         if inner and prefit is not False and is_fitted(model):
             raise ValueError(
                 f"{inner[0]} must not be set on a fitted estimator that is used as it "
@@ -139,23 +152,23 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         model = params.pop("estimator")
         keep = self.prefit is not False and is_fitted(model)
         others = {name: clone(value, safe=False) for name, value in params.items()}
-        # So does a fitted detector of novel items.
+        # A fitted detector of novel items stays fitted, too.
         detector = params.get("novelty")
         if hasattr(detector, "score_samples") and is_fitted(detector):
             others["novelty"] = freeze(detector)
         cloned = type(self)(
             freeze(model) if keep else clone(model, safe=False), **others
         )
-        # Requests are no parameters; clone() copies them in this way, but not for
-        # classes that clone themselves.
+        # clone() copies requests, which are no parameters, but not for classes that
+        # clone themselves.
         if hasattr(self, "_metadata_request"):
             cloned._metadata_request = copy.deepcopy(self._metadata_request)
         return cloned
 
     def __getstate__(self) -> dict[str, Any]:
         saved = self
-        # What is saved needs no cluster: models of Spark cannot be pickled, and those
-        # of Dask cannot be read without it.
+        # Save without a cluster: models of Spark cannot be pickled, and those of Dask
+        # cannot be read without it.
         if of_cluster(self.estimator) and is_fitted(self.estimator):
             saved = copy.copy(self)
             prefit = getattr(self, "prefit_", False)
@@ -170,6 +183,133 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         with suppress(AttributeError, TypeError):  # a raw booster, or a path
             tags.input_tags = copy.copy(get_tags(self.estimator).input_tags)
         if library_of(self.estimator):
-            # All three take missing values; not all of their releases say so.
+            # All three boosters accept missing values; some releases do not say so.
             tags.input_tags.allow_nan = True
         return tags
+
+
+class RuleThreshold(ModelWrapper):
+    """Base of the estimators whose threshold a selection rule sets.
+
+    ``fit`` sets ``_loss``, then calls ``_fit_threshold``.
+    """
+
+    _fitted_state: tuple[str, ...] = (
+        *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
+        *("_loss", "_calibration", "_region", "_rule_fields"),
+    )
+
+    _loss: FloatArray
+    _calibration: Calibration
+    _region: Any
+    #: Whether a tie is among the answers.
+    _answers_ties = True
+
+    def _rule(self) -> Rule:
+        """Return the rule that the parameters name."""
+        raise NotImplementedError
+
+    def _fit_threshold(
+        self,
+        rule: Rule,
+        tie_model: TieModel,
+        data: LabelledScores | LabelledPairs,
+        tuning: LabelledScores | LabelledPairs | None,
+        *,
+        seed: int,
+        groups: Groups | None = None,
+    ) -> None:
+        """Fit the tie model and set the threshold; parameters as in `calibrate`."""
+        # The calibration keeps all that a rule can ask for: another threshold needs
+        # neither the features nor another run of the model.
+        self._calibration = calibrate(
+            tie_model, self._loss, data, tuning, seed=seed, groups=groups
+        )
+        self.tie_model_ = tie_model
+        self.n_queries_: int = self._calibration.items.n_queries
+        self.n_pairs_: int = self._calibration.items.n_pairs
+        self._set_threshold(rule)
+
+    def _set_threshold(self, rule: Rule) -> None:
+        engine, items = self._calibration.engine, self._calibration.items
+        self._region = self._calibration.select(rule)
+        self._rule_fields = _fields_of(rule)
+        # For people to read. Decisions ask the region: where many pairs have the
+        # threshold's risk, one number does not say which of them are accepted.
+        self.threshold_: float = self._region.risk
+        # An expectation: pairs on a randomised boundary count with their probability.
+        self.coverage_: float = (
+            engine.accepted_mass(self._region, items) / items.n_pairs
+        )
+
+    def _rule_of_fit(self) -> Rule:
+        """Return the rule that set the threshold, if the parameters still name it."""
+        check_is_fitted(self, "threshold_")
+        rule = self._rule()
+        if (now := _fields_of(rule)) != self._rule_fields:
+            then = dict(self._rule_fields)
+            got = ", ".join(
+                f"{name}={value!r} after {then.get(name)!r}"
+                for name, value in now
+                if value != then.get(name)
+            )
+            ways = ["at_coverage", "at_cost", "at_risk"]
+            ways = ["fit again", *(way for way in ways if hasattr(self, way))]
+            raise ValueError(
+                f"Parameters must be those that set the threshold, got {got}: the "
+                "result would describe only one of the two. Call "
+                f"{' or '.join(ways)}."
+            )
+        return rule
+
+    def _with(self, **params: Any) -> Self:
+        """Return a fitted copy with another threshold; nothing is rescored."""
+        check_is_fitted(self, "threshold_")
+        # A shallow copy: nothing changes the model or the calibration pairs after fit.
+        other = copy.copy(self)
+        # The rule is built from the parameters, so that get_params of the copy agrees
+        # with its threshold.
+        for name, value in params.items():
+            setattr(other, name, value)
+        rule = other._rule()
+        rule.check(other._loss)
+        if rule.tuning_size and self._calibration.tuning is None:
+            raise ValueError(
+                f"The rule must be {type(rule).__name__} in fit already, got "
+                f"{self._rule_fields[0][1]}: its promise needs queries that did not "
+                "fit the tie model, and all of them did. Call fit again."
+            )
+        other._set_threshold(rule)
+        return other
+
+    def _facts(self) -> RankerFacts:
+        """Return what a report says about the ranker."""
+        return RankerFacts(
+            type(self).__name__,
+            self.estimator_,
+            self.prefit_,
+            self._calibration,
+            self._region,
+            self._rule_of_fit(),
+            self._answers_ties,
+            getattr(self, "_novelty", None),
+        )
+
+    @property
+    def coverage_interval_(self) -> FloatArray:
+        """A 95 % interval for the coverage of as many new queries.
+
+        New queries of the same kind, as many as set the threshold; from a cluster
+        bootstrap over these. It allows for the sampling of queries, but not for the
+        tie model and the threshold fitting the calibration queries better than new
+        ones. Shape (2,), float64.
+        """
+        check_is_fitted(self, "threshold_")
+        counts = self._calibration.accepted_by_query(self._region)
+        return coverage_interval(*counts, seed=self._calibration.seed)
+
+
+def _fields_of(rule: Rule) -> tuple[tuple[str, Any], ...]:
+    """Return a rule's type and fields as plain values, which need no trust to load."""
+    names = [each.name for each in fields(rule)]  # type: ignore[arg-type]
+    return ("rule", type(rule).__name__), *((n, getattr(rule, n)) for n in names)

@@ -81,8 +81,6 @@ def check_novelty(novelty: Any, level: float) -> None:
     ValueError
         If the level is outside (0, 1).
     """
-    if novelty is None:
-        return
     check_fraction(level, "novelty_level")
     if isinstance(novelty, type):
         raise TypeError(f"novelty must be an instance, got {shown(novelty)}.")

@@ -121,6 +121,19 @@ def score_new_items(
     return items, score_items(ranker.estimator_, items.X)
 
 
+def warn_if_undefined(accuracy: float) -> float:
+    """Return a selective accuracy; warn if no pair is accepted.
+
+    It is NaN then, not 1 for "no error", so that a search ranks it last.
+    """
+    if np.isnan(accuracy):
+        warn_user(
+            "The selective accuracy is undefined and set to NaN: no pair is accepted.",
+            UndefinedMetricWarning,
+        )
+    return accuracy
+
+
 @dataclass(frozen=True)
 class _ItemNames:
     """Place, name and novelty of each item, to add to decisions about pairs."""
@@ -340,15 +353,8 @@ class PairDecider(ModelWrapper):
         """
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
-        accuracy = self.evaluate(X, y, qid, sample_weight).selective_score(self._loss)
-        # NaN, not 1 for "no error": a search then ranks it last.
-        if np.isnan(accuracy):
-            warn_user(
-                "The selective accuracy is undefined and set to NaN: no pair is "
-                "accepted.",
-                UndefinedMetricWarning,
-            )
-        return accuracy
+        totals = self.evaluate(X, y, qid, sample_weight)
+        return warn_if_undefined(totals.selective_score(self._loss))
 
     def evaluate(
         self,

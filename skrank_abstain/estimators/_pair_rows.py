@@ -106,13 +106,6 @@ def trains_on_pairs(model: Any) -> bool:
         return False
 
 
-def was_trained_on_pairs(model: Any, n_columns: int) -> bool:
-    """Return whether a fitted classifier takes whole rows rather than their halves."""
-    return trains_on_pairs(model) and (
-        getattr(model, "n_features_in_", None) == n_columns
-    )
-
-
 def fit_on_pairs(model: Any, X: Any, label: IntArray) -> Any:
     """Train a clone of a model on labelled pairs.
 

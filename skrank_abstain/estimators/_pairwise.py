@@ -9,7 +9,6 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -23,8 +22,9 @@ from skrank_abstain._validation import (
     check_sample_weight,
     encode_qid,
 )
-from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._model_wrapper import RuleThreshold
 from skrank_abstain.estimators._pair_classes import PairClasses, read_labels
+from skrank_abstain.estimators._pair_decider import warn_if_undefined
 from skrank_abstain.estimators._pair_rows import (
     divide_pairs,
     fit_on_pairs,
@@ -33,10 +33,8 @@ from skrank_abstain.estimators._pair_rows import (
     split_pairs,
     take_pairs,
     trains_on_pairs,
-    was_trained_on_pairs,
     without_ties,
 )
-from skrank_abstain.estimators._rule_threshold import RuleThreshold
 from skrank_abstain.intake import (
     describe_rows,
     find_repeats,
@@ -53,7 +51,6 @@ from skrank_abstain.selection import (
     LabelledPairs,
     PairTotals,
     Rule,
-    calibrate,
     check_rule,
 )
 from skrank_abstain.tie_models import DifferenceModel, TieModel, resolve_tie_model
@@ -261,24 +258,18 @@ n_features_in_, feature_names_in_
         left, right = score_sides(
             self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
         )
-        queries = group_queries(
-            np.arange(label.size) if qid is None else qid, label.size
-        )
+        pairs = np.arange(label.size)
+        queries = group_queries(pairs if qid is None else qid, label.size)
         self._fit_rows = find_repeats(hash_halves(sides(X)), queries, rows, label)
         warn_of_repeats(self._fit_rows, "pair")
         self._fitted_with_qid = qid is not None and queries.n_queries > 1
-        codes = queries.codes
-        groups = codes if queries.n_queries > 1 else np.arange(label.size)
+        groups = queries.codes if queries.n_queries > 1 else pairs
         data = LabelledPairs(left, right, label[rows], groups[rows])
         tuning = None
         if rule.tuning_size:
             parts = divide_pairs(data.groups, rule.tuning_size, seed)
             tuning, data = (data.take(part) for part in parts)
-        self._calibration = calibrate(tie_model, self._loss, data, tuning, seed=seed)
-        self.tie_model_ = tie_model
-        self.n_queries_: int = self._calibration.items.n_queries
-        self.n_pairs_: int = self._calibration.items.n_pairs
-        self._set_threshold(rule)
+        self._fit_threshold(rule, tie_model, data, tuning, seed=seed)
         return self
 
     def _rule(self) -> Rule:
@@ -303,10 +294,10 @@ n_features_in_, feature_names_in_
 
         found = self._train_or_take(label.size, split, train)
         self.estimator_, self.prefit_, rows = found
-        self._on_pairs = (
-            was_trained_on_pairs(self.estimator_, X.shape[1])
-            if self.prefit_
-            else trains_on_pairs(self.estimator_)
+        # A fitted classifier of items takes the halves of a row.
+        self._on_pairs = trains_on_pairs(self.estimator_) and (
+            not self.prefit_
+            or getattr(self.estimator_, "n_features_in_", None) == X.shape[1]
         )
         return rows
 
@@ -496,14 +487,8 @@ n_features_in_, feature_names_in_
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
         """
-        accuracy = self.evaluate(X, y, sample_weight=sample_weight).accuracy
-        if np.isnan(accuracy):
-            warn_user(
-                "The selective accuracy is undefined and set to NaN: no pair is "
-                "accepted.",
-                UndefinedMetricWarning,
-            )
-        return accuracy
+        totals = self.evaluate(X, y, sample_weight=sample_weight)
+        return warn_if_undefined(totals.accuracy)
 
     def evaluate(
         self,

@@ -21,6 +21,7 @@ from skrank_abstain._validation import (
     check_row_order,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators._model_wrapper import RuleThreshold
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
 from skrank_abstain.estimators._operating_points import OperatingPoint
 from skrank_abstain.estimators._pair_decider import (
@@ -28,7 +29,6 @@ from skrank_abstain.estimators._pair_decider import (
     PairDecider,
     score_new_items,
 )
-from skrank_abstain.estimators._rule_threshold import RuleThreshold
 from skrank_abstain.intake import (
     TrainingRecord,
     check_columns,
@@ -54,7 +54,6 @@ from skrank_abstain.selection import (
     RiskEngine,
     RiskProfile,
     Rule,
-    calibrate,
     check_rule,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
@@ -181,7 +180,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         # Refuse what can be refused before anything is trained.
         rule = self._checked_rule()
         tie_model = resolve_tie_model(self.tie_model)
-        check_novelty(self.novelty, self.novelty_level)
+        if self.novelty is not None:
+            check_novelty(self.novelty, self.novelty_level)
         items, relevance = take_labelled_items(self, X, y, qid)
         record = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
@@ -213,20 +213,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     ) -> Self:
         self._take_over(record)
         self._novelty = test
-        # The calibration keeps all that a rule can ask for: another threshold needs
-        # neither the features nor another run of the model.
-        self._calibration = calibrate(
+        self._fit_threshold(
+            rule,
             tie_model,
-            self._loss,
             record.rest,
             record.tuning,
             seed=record.seed,
             groups=record.groups,
         )
-        self.tie_model_ = tie_model
-        self.n_queries_: int = self._calibration.items.n_queries
-        self.n_pairs_: int = self._calibration.items.n_pairs
-        self._set_threshold(rule)
         self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
         if self.verbose:

@@ -6,7 +6,7 @@ from doubles import FirstColumn
 from estimators.risk_controlled.certifying import draw, fit
 
 from skrank_abstain import RiskControlledRanker
-from skrank_abstain.estimators import _selective_ranker
+from skrank_abstain.estimators import _model_wrapper
 from skrank_abstain.selection import _certified_risk
 
 
@@ -29,7 +29,7 @@ def ranker(model, data):
 def spied(monkeypatch):
     """What `calibrate` and `certify_risk` were given: lists of parts and arguments."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = _selective_ranker.calibrate, _certified_risk.certify_risk
+    calibrate, certify = _model_wrapper.calibrate, _certified_risk.certify_risk
 
     def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -40,7 +40,7 @@ def spied(monkeypatch):
         calls["certified"].append((args, kwargs))
         return certify(*args, **kwargs)
 
-    monkeypatch.setattr(_selective_ranker, "calibrate", spy_calibrate)
+    monkeypatch.setattr(_model_wrapper, "calibrate", spy_calibrate)
     monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
     return calls
 
