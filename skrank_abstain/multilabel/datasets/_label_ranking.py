@@ -1,6 +1,6 @@
-"""Label-ranking tables: features, and an order of labels in the last place.
+"""Label-ranking tables: features and an order of labels.
 
-A row of the file is one sample, ``0.5,red,...,b>a>c``: the label b is the best.
+A row of the file is one sample, ``0.5,red,...,b>a>c``, in which the label b is best.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.multilabel.datasets._text import parse_number, read_lines
+from skrank_abstain.multilabel.datasets._text import at_line, parse_number, read_lines
 
 #: Name of the column that holds the rankings.
 RANKING = "ranking"
@@ -100,30 +100,32 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
         )
     if not rows:
         raise ValueError(f"path must hold at least one sample, got none in '{file}'.")
-    numbers = [number for number, _ in rows]
     columns = dict(
         zip(header, zip(*(row for _, row in rows), strict=True), strict=True)
     )
+    numbers = [number for number, _ in rows]
     target, labels = _relevance(file, numbers, columns.pop(RANKING))
     categories: dict[str, list[str]] = {}
     data = np.empty((len(rows), len(columns)))
     for position, (name, texts) in enumerate(columns.items()):
-        data[:, position], categories[name] = _codes(file, numbers, name, texts)
+        data[:, position], known = _codes(file, numbers, name, texts)
+        if known:
+            categories[name] = known
     return Bunch(
         data=data,
         target=target,
         feature_names=list(columns),
         target_names=labels,
-        categories={name: texts for name, texts in categories.items() if texts},
+        categories=categories,
         filename=str(file),
     )
 
 
 def _rows(file: Path, lines: list[str]) -> list[tuple[int, list[str]]]:
     """Return the fields of each line that is not blank, with its number."""
-    # Strict: a stray quote would swallow lines without a word.
+    # Strict, since a stray quote would swallow the lines after it.
     reader = csv.reader(lines, strict=True)
-    rows = []
+    rows: list[tuple[int, list[str]]] = []
     try:
         for fields in reader:
             stripped = [field.strip() for field in fields]
@@ -148,9 +150,8 @@ def _relevance(
 ) -> tuple[IntArray, list[str]]:
     """Return the relevance of each label, and the labels in the order of columns."""
     orders = [[label.strip() for label in text.split(">")] for text in rankings]
-    # The first row says which labels there are; every other must rank the same ones.
+    # Every row must rank the labels of the first one.
     labels = sorted(set(orders[0]))
-    column = {label: position for position, label in enumerate(labels)}
     target = np.empty((len(orders), len(labels)), dtype=np.int64)
     for row, order in enumerate(orders):
         if sorted(order) != labels or not all(order):
@@ -159,8 +160,7 @@ def _relevance(
                 f"{', '.join(labels)} once, with '>' between them, got "
                 f"'{rankings[row]}'."
             )
-        # From n_labels - 1 for the first down to 0 for the last.
-        target[row, [column[label] for label in order]] = range(len(labels))[::-1]
+        target[row] = [len(labels) - 1 - order.index(label) for label in labels]
     return target, labels
 
 
@@ -168,31 +168,24 @@ def _codes(
     file: Path, numbers: list[int], name: str, texts: tuple[str, ...]
 ) -> tuple[FloatArray, list[str]]:
     """Return numbers and no category, or codes of texts and the texts."""
-    values = [_value(file, *field, name) for field in zip(numbers, texts, strict=True)]
-    # A column is one or the other. Codes for the odd text among numbers would be
-    # numbers that mean nothing.
-    is_text = [value is None for value in values]
-    if not any(is_text):
+    values = [parse_number(text) for text in texts]
+    # The first value decides whether the column holds numbers or texts.
+    holds_texts = values[0] is None
+    for number, text, value in zip(numbers, texts, values, strict=True):
+        with at_line(file, number):
+            if not text:
+                raise ValueError(f"the column '{name}' is empty.")
+            if value is not None and not math.isfinite(value):
+                raise ValueError(
+                    f"the column '{name}' must hold finite numbers, got '{text}'."
+                )
+            if (value is None) != holds_texts:
+                raise ValueError(
+                    f"the column '{name}' must hold "
+                    f"{'a text' if holds_texts else 'a number'} as on line "
+                    f"{numbers[0]}, got '{text}'."
+                )
+    if not holds_texts:
         return np.array(values, dtype=np.float64), []
-    if not all(is_text):
-        row = is_text.index(not is_text[0])
-        expected = "a text" if is_text[0] else "a number"
-        raise ValueError(
-            f"{file}, line {numbers[row]}: the column '{name}' must hold {expected} as "
-            f"on line {numbers[0]}, got '{texts[row]}'."
-        )
     known, codes = np.unique(np.array(texts, dtype=object), return_inverse=True)
     return codes.astype(np.float64), known.tolist()
-
-
-def _value(file: Path, number: int, text: str, name: str) -> float | None:
-    """Return the number that a field holds, or None for a text."""
-    if not text:
-        raise ValueError(f"{file}, line {number}: the column '{name}' is empty.")
-    value = parse_number(text)
-    if value is not None and not math.isfinite(value):
-        raise ValueError(
-            f"{file}, line {number}: the column '{name}' must hold finite numbers, got "
-            f"'{text}'."
-        )
-    return value

@@ -1,8 +1,8 @@
 """Multilabel data in the format of Mulan: an ARFF file, and an XML list of labels.
 
-The header names attributes and their types; the XML file says which of them are labels.
-Rows are dense, ``0.5,1,?``, or sparse, ``{0 0.5, 7 1}``, with values that are not
-mentioned being zero.
+The header names attributes and their types; the XML file names those that are labels.
+Rows are dense, ``0.5,1,?``, or sparse, ``{0 0.5, 7 1}``, where values that are left out
+are zero.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.multilabel.datasets._text import parse_number, read_lines
+from skrank_abstain.multilabel.datasets._text import at_line, parse_number, read_lines
 
-#: A text in quotes, with backslashes before what does not end it.
+#: A text in quotes; a backslash escapes the next character.
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"]\S*)\s*(.*)$", re.IGNORECASE)
-VALUE = re.compile(rf"\s*({QUOTED}|[^,]*?)\s*,")
+#: A value, in a sparse row after its position.
+VALUE = re.compile(rf"\s*((?:\d+\s+)?(?:{QUOTED}|[^,]*?))\s*,")
 SPARSE_VALUE = re.compile(rf"(\d+)\s+({QUOTED}|[^,]+)$")
 NUMERIC = {"numeric", "real", "integer"}
 
@@ -39,10 +40,49 @@ class _Attribute(NamedTuple):
     def is_coded(self) -> bool:
         return not set(self.codes) <= {"0", "1"}
 
+    @classmethod
+    def parse(cls, text: str) -> _Attribute:
+        """Read a declaration."""
+        match = ATTRIBUTE.match(text)
+        if match is None:
+            raise ValueError(f"an attribute must have a name, got '{text}'.")
+        name, kind = _unquote(match[1]), match[2].strip()
+        if kind.lower() in NUMERIC:
+            return cls(name, {})
+        if not (kind.startswith("{") and kind.endswith("}")):
+            raise ValueError(
+                f"the attribute '{name}' must be numeric or nominal, got '{kind}'."
+            )
+        values = [_unquote(value) for value in _split(kind[1:-1])]
+        if len(set(values)) < len(values) or "" in values:
+            raise ValueError(
+                f"the attribute '{name}' must declare different values, got '{kind}'."
+            )
+        # {0,1} and {1,0} are numbers, whatever the order of the declaration.
+        if set(values) <= {"0", "1"}:
+            return cls(name, {value: float(value) for value in values})
+        return cls(name, {value: float(code) for code, value in enumerate(values)})
 
-class _Header(NamedTuple):
-    attributes: list[_Attribute]
-    first_row: int
+    def number(self, text: str) -> float:
+        """Return the number that a value stands for, NaN where it is missing."""
+        if text == "?":
+            return math.nan
+        if not self.codes:
+            # Only "?" marks a missing value; nan and inf are mistakes.
+            number = parse_number(text)
+            if number is None or not math.isfinite(number):
+                raise ValueError(
+                    f"the attribute '{self.name}' must be a finite number or ?, got "
+                    f"'{text}'."
+                )
+            return number
+        code = self.codes.get(_unquote(text))
+        if code is None:
+            raise ValueError(
+                f"the attribute '{self.name}' must be one of {', '.join(self.codes)}, "
+                f"got '{text}'."
+            )
+        return code
 
 
 def load_mulan_arff(
@@ -132,10 +172,13 @@ def load_mulan_arff(
     """
     file = Path(path)
     lines = read_lines(file)
-    # The list of labels first: without it no line of the data says what it is.
+    # First, since without the list of labels no column has a meaning.
     listed = _label_names(_label_file(file) if labels is None else Path(labels))
-    header = _read_header(file, lines)
-    names = [attribute.name for attribute in header.attributes]
+    attributes, n_header = _read_header(file, lines)
+    names = [attribute.name for attribute in attributes]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{file}: the attribute '{twice}' must be declared once.")
     unknown = sorted(listed - set(names))
     if unknown:
         raise ValueError(
@@ -145,18 +188,23 @@ def load_mulan_arff(
     is_label = np.array([name in listed for name in names])
     if is_label.all():
         raise ValueError(f"{file}: there must be an attribute that is no label.")
-    table, numbers = _read_rows(file, lines, header)
+    table, numbers = _read_rows(file, lines, n_header, attributes)
     # Few columns of zeros and ones: dense even where the features are sparse.
     target = table[:, np.flatnonzero(is_label)]
     if not isinstance(target, np.ndarray):
         target = target.toarray()
-    _check_target(file, target, numbers, [n for n in names if n in listed])
-    features = [a for a in header.attributes if a.name not in listed]
+    target_names = [name for name in names if name in listed]
+    for row, label in np.argwhere(~np.isin(target, (0, 1))):  # NaN is in neither
+        raise ValueError(
+            f"{file}, line {numbers[row]}: the label '{target_names[label]}' must be 0 "
+            f"or 1, got {target[row, label]}."
+        )
+    features = [a for a in attributes if a.name not in listed]
     return Bunch(
         data=table[:, np.flatnonzero(~is_label)],
         target=target.astype(np.int64),
         feature_names=[attribute.name for attribute in features],
-        target_names=[name for name in names if name in listed],
+        target_names=target_names,
         categories={a.name: list(a.codes) for a in features if a.is_coded},
         filename=str(file),
     )
@@ -196,55 +244,26 @@ def _label_names(xml: Path) -> set[str]:
     return names
 
 
-def _read_header(file: Path, lines: list[str]) -> _Header:
+def _read_header(file: Path, lines: list[str]) -> tuple[list[_Attribute], int]:
+    """Return the attributes, and the number of lines up to @data."""
     attributes: list[_Attribute] = []
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        # Keywords of ARFF are the same in capitals.
+        # Keywords of ARFF may be in capitals.
         keyword = text.split(None, 1)[0].lower() if text else ""
         if keyword == "@data":
             if not attributes:
                 break
-            _check_names(file, attributes)
-            return _Header(attributes, number)
-        if keyword == "@attribute":
-            attributes.append(_attribute(text, f"{file}, line {number}"))
-        elif text and not text.startswith("%") and keyword != "@relation":
-            raise ValueError(
-                f"{file}, line {number}: the header must hold @relation, @attribute "
-                f"and @data, got '{text[:40]}'."
-            )
+            return attributes, number
+        with at_line(file, number):
+            if keyword == "@attribute":
+                attributes.append(_Attribute.parse(text))
+            elif text and text[0] != "%" and keyword != "@relation":
+                raise ValueError(
+                    "the header must hold @relation, @attribute and @data, got "
+                    f"'{text[:40]}'."
+                )
     raise ValueError(f"{file}: there must be attributes and then a line @data.")
-
-
-def _check_names(file: Path, attributes: list[_Attribute]) -> None:
-    names = [attribute.name for attribute in attributes]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{file}: the attribute '{twice}' must be declared once.")
-
-
-def _attribute(text: str, place: str) -> _Attribute:
-    match = ATTRIBUTE.match(text)
-    if match is None:
-        raise ValueError(f"{place}: an attribute must have a name, got '{text}'.")
-    name, kind = _unquote(match[1]), match[2].strip()
-    if kind.lower() in NUMERIC:
-        return _Attribute(name, {})
-    if not (kind.startswith("{") and kind.endswith("}")):
-        raise ValueError(
-            f"{place}: the attribute '{name}' must be numeric or nominal, got '{kind}'."
-        )
-    values = [_unquote(value) for value in _split(kind[1:-1])]
-    if len(set(values)) < len(values) or "" in values:
-        raise ValueError(
-            f"{place}: the attribute '{name}' must declare different values, got "
-            f"'{kind}'."
-        )
-    # {0,1} and {1,0} are numbers, whatever the order of the declaration.
-    if set(values) <= {"0", "1"}:
-        return _Attribute(name, {value: float(value) for value in values})
-    return _Attribute(name, {value: float(code) for code, value in enumerate(values)})
 
 
 def _split(text: str) -> list[str]:
@@ -261,133 +280,78 @@ def _unquote(text: str) -> str:
 
 
 def _read_rows(
-    file: Path, lines: list[str], header: _Header
+    file: Path, lines: list[str], n_header: int, attributes: list[_Attribute]
 ) -> tuple[FloatArray | csr_matrix, list[int]]:
     """Return the values of all attributes, and the number of the line of each row."""
     rows = [
         (number, line.strip())
-        for number, line in enumerate(lines[header.first_row :], header.first_row + 1)
+        for number, line in enumerate(lines[n_header:], n_header + 1)
         if line.strip() and not line.lstrip().startswith("%")
     ]
     if not rows:
         raise ValueError(f"path must hold at least one sample, got none in '{file}'.")
-    numbers = [number for number, _ in rows]
-    sparse = rows[0][1].startswith("{")
-    if sparse:
-        _check_first_values(file, header.attributes)
-    columns: list[int] = []
-    values: list[float] = []
-    ends = [0]
-    for number, text in rows:
-        place = f"{file}, line {number}"
-        if text.startswith("{") != sparse:
-            raise ValueError(
-                f"{place}: rows must be all dense or all sparse, as on line "
-                f"{numbers[0]}, got '{text[:40]}'."
-            )
-        read = _sparse_row if sparse else _dense_row
-        positions, texts = read(text, len(header.attributes), place)
-        columns.extend(positions)
-        values.extend(
-            _value(header.attributes[position], value, place)
-            for position, value in zip(positions, texts, strict=True)
-        )
-        ends.append(len(columns))
-    if not sparse:
-        return np.array(values).reshape(len(rows), -1), numbers
-    shape = (len(rows), len(header.attributes))
-    table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
-    # Zeros that a row mentions would make equal matrices differ.
-    table.eliminate_zeros()
-    return table, numbers
-
-
-def _check_first_values(file: Path, attributes: list[_Attribute]) -> None:
-    # A sparse row leaves out the value declared first, some programs say, or 0, say
-    # others: refused where the two differ.
-    for attribute in attributes:
+    first, text = rows[0]
+    sparse = text.startswith("{")
+    # Programs disagree on whether a value that is left out is 0 or the one declared
+    # first.
+    for attribute in attributes if sparse else []:
         if attribute.codes and next(iter(attribute.codes.values())) != 0:
             raise ValueError(
                 f"{file}: where rows are sparse, a nominal attribute must declare 0 "
                 f"before 1, got '{attribute.name}' of "
                 f"{{{', '.join(attribute.codes)}}}."
             )
+    columns: list[int] = []
+    values: list[float] = []
+    ends = [0]
+    for number, text in rows:
+        with at_line(file, number):
+            if text.startswith("{") != sparse:
+                raise ValueError(
+                    f"rows must be all dense or all sparse, as on line {first}, got "
+                    f"'{text[:40]}'."
+                )
+            entries = (_sparse_row if sparse else _dense_row)(text, len(attributes))
+            for position, value in entries:
+                columns.append(position)
+                values.append(attributes[position].number(value))
+        ends.append(len(columns))
+    numbers = [number for number, _ in rows]
+    if not sparse:
+        return np.array(values).reshape(len(rows), -1), numbers
+    shape = (len(rows), len(attributes))
+    table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
+    # Zeros that a row mentions would make equal matrices differ.
+    table.eliminate_zeros()
+    return table, numbers
 
 
-def _dense_row(text: str, n_attributes: int, place: str) -> tuple[list[int], list[str]]:
+def _dense_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
     values = _split(text)
     if len(values) != n_attributes:
         raise ValueError(
-            f"{place}: a row must have one value per attribute, {n_attributes}, got "
+            f"a row must have one value per attribute, {n_attributes}, got "
             f"{len(values)}."
         )
-    return list(range(n_attributes)), values
+    return list(enumerate(values))
 
 
-def _sparse_row(
-    text: str, n_attributes: int, place: str
-) -> tuple[list[int], list[str]]:
+def _sparse_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
     if not text.endswith("}"):
-        raise ValueError(
-            f"{place}: a sparse row must end with '}}', got '{text[-20:]}'."
-        )
-    positions: list[int] = []
-    values = []
-    for entry in _split_sparse(text[1:-1]):
-        # "position value"; the value may be in quotes and hold spaces.
+        raise ValueError(f"a sparse row must end with '}}', got '{text[-20:]}'.")
+    entries = []
+    last = -1
+    for entry in _split(text[1:-1]) if text[1:-1].strip() else []:
         match = SPARSE_VALUE.match(entry)
         if match is None:
-            raise ValueError(
-                f"{place}: a sparse row must hold 'position value', got '{entry}'."
-            )
+            raise ValueError(f"a sparse row must hold 'position value', got '{entry}'.")
         position = int(match[1])
-        # Positions that do not increase would add up silently in a sparse matrix.
-        if position >= n_attributes or (positions and position <= positions[-1]):
+        # A matrix would add up the values of a position that comes twice.
+        if not last < position < n_attributes:
             raise ValueError(
-                f"{place}: positions must increase and be below the number of "
-                f"attributes, {n_attributes}, got {position}."
+                "positions must increase and be below the number of attributes, "
+                f"{n_attributes}, got {position}."
             )
-        positions.append(position)
-        values.append(match[2])
-    return positions, values
-
-
-def _split_sparse(text: str) -> list[str]:
-    if "'" in text or '"' in text:
-        return [m[0].strip() for m in re.finditer(rf"(?:{QUOTED}|[^,])+", text)]
-    return [entry.strip() for entry in text.split(",")] if text.strip() else []
-
-
-def _value(attribute: _Attribute, text: str, place: str) -> float:
-    """Return the number that a value stands for, NaN where it is missing."""
-    if text == "?":
-        return math.nan
-    if not attribute.codes:
-        # "?" is the way to say that a value is missing; nan and inf are mistakes.
-        number = parse_number(text)
-        if number is None or not math.isfinite(number):
-            raise ValueError(
-                f"{place}: the attribute '{attribute.name}' must be a finite number or "
-                f"?, got '{text}'."
-            )
-        return number
-    code = attribute.codes.get(_unquote(text))
-    if code is None:
-        raise ValueError(
-            f"{place}: the attribute '{attribute.name}' must be one of "
-            f"{', '.join(attribute.codes)}, got '{text}'."
-        )
-    return code
-
-
-def _check_target(
-    file: Path, target: FloatArray, numbers: list[int], names: list[str]
-) -> None:
-    # NaN is in neither: a missing label is no label.
-    bad = np.argwhere(~np.isin(target, (0, 1)))
-    if bad.size:
-        row, label = bad[0]
-        raise ValueError(
-            f"{file}, line {numbers[row]}: the label '{names[label]}' must be 0 or 1, "
-            f"got {target[row, label]}."
-        )
+        last = position
+        entries.append((position, match[2]))
+    return entries

@@ -154,10 +154,15 @@ def check_binary(y: ArrayLike, n_samples: int, unit: str) -> IntArray:
             f"y must have one value per {unit}, shape {(n_samples,)}, got "
             f"{array.shape}."
         )
+    return zeros_and_ones(array, "y")
+
+
+def zeros_and_ones(array: NDArray[Any], name: str) -> IntArray:
+    """Return 0 and 1 as integers, or raise where there is another number."""
     wrong = ~np.isin(array, (0, 1))
     if wrong.any():
         raise ValueError(
-            f"y must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
+            f"{name} must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
         )
     return array.astype(np.int64)
 

@@ -13,16 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import (
-    FloatArray,
     IntArray,
     check_finite,
     check_positive_int,
-    shown,
 )
 from skrank_abstain.multilabel.learners._classes import (
     check_class,
     check_points,
     in_top,
+    zeros_and_ones,
 )
 from skrank_abstain.multilabel.learners._families import check_family
 
@@ -215,9 +214,9 @@ def vc_dimension(members: ArrayLike) -> int:
     >>> vc_dimension(bin_rel(class_ranks, j=1)[:, :, 0])  # label 0 in the top 1
     1
     """
-    # Points at which all functions agree are in no shattered set, and of points at
-    # which each function says the same one will do.
-    array = np.unique(np.unique(_check_members(members), axis=0), axis=1)
+    # A shattered set holds only one of the points at which each function has the same
+    # value.
+    array = _distinct(members)
     shattered: list[tuple[int, ...]] = [()]
     size = looked_at = 0
     while True:
@@ -279,7 +278,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
     >>> vc_dimension(thresholds), littlestone_dimension(thresholds)
     (1, 2)
     """
-    array = np.unique(np.unique(_check_members(members), axis=0), axis=1)
+    array = _distinct(members)
     everyone = (1 << len(array)) - 1
     # Sets of functions as the bits of a number: those that say 1 at each point.
     ones = [sum(1 << int(f) for f in np.flatnonzero(column)) for column in array.T]
@@ -302,14 +301,11 @@ def littlestone_dimension(members: ArrayLike) -> int:
     return dimension(everyone)
 
 
-def _check_members(members: ArrayLike) -> IntArray:
-    array: FloatArray = check_finite(members, "members", ("n_functions", "n_points"))
-    wrong = ~np.isin(array, (0, 1))
-    if wrong.any():
-        raise ValueError(
-            f"members must hold 0 and 1 alone, got {shown(array[wrong].tolist()[0])}."
-        )
-    return array.astype(np.int64)
+def _distinct(members: ArrayLike) -> IntArray:
+    """Return a class, without repeated functions and points that look alike."""
+    array = check_finite(members, "members", ("n_functions", "n_points"))
+    array = np.unique(zeros_and_ones(array, "members"), axis=0)
+    return np.unique(array, axis=1)
 
 
 def _count(looked_at: int, what: str) -> int:

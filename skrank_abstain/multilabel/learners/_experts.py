@@ -1,8 +1,7 @@
-"""Experts that learn in some rounds, and the weighted draw among them (REWA).
+"""Experts that learn in some rounds, and the weighted draw among them.
 
-An expert is a sequence of rankings, one for each learning round, that it takes for the
-truth; one more never learns. REWA, the randomized exponentially weighted average,
-follows one expert per round, drawn by weights that fall with the losses so far.
+For each sequence of rankings, one per learning round, an expert takes the sequence for
+the truth; one more expert never learns.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
+from skrank_abstain.multilabel._weights import exponential_weights
 from skrank_abstain.multilabel.learners._classes import Learner, learned_row
 
 #: Most experts that are simulated.
@@ -233,7 +233,9 @@ def run_of_experts(
     run : OnlineExpertRun
     """
     n_rounds, n_experts = losses.shape
-    weights = expert_weights(losses, largest)
+    log_n = math.log(n_experts)
+    eta = math.sqrt(8 * log_n / n_rounds) / (largest or 1.0)
+    weights = exponential_weights(losses, eta, largest)[:-1]
     cumulative = np.cumsum(weights, axis=1)
     below = rng.random_sample((n_rounds, 1)) * cumulative[:, -1:]
     drawn = (cumulative <= below).sum(axis=1)
@@ -241,7 +243,7 @@ def run_of_experts(
     return OnlineExpertRun(
         expected_loss=(weights * losses).sum(axis=1),
         best_expert_loss=float(totals.min()),
-        regret_bound=largest * math.sqrt(n_rounds * math.log(n_experts) / 2),
+        regret_bound=largest * math.sqrt(n_rounds * log_n / 2),
         n_experts=n_experts,
         updated=updated,
         prediction=predictions[choices[np.arange(n_rounds), drawn]],
@@ -249,30 +251,6 @@ def run_of_experts(
         best_hypothesis_loss=best_hypothesis_loss,
         class_regret_bound=class_regret_bound,
     )
-
-
-def expert_weights(losses: FloatArray, largest: float) -> FloatArray:
-    """Return the weights of experts before each round, from their losses in it.
-
-    Parameters
-    ----------
-    losses : ndarray of shape (n_rounds, n_experts), float64
-    largest : float
-        Upper bound of the losses.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_rounds, n_experts), float64
-        Rows sum to 1; the first is uniform.
-    """
-    n_rounds, n_experts = losses.shape
-    rate = math.sqrt(8 * math.log(n_experts) / n_rounds) / (largest or 1.0)
-    # Exclusive: the weights of a round must not know its losses. The smallest total is
-    # taken off, which the scaling undoes, so that exp does not vanish for all experts.
-    total = np.cumsum(losses, axis=0) - losses
-    weights = np.exp(-rate * (total - total.min(axis=1, keepdims=True)))
-    scaled: FloatArray = weights / weights.sum(axis=1, keepdims=True)
-    return scaled
 
 
 def class_regret(

@@ -25,13 +25,9 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.multilabel._ranked_labels import misordered_share, rank_labels
+from skrank_abstain.multilabel._weights import exponential_weights, regret_bound
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
 from skrank_abstain.multilabel.rankers._scoring import label_scores
-from skrank_abstain.multilabel.rankers._weights import (
-    WeightedRounds,
-    exponential_weights,
-    regret_bound,
-)
 from skrank_abstain.scorers import is_fitted
 
 #: How far a loss may leave its range by rounding.
@@ -260,28 +256,28 @@ class OnlineMultilabelRanker(MultilabelRanker):
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
         )
-        rounds = exponential_weights(
-            losses, self.expert_losses_, self.n_rounds_, self.eta, self.loss_bound
+        weights = exponential_weights(
+            losses,
+            self.eta,
+            self.loss_bound,
+            cumulative=self.expert_losses_,
+            n_before=self.n_rounds_,
         )
         try:
-            self._add(losses, rounds)
+            self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
+            self.expected_loss_ += float((weights[:-1] * losses).sum())
+            self.weights_ = weights[-1]
+            self.n_rounds_ += losses.shape[0]
+            self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
+            self.regret_bound_ = regret_bound(
+                len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
+            )
             for expert in learners.values():
                 _teach(expert, X, relevance)
         except BaseException:
             # Some experts may have learned from these samples, and others not.
             forget(self)
             raise
-
-    def _add(self, losses: FloatArray, rounds: WeightedRounds) -> None:
-        """Add up what the experts lost in some more rounds."""
-        self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
-        self.expected_loss_ += float(rounds.expected_losses.sum())
-        self.weights_ = rounds.weights[-1]
-        self.n_rounds_ += losses.shape[0]
-        self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
-        self.regret_bound_ = regret_bound(
-            len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
-        )
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
         if callable(self.loss):

@@ -17,19 +17,9 @@ from skrank_abstain.multilabel import (
     label_ranks,
     online_expert_run,
 )
-from skrank_abstain.multilabel.learners._experts import expert_weights, majority_answers
+from skrank_abstain.multilabel._weights import exponential_weights
+from skrank_abstain.multilabel.learners._experts import majority_answers
 from skrank_abstain.multilabel.learners._families import all_rankings, losses_of
-
-
-def test_expert_weights(oracles):
-    case = oracles["rewa"]
-    losses = np.array(case["loss_matrix_rounds_by_experts"])
-    weights = expert_weights(losses, 1.0)
-    after = np.array(case["weights_after_each_round"])
-    np.testing.assert_allclose(weights[0], 1 / losses.shape[1])
-    np.testing.assert_allclose(weights[1:], after[:-1], rtol=1e-9)
-    expected = (weights * losses).sum()
-    assert expected == pytest.approx(case["expected_cumulative_loss"])
 
 
 @given(tiny_classes(), st.integers(0, 9), st.sampled_from(list(FAMILY_LOSSES)))
@@ -104,7 +94,9 @@ def test_all_experts_against_one_at_a_time(family, seed):
     assert run.best_expert_loss == pytest.approx(losses.sum(axis=0).min())
     grid = np.array([*product([0.0, 1.0], repeat=3)])
     largest = max(losses_of(loss, rankings, row).max() for row in grid)
-    expected = (expert_weights(losses, largest) * losses).sum(axis=1)
+    rate = np.sqrt(8 * np.log(37) / 6) / largest
+    weights = exponential_weights(losses, rate, largest)[:-1]
+    expected = (weights * losses).sum(axis=1)
     np.testing.assert_allclose(run.expected_loss, expected)
     bound = largest * np.sqrt(6 * np.log(37) / 2)
     assert run.regret_bound == pytest.approx(bound)
