@@ -23,25 +23,16 @@ from skrank_abstain.multilabel.learners._complexity import (
     vc_dimension,
 )
 from skrank_abstain.multilabel.learners._experts import OnlineExpertRun
-from skrank_abstain.multilabel.learners._families import (
-    FamilyMembership,
-    loss_family_membership,
-)
+from skrank_abstain.multilabel.learners._families import loss_family_membership
 from skrank_abstain.multilabel.learners._online import (
     online_expert_run,
     online_threshold_run,
 )
 from skrank_abstain.multilabel.learners._relabelling import (
-    RelabellingResult,
-    ThresholdRelabellingResult,
     agnostic_relabelling_learner,
     threshold_relabelling_learner,
 )
-from skrank_abstain.multilabel.rankers._label_items import (
-    LabelItems,
-    ScoreColumn,
-    to_items,
-)
+from skrank_abstain.multilabel.rankers._label_items import ScoreColumn, to_items
 from skrank_abstain.multilabel.rankers._linear import LinearMultilabelRanker
 from skrank_abstain.multilabel.rankers._online import OnlineMultilabelRanker
 from skrank_abstain.multilabel.rankers._selective_labels import (
@@ -55,18 +46,14 @@ __all__ = [
     "ThresholdDecompositionRanker",
     "OnlineMultilabelRanker",
     "to_items",
-    "LabelItems",
     "ScoreColumn",
     "label_ranks",
     "multilabel_loss",
     "multilabel_sample_losses",
     "loss_family_membership",
-    "FamilyMembership",
     "bin_rel",
     "agnostic_relabelling_learner",
-    "RelabellingResult",
     "threshold_relabelling_learner",
-    "ThresholdRelabellingResult",
     "online_expert_run",
     "online_threshold_run",
     "OnlineExpertRun",

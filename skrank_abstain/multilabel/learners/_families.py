@@ -1,10 +1,8 @@
 """The two families of multilabel ranking losses, by brute force over few labels.
 
-Labels have ranks 1 to K, 1 for the best, and relevance. The *sum loss* at p charges
-each label ``min(rank, p + 1)`` times its relevance, the *precision loss* at p the
-relevance that is missing from the top p. The sum loss cannot tell apart two rankings
-that have the same label at each of the top p positions; the precision loss cannot tell
-apart two rankings whose top p labels are the same set, in whatever order.
+The *sum loss* at p charges each label ``min(rank, p + 1)`` times its relevance, the
+*precision loss* at p the relevance that is missing from the top p. The sum loss sees
+which label is at each of the top p positions; the precision loss sees only their set.
 """
 
 from __future__ import annotations
@@ -43,18 +41,7 @@ TOLERANCE = 1e-9
 
 
 class Witness(NamedTuple):
-    """Why a loss is not a member of a family.
-
-    Attributes
-    ----------
-    y : tuple of int
-        Relevance of the labels.
-    ranks : tuple of tuple of int
-        One ranking at which one of the two losses is 0 and the other is not, or two
-        rankings that the family cannot tell apart and that have different losses.
-    loss : tuple of float
-        The loss of each of these rankings.
-    """
+    """Why a loss is not in a family: see `loss_family_membership`."""
 
     y: tuple[int, ...]
     ranks: tuple[tuple[int, ...], ...]
@@ -62,27 +49,7 @@ class Witness(NamedTuple):
 
 
 class FamilyMembership(NamedTuple):
-    """Whether a loss is a member of a family, and if not, why.
-
-    Attributes
-    ----------
-    zero_sets_equal : bool
-        Whether the loss is 0 exactly where that of the family is.
-    invariant : bool
-        Whether rankings that are the same for the family have equal losses.
-    witness : Witness or None
-        A counterexample to the first condition that fails: the relevance ``y`` of the
-        labels, one or two rankings ``ranks``, and their ``loss``.
-
-    Examples
-    --------
-    >>> from functools import partial
-    >>> from skrank_abstain.multilabel import loss_family_membership, multilabel_loss
-    >>> dcg = partial(multilabel_loss, loss="dcg")
-    >>> found = loss_family_membership(dcg, 3, family="precision", p=2)
-    >>> found.member, found.zero_sets_equal
-    (False, False)
-    """
+    """Whether a loss is in a family: see `loss_family_membership`."""
 
     zero_sets_equal: bool
     invariant: bool
@@ -122,8 +89,11 @@ def loss_family_membership(
     Returns
     -------
     membership : FamilyMembership
-        With the attributes ``zero_sets_equal``, ``invariant``, ``member`` and
-        ``witness``.
+        ``zero_sets_equal``: whether the loss is 0 exactly where that of the family is.
+        ``invariant``: whether rankings that are the same for the family have equal
+        losses. ``member``: whether both hold. ``witness``: None, or a counterexample to
+        the first that fails, with the relevance ``y`` of the labels, one or two
+        rankings ``ranks`` and their ``loss``.
 
     Raises
     ------
@@ -176,13 +146,23 @@ def _membership(
     table: Sequence[LossRow], n_labels: int, family: str, p: int
 ) -> FamilyMembership:
     ranks = all_rankings(n_labels)
+    # The first ranking that the family cannot tell from each one.
+    seen = top_positions(ranks, family, p)
+    _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
+    alike = first[inverse.reshape(-1)]
     zero: Witness | None = None
     varying: Witness | None = None
-    # The first witness of each kind is kept, but the search goes on: a loss may break
-    # both conditions at different relevances.
+    # A loss may break both conditions at different relevances, so all are tried.
     for y, losses in table:
-        zero = zero or _zero_set_witness(losses, ranks, y, family, p)
-        varying = varying or _variation_witness(losses, ranks, y, family, p)
+        # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
+        named = family_loss(ranks, np.array(y), family, p)
+        wrong = np.flatnonzero((losses > TOLERANCE) != (named > 0))[:1]
+        apart = np.flatnonzero(np.abs(losses - losses[alike]) > TOLERANCE)[:1]
+        if wrong.size:
+            zero = zero or _witness(y, ranks, losses, wrong)
+        if apart.size:
+            pair = np.append(alike[apart], apart)
+            varying = varying or _witness(y, ranks, losses, pair)
     return FamilyMembership(zero is None, varying is None, zero or varying)
 
 
@@ -283,28 +263,6 @@ def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
     """Return what the family sees of rankings: the top positions, or their set."""
     seen: IntArray = np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
     return seen
-
-
-def _zero_set_witness(
-    losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
-) -> Witness | None:
-    # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
-    named = family_loss(ranks, np.array(y), family, p)
-    differ = np.flatnonzero((losses > TOLERANCE) != (named > 0))
-    return _witness(y, ranks, losses, differ[:1]) if differ.size else None
-
-
-def _variation_witness(
-    losses: FloatArray, ranks: IntArray, y: tuple[int, ...], family: str, p: int
-) -> Witness | None:
-    seen = top_positions(ranks, family, p)
-    _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
-    # Each ranking against the first of those that the family cannot tell from it.
-    of_first = first[inverse.reshape(-1)]
-    differ = np.flatnonzero(np.abs(losses - losses[of_first]) > TOLERANCE)
-    if not differ.size:
-        return None
-    return _witness(y, ranks, losses, np.array([of_first[differ[0]], differ[0]]))
 
 
 def _named(function: Any) -> str:

@@ -1,7 +1,7 @@
 """Online learners of the learnability theorems for multilabel ranking.
 
-They show what the theorems do: they try all sequences of rankings as experts, and are
-meant for tiny examples only. `OnlineMultilabelRanker` is for experts that one has.
+They take all sequences of rankings as experts: demonstrations for tiny examples.
+`OnlineMultilabelRanker` is for real experts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain._validation import IntArray, shown
 from skrank_abstain.multilabel._losses import check_between
 from skrank_abstain.multilabel.learners._classes import (
     Learner,
@@ -198,7 +198,8 @@ def online_expert_run(
     rows = loss_table(loss, n_labels, n_grades)
     check_member(loss, rows, n_labels, family, p)
     table = np.stack([losses for _, losses in rows])
-    smallest, largest = _loss_range(table)
+    positive = table[table > TOLERANCE]
+    smallest, largest = positive.min(initial=np.inf), positive.max(initial=0.0)
     at_round = table[(relevance @ _place_values(n_grades, n_labels)).astype(np.int64)]
     tops = range(1, p + 1) if family == "sum" else [p]
     learners = []
@@ -361,14 +362,6 @@ def online_threshold_run(
         largest=1.0,
         best_hypothesis_loss=float((members[:, stream] != truth).sum(axis=1).min()),
         class_regret_bound=class_regret(mistakes, 1.0, beta, stream.size, n_labels),
-    )
-
-
-def _loss_range(table: FloatArray) -> tuple[float, float]:
-    """Return the smallest loss that is not 0 and the largest; 1 and 0 for none."""
-    positive = table[table > TOLERANCE]
-    return (
-        (float(positive.min()), float(positive.max())) if positive.size else (1.0, 0.0)
     )
 
 

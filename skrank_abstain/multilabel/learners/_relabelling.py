@@ -1,7 +1,7 @@
 """Learners of the learnability theorems for multilabel ranking, from one sample.
 
-The learners show what the theorems do: they relabel a sample by every hypothesis of a
-finite class, and are meant for tiny examples only.
+They relabel a sample by every hypothesis of a finite class: demonstrations for tiny
+examples.
 """
 
 from __future__ import annotations
@@ -39,32 +39,7 @@ MAX_CHECKED = 5_000
 
 
 class RelabellingResult(NamedTuple):
-    """What the agnostic learner of rankings found.
-
-    Attributes
-    ----------
-    ranks : ndarray of shape (n_points, n_labels), int64
-        The ranking of each point of the domain.
-    loss : float
-        Mean loss over the labelled sample.
-    n_candidates : int
-        Number of different relabellings of the sample without labels.
-    candidate_losses : ndarray of shape (n_candidates,), float64
-        Mean loss over the labelled sample of what was learned from each of them, in the
-        order of the first hypotheses that relabel so.
-
-    Examples
-    --------
-    >>> from skrank_abstain.multilabel import (
-    ...     agnostic_relabelling_learner, multilabel_loss
-    ... )
-    >>> class_ranks = [[[1, 2]], [[2, 1]]]  # two hypotheses, one point, two labels
-    >>> found = agnostic_relabelling_learner(
-    ...     class_ranks, [0], [0], [[0, 1]], loss=multilabel_loss, family="sum"
-    ... )
-    >>> found.ranks.tolist(), found.loss, found.candidate_losses.tolist()
-    ([[2, 1]], 0.0, [1.0, 0.0])
-    """
+    """What `agnostic_relabelling_learner` found."""
 
     ranks: IntArray
     loss: float
@@ -73,28 +48,7 @@ class RelabellingResult(NamedTuple):
 
 
 class ThresholdRelabellingResult(NamedTuple):
-    """What the agnostic learner of a threshold class found.
-
-    Attributes
-    ----------
-    member : ndarray of shape (n_points,), int64
-        For each point of the domain 1 where the label is in the top j, and 0 elsewhere.
-    loss : float
-        Share of the labelled sample that it gets wrong.
-    candidate_losses : ndarray of shape (n_candidates,), float64
-        The same share of what was learned from each different relabelling, in the order
-        of the first hypotheses that relabel so.
-
-    Examples
-    --------
-    >>> from skrank_abstain.multilabel import threshold_relabelling_learner
-    >>> class_ranks = [[[1, 2]], [[2, 1]]]  # two hypotheses, one point, two labels
-    >>> found = threshold_relabelling_learner(
-    ...     class_ranks, [0], [0], [1], label=1, j=1
-    ... )
-    >>> found.member.tolist(), found.loss, found.candidate_losses.tolist()
-    ([1], 0.0, [1.0, 0.0])
-    """
+    """What `threshold_relabelling_learner` found."""
 
     member: IntArray
     loss: float
@@ -144,8 +98,11 @@ def agnostic_relabelling_learner(
     Returns
     -------
     result : RelabellingResult
-        With the attributes ``ranks``, ``loss``, ``n_candidates`` and
-        ``candidate_losses``.
+        ``ranks``, of shape (n_points, n_labels): the ranking of each point of the
+        domain. ``loss``: its mean loss on the labelled sample. ``n_candidates``: number
+        of different relabellings. ``candidate_losses``, of shape (n_candidates,): mean
+        loss of what was learned from each, in the order of the first hypotheses that
+        relabel so.
 
     Raises
     ------
@@ -267,7 +224,10 @@ def threshold_relabelling_learner(
     Returns
     -------
     result : ThresholdRelabellingResult
-        With the attributes ``member``, ``loss`` and ``candidate_losses``.
+        ``member``, of shape (n_points,): 1 where the label is in the top j, else 0.
+        ``loss``: the share of the labelled sample that it gets wrong.
+        ``candidate_losses``: this share for what was learned from each different
+        relabelling, in the order of the first hypotheses that relabel so.
 
     Raises
     ------

@@ -13,27 +13,7 @@ from skrank_abstain.multilabel._losses import check_label_matrix
 
 
 class LabelItems(NamedTuple):
-    """Labels of samples as items of queries.
-
-    Row ``sample * n_labels + label`` is an item. A tuple ``(X, y, qid)``, in the order
-    in which rankers and displays take these.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples * n_labels, 2), float64
-        The score, and the number of the label.
-    y : ndarray of shape (n_samples * n_labels,), float64, or None
-        Relevance, higher is better.
-    qid : ndarray of shape (n_samples * n_labels,), int64
-        The position of the sample.
-
-    Examples
-    --------
-    >>> from skrank_abstain.multilabel import to_items
-    >>> X, y, qid = to_items([[0.9, 0.2], [0.4, 0.6]], [[1, 0], [0, 1]])
-    >>> y, qid
-    (array([1., 0., 0., 1.]), array([0, 0, 1, 1]))
-    """
+    """Labels of samples as items of queries: see `to_items`."""
 
     X: FloatArray
     y: Any
@@ -56,7 +36,10 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     Returns
     -------
     items : LabelItems
-        ``X``, ``y`` and ``qid``.
+        A tuple in the order in which rankers and displays take its parts; row
+        ``sample * n_labels + label`` is an item. ``X``, of shape (n_items, 2): the
+        score, and the number of the label. ``y``, of shape (n_items,): relevance, or
+        None. ``qid``, of shape (n_items,): the position of the sample.
 
     Raises
     ------
@@ -88,8 +71,7 @@ def to_items(scores: ArrayLike, y: Any = None) -> LabelItems:
     """
     matrix = check_label_matrix(scores, "scores")
     n_samples, n_labels = matrix.shape
-    # A feature of its own: tie models that look at features can tell labels apart,
-    # ScoreColumn passes over it.
+    # A feature for tie models that look at features; ScoreColumn ignores it.
     label = np.tile(np.arange(n_labels, dtype=np.float64), n_samples)
     relevance = None
     if y is not None:

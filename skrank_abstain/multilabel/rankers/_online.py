@@ -26,8 +26,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.multilabel._ranked_labels import misordered_share, rank_labels
 from skrank_abstain.multilabel._weights import exponential_weights, regret_bound
-from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
-from skrank_abstain.multilabel.rankers._scoring import label_scores
+from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker, label_scores
 from skrank_abstain.scorers import is_fitted
 
 #: How far a loss may leave its range by rounding.
@@ -250,8 +249,12 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def _learn(self, X: Any, relevance: FloatArray) -> None:
         learners = {n: e for n, e in self.experts_ if n in self._learners}
-        for name, expert in learners.items():  # before anything is added up
-            _check_teachable(name, expert, relevance)
+        for name, expert in learners.items():
+            if is_classifier(expert) and not np.isin(relevance, (0.0, 1.0)).all():
+                raise ValueError(
+                    "y must be 0/1 for classifiers that learn along, got "
+                    f"{relevance.max():g} with the expert {name!r}. Use a regressor."
+                )
         # Advice is judged before experts learn from these samples.
         losses = np.stack(
             [self._losses(relevance, scores) for scores in self._advice(X)], axis=1
@@ -397,15 +400,6 @@ def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
             "wrap it in sklearn.frozen.FrozenEstimator."
         )
     return clone(expert)
-
-
-def _check_teachable(name: str, expert: Any, relevance: FloatArray) -> None:
-    """Check that an expert can learn from such relevance."""
-    if is_classifier(expert) and not np.isin(relevance, (0.0, 1.0)).all():
-        raise ValueError(
-            f"y must be 0/1 for classifiers that learn along, got {relevance.max():g} "
-            f"with the expert {name!r}. Use a regressor."
-        )
 
 
 def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:

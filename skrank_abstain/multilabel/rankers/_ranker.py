@@ -150,3 +150,41 @@ class MultilabelRanker(Saved, BaseEstimator):
         tags.target_tags.two_d_labels = True
         tags.input_tags.sparse = True
         return tags
+
+
+def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
+    """Return a score of each label of each sample.
+
+    They come from ``decision_function`` if the fitted estimator has one, otherwise from
+    ``predict_proba`` (one matrix of probabilities, or a list with a matrix of class
+    probabilities for each label, of which the expected class is taken), otherwise from
+    ``predict``.
+    """
+    if hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X))
+    elif hasattr(estimator, "predict_proba"):
+        proba = estimator.predict_proba(X)
+        if isinstance(proba, list):
+            # After partial_fit a MultiOutputClassifier leaves them to its parts.
+            classes = getattr(estimator, "classes_", None) or [
+                part.classes_ for part in estimator.estimators_
+            ]
+            # The expected class: P(1) for 0/1 labels, and 0 for a label that was never
+            # relevant, whose only class is 0.
+            scores = np.stack(
+                [
+                    p @ np.asarray(c, dtype=np.float64)
+                    for p, c in zip(proba, classes, strict=True)
+                ],
+                axis=1,
+            )
+        else:
+            scores = np.asarray(proba)
+            if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
+                # Of a single label: one column per class, not per label.
+                scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
+    else:
+        scores = np.asarray(estimator.predict(X))
+    if scores.ndim == 1 and n_labels == 1:
+        scores = scores[:, None]
+    return check_label_matrix(scores, "the estimator's scores", (None, n_labels))

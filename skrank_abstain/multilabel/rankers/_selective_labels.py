@@ -39,8 +39,7 @@ from skrank_abstain.multilabel.rankers._label_items import (
     ScoreColumn,
     to_items,
 )
-from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker
-from skrank_abstain.multilabel.rankers._scoring import label_scores
+from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker, label_scores
 from skrank_abstain.pairs import PairDecisions, Ranking, check_item_id, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.scorers import describe

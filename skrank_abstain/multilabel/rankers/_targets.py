@@ -97,17 +97,11 @@ def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryPr
         spread = np.ptp(np.asarray(votes), axis=1)
         distance = np.ptp(relevance, axis=1)
         weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
-        weight = _scaled(weight)
+        # None where all weights are zero or equal; otherwise of mean one, so that
+        # penalties of the base learner keep their meaning.
+        varies = np.ptp(weight) > 1e-9 * weight.max(initial=0.0)
+        weight = weight / weight.mean() if varies else None
     return BinaryProblems(relevance, ranks, np.ones(ranks.size), weight, ties)
-
-
-def _scaled(weight: FloatArray) -> FloatArray | None:
-    """Return weights of mean one, or None where they are equal or all zero."""
-    if not weight.any() or np.ptp(weight) <= 1e-9 * weight.max():
-        return None
-    # Of mean one: penalties of the base learner keep their meaning.
-    scaled: FloatArray = weight / weight.mean()
-    return scaled
 
 
 def grade_problems(relevance: FloatArray) -> BinaryProblems:
