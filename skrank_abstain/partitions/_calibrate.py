@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -29,24 +29,24 @@ from skrank_abstain.intake import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
-from skrank_abstain.partitions._labelled import LabelledPartitions, describe_labelled
+from skrank_abstain.partitions._items import Part, PartitionedItems, describe
 from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
-from skrank_abstain.partitions._rows import Features, check_names, rows_of
+from skrank_abstain.partitions._rows import ModelColumns, check_names, rows_of
+from skrank_abstain.scorers import describe as describe_model
 from skrank_abstain.scorers import (
-    describe,
     is_fitted,
     names_in_model,
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Calibration, Groups, LabelledScores, RiskProfile
+from skrank_abstain.selection import Calibration, Groups, RiskProfile
 from skrank_abstain.tie_models import resolve_tie_model
 
-#: Rows that are compared with each other: 20 bytes of each come here.
+#: Calibration rows are compared with each other up to this number: each sends 20 bytes.
 _MOST_COMPARED = 1 << 19
 
 
@@ -67,41 +67,40 @@ def calibrate(
         fitted model: a booster, also one that Dask or Spark trained, the path of its
         file, or a fitted scikit-learn estimator. Not changed.
     frame : list, str, path, pyarrow dataset, Dask DataFrame or Spark DataFrame
-        The labelled queries. A list holds frames or tuples ``(X, y, qid)``; a path is
-        that of Parquet files. Each query lies in one partition as a whole.
+        Labelled queries, each in one partition. A list holds frames or tuples
+        ``(X, y, qid)``; a path is that of Parquet files.
     label, qid : str
-        Columns of the relevance and of the query. Features are the columns that the
-        model was fitted on, or all others where it has no names. None for tuples.
+        Columns of the relevance and of the query; None for tuples. Features are the
+        columns that the model was fitted on, or all others if it has no names.
     coverages : iterable of float, default=None
-        For ``at_coverage`` of a ranker that was saved: it cannot look at the partitions
-        again. Whatever ``at_coverage``, ``at_cost`` or ``at_risk`` were asked before is
-        remembered, too.
+        Levels that ``at_coverage`` can take after the ranker was saved and loaded,
+        when the partitions are gone. It also knows the levels that ``at_coverage``,
+        ``at_cost`` or ``at_risk`` were called with before.
 
     Returns
     -------
     fitted : SelectiveRanker
-        A fitted clone, the same to the last bit as ``ranker.fit`` on all rows, one
-        partition after the other, gives (with an integer ``random_state``, where a
-        rule is random).
+        A fitted clone, as ``ranker.fit`` on all rows, one partition after the other.
+        The same to the last bit if the model scores a row alike in any batch, and
+        ``random_state`` is an integer where the rule draws.
 
     Raises
     ------
     ValueError
-        If a query lies in two partitions (`check_partitions` says the same), no query
-        has two items, the ranker looks for novel items, or an input breaks a rule of
-        ``fit``.
+        If a query lies in two partitions (see `check_partitions`), no query has two
+        items, the ranker looks for novel items, or an input breaks a rule of ``fit``.
     TypeError
         If the tie model learns from all features at once
-        (``"feature_aware_relevance"``), or the frame is of no known kind.
+        (``"feature_aware_relevance"``), or the frame is of an unknown kind.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 
     Notes
     -----
-    The model scores each partition where it lies, once. What comes here are numbers of
-    pairs, samples of some 100,000 pairs or items, and 20 bytes or so of each query
-    (for a certified risk 1,600). Rows are compared with each other, for queries
-    that are there twice, where they are no more than half a million.
+    The model scores each partition once, where it lies. The calling process receives
+    numbers of pairs, samples of some 100,000 pairs or items, and about 20 bytes for
+    each query (1,600 for a certified risk). Repeated queries are looked for in up to
+    half a million rows.
 
     Examples
     --------
@@ -120,12 +119,45 @@ def calibrate(
     >>> ranker.n_queries_, round(ranker.coverage_, 2)
     (60, 0.7)
     """
+    # Refuse what can be refused before anything is scored.
+    _check_ranker(ranker)
+    check_names(frame, label=label, qid=qid)
+    fitted = _unfitted(ranker)
+    rule = fitted._checked_rule()
+    wanted = _checked_coverages(fitted, coverages)
+    tie_model = resolve_tie_model(fitted.tie_model)
+    model = resolve_model(fitted.estimator)
+    if not is_fitted(model):
+        raise NotFittedError(
+            "calibrate takes a ranker whose model is fitted, got "
+            f"{describe_model(model)}, which is not: train it on other queries first."
+        )
+    columns = ModelColumns(*names_in_model(model))
+    rows = as_partitions(frame, qid=qid)
+    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
+    answers = [*ask(parts, _describe)]
+    if not answers:
+        raise ValueError("frame must have rows, got no partition.")
+    notes, described = zip(*answers, strict=True)
+    refuse_split_queries([each.ids for each in notes], frame, qid)
+    # A partition of one query is normal; all rows in one query are not.
+    doubts = [each.doubt for each in notes if len(each.ids)]
+    if len(doubts) == 1 and doubts[0] is not None:
+        warn_user(doubts[0])
+    data = PartitionedItems.of(parts, described)
+    record = _record(fitted, rule, model, _common_columns(notes), data)
+    fitted._calibrate(rule, tie_model, record)
+    _remember(fitted, rule, wanted)
+    return cast("SelectiveRanker", fitted)
+
+
+def _check_ranker(ranker: Any) -> None:
+    """Refuse what cannot be calibrated over partitions."""
     if not isinstance(ranker, SelectiveRanker):
         raise TypeError(
             "ranker must be a SelectiveRanker, such as BALToR or RiskControlledRanker, "
             f"got {shown(ranker)}."
         )
-    check_names(frame, label=label, qid=qid)
     if ranker.qid_col is not None:
         raise ValueError(
             f"qid_col must be None over partitions, got {ranker.qid_col!r}: give the "
@@ -134,44 +166,29 @@ def calibrate(
     if ranker.novelty is not None:
         raise ValueError(
             "novelty must be None over partitions, where no detector is fitted, got "
-            f"{describe(ranker.novelty)}. Calibrate on one machine; what it says of new"
-            " queries can be asked over partitions."
+            f"{describe_model(ranker.novelty)}. Calibrate on one machine; then new "
+            "queries can be decided over partitions."
         )
-    fitted = _unfitted(ranker)
-    # What can be refused is refused before anything is scored.
-    rule = fitted._checked_rule()
-    wanted = _checked_coverages(fitted, coverages)
-    tie_model = resolve_tie_model(fitted.tie_model)
-    model = resolve_model(fitted.estimator)
-    if not is_fitted(model):
-        raise NotFittedError(
-            "calibrate takes a ranker whose model is fitted, got "
-            f"{describe(model)}, which is not: train it on other queries first."
-        )
-    rows = as_partitions(frame, qid=qid)
-    features = Features(*names_in_model(model))
-    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, features)
-    described = [*ask(parts, _describe)]
-    if not described:
-        raise ValueError("frame must have rows, got no partition.")
-    refuse_split_queries([each.ids for each in described], frame, qid)
-    columns = _common_columns(described)
-    _warn_of_one_query(described)
-    data = LabelledPartitions.described(parts, [each.scores for each in described])
+
+
+def _record(
+    ranker: Any, rule: Any, model: Any, columns: dict[str, Any], data: PartitionedItems
+) -> TrainingRecord:
+    """Return the record that ``fit`` would make of all rows."""
     sizes = data.summary.sizes
     check_pairs_to_calibrate(sizes)
     repeats = None
     if sizes.sum() <= _MOST_COMPARED:
-        repeats = _compare_rows(parts, data.summary.starts)
-    # As `fit` draws: the first number splits off a training part, which is not here.
-    random = check_random_state(fitted.random_state)
+        repeats = _compare_rows(cast("Partitions", data.parts), data.summary.starts)
+    # `fit` draws twice, and splits off a training part with the first number.
+    random = check_random_state(ranker.random_state)
     _, seed = random.randint(2**31 - 1, size=2).tolist()
     rest, tuning, group = data, None, np.zeros_like(sizes)
     if rule.tuning_size:
         chosen = divide_queries(sizes, group, rule.tuning_size, seed)
         tuning, rest = (data.take(queries) for queries in chosen)
         group = group[chosen[1]]
-    record = TrainingRecord(
+    return TrainingRecord(
         model,
         prefit=True,
         columns=columns,
@@ -184,9 +201,6 @@ def calibrate(
         seed=seed,
         rows=np.empty(0, dtype=np.int64),
     )
-    fitted._calibrate(rule, tie_model, record)
-    _remember(fitted, rule, wanted)
-    return cast("SelectiveRanker", fitted)
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,33 +247,24 @@ class PartitionedCalibration(Calibration):
         return cls(**plain, regions=regions)
 
 
-@dataclass(frozen=True, eq=False)
-class _Scored(LabelledScores):
-    """Scored items of a partition.
+class _Notes(NamedTuple):
+    """What a partition says about its rows, besides their scores.
 
     Attributes
     ----------
+    ids : ndarray of shape (n_queries,)
     columns : dict
-        What the ranker says of the columns.
-    hashes : ndarray of shape (n_items,), uint64, or None
-        Of the rows; None where they cannot be read.
+        What a ranker stores about the columns.
     doubt : Warning or None
-        Of the queries, if the partition were all there is.
+        About the queries, if the partition held all rows.
+    hashes : ndarray of shape (n_items,), uint64, or None
+        Of the rows; None if they cannot be read.
     """
-
-    columns: dict[str, Any] = field(default_factory=dict)
-    hashes: Any = None
-    doubt: Warning | None = None
-
-
-@dataclass(frozen=True)
-class _About:
-    """What is asked of a scored partition."""
 
     ids: Any
     columns: dict[str, Any]
     doubt: Warning | None
-    scores: tuple[FloatArray, tuple[Any, ...]]
+    hashes: Any
 
 
 def _score(
@@ -268,23 +273,21 @@ def _score(
     model: Any,
     label: str | None,
     qid: str | None,
-    features: Features,
-) -> _Scored:
+    columns: ModelColumns,
+) -> Part:
     """Return the scored items of a partition."""
-    X, y, ids = rows_of(
-        partition, label=label, qid=qid, features=features.of(partition)
-    )
+    X, y, ids = rows_of(partition, label=label, qid=qid, features=columns.of(partition))
     if y is not None and not len(y):
         nothing = np.empty(0)
-        return _Scored(nothing, nothing, group_queries(nothing, 0))
-    # Not half of a fit, which could not be sent: what is learned here is returned.
+        notes = _Notes(nothing, {}, None, np.empty(0, dtype=np.uint64))
+        none = ScoredItems.build(nothing, group_queries(nothing, 0), nothing)
+        return Part(none, nothing, notes)
+    # A ranker of its own: half of a fit could not be sent, what it learned is returned.
     here = _unfitted(ranker)
-    items, relevance, doubt = check_labelled_items(here, X, y, ids)
-    columns = columns_of_fit(here)
-    scores = score_items(model, items.X)
-    hashes = hash_rows(items.X)
-    told: dict[str, Any] = {"columns": columns, "hashes": hashes, "doubt": doubt}
-    return _Scored(scores, relevance, items.queries, **told)
+    items, y, doubt = check_labelled_items(here, X, y, ids)
+    scores, hashes = score_items(model, items.X), hash_rows(items.X)
+    notes = _Notes(items.queries.values, columns_of_fit(here), doubt, hashes)
+    return Part(ScoredItems.build(scores, items.queries, y), np.unique(y), notes)
 
 
 def _unfitted(ranker: Any) -> Any:
@@ -292,19 +295,17 @@ def _unfitted(ranker: Any) -> Any:
     return type(ranker)(**ranker.get_params(deep=False))
 
 
-def _describe(data: _Scored) -> _About:
-    about = describe_labelled(data)
-    return _About(data.queries.values, data.columns, data.doubt, about)
+def _describe(part: Part) -> tuple[_Notes, tuple[Any, ...]]:
+    return part.notes._replace(hashes=None), describe(part)
 
 
 def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
-    """Return what `fit` finds out about rows that are there twice."""
+    """Return the repeats that ``fit`` would find."""
     found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
-    read = all(hashes is not None for hashes, _, _ in found)
     hashes, codes, y = zip(*found, strict=True)
     code = np.concatenate(codes)
     repeats = find_repeats(
-        np.concatenate(hashes) if read else None,
+        None if any(each is None for each in hashes) else np.concatenate(hashes),
         group_queries(code, code.size),
         np.arange(code.size),
         np.concatenate(y),
@@ -314,20 +315,21 @@ def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
     return repeats
 
 
-def _send_rows(data: _Scored, start: int) -> tuple[Any, IntArray, FloatArray]:
+def _send_rows(part: Part, start: int) -> tuple[Any, IntArray, FloatArray]:
     """Return hash, number of the query and relevance of each row."""
-    hashes = np.empty(0, np.uint64) if not data.y.size else data.hashes
-    return hashes, data.queries.codes + start, data.y
+    items = part.items
+    order = np.argsort(items.rows)
+    codes = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
+    y = part.relevance[items.known_grades]
+    return part.notes.hashes, codes[order] + start, y[order]
 
 
-def _common_columns(described: list[_About]) -> dict[str, Any]:
-    """Return what the partitions agree on about the columns."""
+def _common_columns(notes: Iterable[_Notes]) -> dict[str, Any]:
+    """Return the columns that all partitions have."""
     first: dict[str, Any] = {}
-    for number, about in enumerate(described):
-        if not about.columns:
-            continue
-        first = first or about.columns
-        for name, value in about.columns.items():
+    for number, found in enumerate(each.columns for each in notes):
+        first = first or found
+        for name, value in found.items():
             before: Any = first.get(name)
             if not np.array_equal(value, before):
                 texts = [
@@ -339,13 +341,6 @@ def _common_columns(described: list[_About]) -> dict[str, Any]:
                     f"their order, got {name} = {texts[0]} after {texts[1]}."
                 )
     return first
-
-
-def _warn_of_one_query(described: list[_About]) -> None:
-    """Warn as ``fit`` does; a partition of one query is nothing to warn of."""
-    doubts = [about.doubt for about in described if len(about.ids)]
-    if len(doubts) == 1 and doubts[0] is not None:
-        warn_user(doubts[0])
 
 
 def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[float]:

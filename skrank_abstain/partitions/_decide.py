@@ -17,7 +17,7 @@ from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._items import PartitionedItems, Summary
 from skrank_abstain.partitions._packed import ask
-from skrank_abstain.partitions._rows import Features, check_names, rows_of
+from skrank_abstain.partitions._rows import ModelColumns, check_names, rows_of
 from skrank_abstain.scorers import names_in_model
 from skrank_abstain.selection import Calibration, PairTotals
 
@@ -69,7 +69,7 @@ def evaluate(
     """
     check_is_fitted(ranker, "threshold_")
     check_names(frame, label=label, qid=qid)
-    told = light(ranker), label, qid, _features(ranker)
+    told = without_calibration_pairs(ranker), label, qid, _features(ranker)
     found = [*ask(as_partitions(frame, qid), _evaluate, *told)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
     every = [totals for totals, _ in found if totals is not None]
@@ -217,16 +217,16 @@ def ranking(
     return _frame(_ranking, ranker, frame, qid, item_id)
 
 
-def light(ranker: SelectiveRanker) -> Any:
-    """Return the ranker without its calibration pairs, to be sent elsewhere."""
+def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
+    """Return a copy of the ranker that is small enough to be sent to partitions."""
     other: Any = copy.copy(ranker)
     known = other._calibration
     fitted_on = known.items if known.tuning is None else known.tuning
-    none, no_value = np.empty(0, dtype=np.int64), np.empty(0)
-    # All that decisions need of them: the unit of gaps, and what counts as equal.
-    ends = fitted_on.largest, fitted_on.largest_value
-    summary = Summary(none, none, *ends, no_value, none)
-    # Whether they were looked at for novel ones says how the risk has to be asked.
+    none = np.empty(0, dtype=np.int64)
+    # Decisions need the unit of gaps and the tolerance of equal scores.
+    ends = np.array([fitted_on.largest_value])
+    summary = Summary(none, none, fitted_on.largest, ends, none, [])
+    # The risk of a pair also depends on whether novel items were looked for.
     novel = getattr(fitted_on, "novel", None)
     items = PartitionedItems(None, summary, novel=None if novel is None else novel[:0])
     other._calibration = Calibration(known.model, items, known.loss, seed=known.seed)
@@ -239,7 +239,7 @@ def _evaluate(
     ranker: Any,
     label: str | None,
     qid: str | None,
-    features: Features,
+    features: ModelColumns,
 ) -> tuple[PairTotals | None, Any]:
     """Return the totals of a partition, and its queries."""
     X, y, ids = rows_of(
@@ -266,7 +266,7 @@ def _frame(
     check_is_fitted(ranker, "threshold_")
     check_names(frame, qid=qid, item_id=item_id)
     rows = as_partitions(frame, qid)
-    told = light(ranker), qid, item_id, _features(ranker)
+    told = without_calibration_pairs(ranker), qid, item_id, _features(ranker)
     # Frames that are made later have to know their columns now: one row tells.
     found = [*ask(rows, _look, task, *told)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
@@ -276,16 +276,16 @@ def _frame(
     return rows.frame(_decide, task, like, *told, like=like)
 
 
-def _features(ranker: Any) -> Features:
+def _features(ranker: Any) -> ModelColumns:
     """Return the columns that the ranker saw, or its model."""
     seen = getattr(ranker, "feature_names_in_", None)
     if seen is not None:
-        return Features(list(seen))
-    return Features(*names_in_model(ranker.estimator_))
+        return ModelColumns(list(seen))
+    return ModelColumns(*names_in_model(ranker.estimator_))
 
 
 def _unlabelled(
-    partition: Any, qid: str | None, item_id: str | None, features: Features
+    partition: Any, qid: str | None, item_id: str | None, features: ModelColumns
 ) -> tuple[Any, Any, Any]:
     """Return features, what items are called, and queries."""
     if not isinstance(partition, tuple):
@@ -337,7 +337,7 @@ def _decide(
     ranker: Any,
     qid: str | None,
     item_id: str | None,
-    features: Features,
+    features: ModelColumns,
 ) -> Any:
     """Return the frame that a task makes of a partition."""
     X, names, ids = _unlabelled(partition, qid, item_id, features)

@@ -14,7 +14,7 @@ from skrank_abstain._validation import FloatArray, listed, names_of_columns
 
 
 @dataclass(frozen=True)
-class Features:
+class ModelColumns:
     """The columns that a model was fitted on.
 
     Attributes
