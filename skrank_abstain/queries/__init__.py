@@ -1,4 +1,4 @@
-"""Wing: whole queries. Sets that hold a best item, and queries left to a person."""
+"""Wing: decisions about whole queries: top sets, and abstention on queries."""
 
 from skrank_abstain.queries._displays import QueryRiskDisplay, TopSetDisplay
 from skrank_abstain.queries._query_risk import QueryRiskRanker

@@ -1,7 +1,7 @@
-"""Which items may be the best of their query, and how far down to look for one.
+"""Sets of items that hold a best item of their query.
 
-Items stand in the order of their values, the best first. Given the shift of a query its
-items are independent, so that what is asked is a product of distribution functions.
+Items are sorted by their values, the best first. Given the shift of a query its items
+are independent, so that probabilities are products of distribution functions.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import Queries, rows_by_place
 
-#: Rounding of a rank among queries that must not ask for one query more.
+#: Rounding of alpha (n + 1) must not cost a rank.
 _SLACK = 1e-12
 
 
 def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> FloatArray:
-    """Return the probability of each place to be the first that holds a best item.
+    """Return the probability that each item is the first best one.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> Float
 
     Notes
     -----
-    Item m is the first of the highest grade where it has some grade g, those before it
-    are below g, and those after it are not above it. O(n_nodes n_items n_grades).
+    Item m is the first best one if it has a grade g, the items before it are below g
+    and the items after it are not above g. O(n_nodes n_items n_grades).
     """
     at_most = np.minimum(np.cumsum(grade_proba, axis=2), 1.0)
     below = np.zeros_like(at_most)
@@ -61,32 +61,29 @@ def all_equal_proba(grade_proba: FloatArray, node_weights: FloatArray) -> float:
 def levels_of_list(
     grade_proba: FloatArray, node_weights: FloatArray, values: FloatArray
 ) -> FloatArray:
-    """Return up to which threshold each item of one query is in its set.
+    """Return the largest threshold at which each item of one query is in its set.
 
     Parameters
     ----------
     grade_proba, node_weights
         As in ``first_best_proba``.
     values : ndarray of shape (n_items,), float64
-        By which the items stand in order, descending; equal ones come in together.
+        The sort key, descending; items of equal value enter together.
 
     Returns
     -------
     levels : ndarray of shape (n_items,), float64
-        Descending. The first item, with those of equal value, is in every set:
-        infinity.
+        Descending; infinity for the first item and its equals, which are in every set.
 
     Notes
     -----
-    What a further item adds, in a query whose items are not all equal, is the
-    probability that it is the first best one. The smallest of these down to an item is
-    its level: sets of one threshold are nested, and none leaves out an item before one
-    that it holds.
+    In a query whose items differ, an item adds the probability that it is the first
+    best one. The level of an item is the smallest such probability down to it, so that
+    every set consists of the first items.
     """
     added = first_best_proba(grade_proba, node_weights)
-    # The promise is about queries whose items differ: in the others any item is a best
-    # one. Rounding must not make more probable that a later item is the best than that
-    # items differ.
+    # The guarantee is about queries whose items differ. Rounding must not make "a later
+    # item is the best" more probable than "items differ".
     differ = max(1 - all_equal_proba(grade_proba, node_weights), float(added[1:].sum()))
     added[0] = np.inf
     added[1:] /= differ or 1.0
@@ -96,7 +93,7 @@ def levels_of_list(
 
 
 def best_levels(levels: FloatArray, y: FloatArray, queries: Queries) -> FloatArray:
-    """Return up to which threshold the set of each query holds a best item.
+    """Return the largest threshold at which the set of each query holds a best item.
 
     Parameters
     ----------
@@ -127,25 +124,25 @@ def items_differ(y: FloatArray, queries: Queries) -> BoolArray:
 
 
 def conformal_level(levels: FloatArray, alpha: float) -> float | None:
-    """Return the largest threshold that enough calibration queries allow.
+    """Return the conformal threshold of the calibration queries.
 
     Parameters
     ----------
     levels : ndarray of shape (n_queries,), float64
-        Of ``best_levels``, of queries that did not fit the tie model.
+        Returned by ``best_levels``, for queries that did not fit the tie model.
     alpha : float
         In (0, 1).
 
     Returns
     -------
     threshold : float or None
-        The k-th smallest level, k = floor(alpha (n_queries + 1)); None where that is 0.
+        The k-th smallest level, k = floor(alpha (n_queries + 1)); None if k is 0.
 
     Notes
     -----
-    The score of least ambiguous sets [1]_, one for each query. If these and a new query
-    are exchangeable, the level of the new one is below the threshold with probability
-    at most k / (n_queries + 1) <= alpha.
+    The score of least ambiguous sets [1]_. If these queries and a new one are
+    exchangeable, the level of the new one is below the threshold with probability at
+    most k / (n_queries + 1) <= alpha.
 
     References
     ----------
@@ -157,9 +154,9 @@ def conformal_level(levels: FloatArray, alpha: float) -> float | None:
 
 
 def first_best_places(values: FloatArray, y: FloatArray, queries: Queries) -> IntArray:
-    """Return how many items of the highest value hold a best one, shape (n_queries,).
+    """Return how many items from the top hold a best one, shape (n_queries,).
 
-    Items of one value come in together, as in the sets.
+    Items of equal value enter together, as in the sets.
     """
     rows, place = rows_by_place(values, queries)
     # The last place of each block of equal values.

@@ -1,7 +1,8 @@
-"""Pictures of sets and of queries that are left to a person."""
+"""Displays of top sets and of abstention on queries."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,19 +26,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TopSetDisplay:
-    """Size of sets against the share of them that holds a best item.
+    """Share of sets that hold a best item, by the size of the sets.
 
-    Beside the sets of a `TopSetRanker` at all thresholds stands a fixed number of items
-    of every query. Higher is better. Make one with `from_estimator`.
+    Compares the sets of a `TopSetRanker`, at all thresholds, with the first k items of
+    every query. Higher is better. Make one with `from_estimator`.
 
     Parameters
     ----------
     size, coverage : ndarray of shape (n_thresholds,), float64
-        Mean size of the sets of queries whose items differ in relevance, ascending, and
-        the share of them that holds a best item.
+        Mean size of the sets, ascending, and the share that holds a best item, over
+        queries whose items differ in relevance.
     fixed_size, fixed_coverage : ndarray of shape (n_sizes,), float64
-        The same of the first k items, k = 1, 2, ...
+        The same for the first k items, k = 1, 2, ...
     point : tuple of float, default=None
         Size and coverage at the ranker's own threshold.
     name : str, default=None
@@ -45,16 +47,12 @@ class TopSetDisplay:
 
     Attributes
     ----------
-    line_ : matplotlib Line2D
-        The sets.
-    fixed_line_ : matplotlib Line2D
-        Fixed numbers of items.
+    line_, fixed_line_ : matplotlib Line2D
+        The sets, and the first k items.
     point_ : matplotlib Line2D or None
         The ranker's own threshold.
-    ax_ : matplotlib Axes
-        Axes with the curves.
-    figure_ : matplotlib Figure
-        Figure containing the curves.
+    ax_, figure_ : matplotlib Axes and Figure
+        Set by ``plot``.
 
     Examples
     --------
@@ -72,22 +70,12 @@ class TopSetDisplay:
     (1.0, 1.0)
     """
 
-    def __init__(
-        self,
-        *,
-        size: FloatArray,
-        coverage: FloatArray,
-        fixed_size: FloatArray,
-        fixed_coverage: FloatArray,
-        point: tuple[float, float] | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.size = size
-        self.coverage = coverage
-        self.fixed_size = fixed_size
-        self.fixed_coverage = fixed_coverage
-        self.point = point
-        self.name = name
+    size: FloatArray
+    coverage: FloatArray
+    fixed_size: FloatArray
+    fixed_coverage: FloatArray
+    point: tuple[float, float] | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -127,7 +115,7 @@ class TopSetDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If there is no ranker with sets inside.
+            If ``estimator`` contains no ranker with sets.
         ValueError
             If the items of no query differ in relevance.
         """
@@ -137,27 +125,22 @@ class TopSetDisplay:
         levels, queries = ranker._levels(items), items.queries
         best = best_levels(levels, relevance, queries)
         known = ~np.isnan(best)
+        best, sizes, inside = best[known], queries.sizes[known], known[queries.codes]
         if not known.any():
             raise ValueError(
-                "y must differ within a query: where all items are equally relevant "
-                "any set holds a best one, and there is nothing to draw."
+                "y must differ within a query: any set of equally relevant items "
+                "holds a best one, and there is nothing to draw."
             )
-        thresholds = np.unique(np.append(levels[known[queries.codes]], best[known]))
-        thresholds = thresholds[::-1]
+        levels, own = levels[inside], ranker.threshold_
+        thresholds = np.unique(np.append(levels, best))[::-1]
         places = first_best_places(items.scores, relevance, queries)[known]
-        sizes = queries.sizes[known]
         k = np.arange(1, sizes.max() + 1)
-        own = ranker.threshold_
-        inside = levels[known[queries.codes]]
         display = cls(
-            size=_at_least(inside, thresholds) / sizes.size,
-            coverage=_at_least(best[known], thresholds) / sizes.size,
+            size=_at_least(levels, thresholds) / sizes.size,
+            coverage=_at_least(best, thresholds) / sizes.size,
             fixed_size=np.minimum(k[:, None], sizes).mean(axis=1),
             fixed_coverage=(places <= k[:, None]).mean(axis=1),
-            point=(
-                float((inside >= own).sum() / sizes.size),
-                float((best[known] >= own).mean()),
-            ),
+            point=((levels >= own).sum() / sizes.size, (best >= own).mean()),
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, **kwargs)
@@ -170,8 +153,8 @@ class TopSetDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
+            Axes to draw on; a new figure by default. A figure of your own needs
+            ``layout="constrained"``, since the legend stands below the axes.
         name : str, default=None
             Name in the legend instead of ``self.name``.
         **kwargs
@@ -203,18 +186,18 @@ class TopSetDisplay:
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class QueryRiskDisplay:
-    """Mean loss of the accepted queries as fewer are accepted; lower is better.
+    """Mean loss of the accepted queries, by the share accepted; lower is better.
 
     The loss is one minus the metric. Make one with `from_estimator`.
 
     Parameters
     ----------
     coverage : ndarray of shape (n_thresholds,), float64
-        Share of the queries with a relevant item that is accepted, ascending; ends
-        with 1.
+        Share of the queries with a relevant item that are accepted, ascending to 1.
     selective_risk : ndarray of shape (n_thresholds,), float64
-        Mean of one minus the metric of these queries.
+        Mean loss of these queries.
     aurc : float, default=None
         Area under the curve, for the legend. Lower is better.
     metric : str, default="metric"
@@ -224,14 +207,10 @@ class QueryRiskDisplay:
 
     Attributes
     ----------
-    line_ : matplotlib Line2D
-        The curve.
-    reference_ : matplotlib Line2D
-        What abstaining on queries at random gives.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure containing the curve.
+    line_, reference_ : matplotlib Line2D
+        The curve, and random abstention.
+    ax_, figure_ : matplotlib Axes and Figure
+        Set by ``plot``.
 
     Examples
     --------
@@ -249,20 +228,11 @@ class QueryRiskDisplay:
     True
     """
 
-    def __init__(
-        self,
-        *,
-        coverage: FloatArray,
-        selective_risk: FloatArray,
-        aurc: float | None = None,
-        metric: str = "metric",
-        name: str | None = None,
-    ) -> None:
-        self.coverage = coverage
-        self.selective_risk = selective_risk
-        self.aurc = aurc
-        self.metric = metric
-        self.name = name
+    coverage: FloatArray
+    selective_risk: FloatArray
+    aurc: float | None = None
+    metric: str = "metric"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -282,7 +252,7 @@ class QueryRiskDisplay:
         ----------
         estimator : object
             A fitted `QueryRiskRanker`, or a Pipeline or fitted search that ends in one.
-            Its own threshold has no part in the picture.
+            Its own threshold does not matter.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             Items that neither trained nor calibrated it.
         y : array-like of shape (n_items,)
@@ -303,7 +273,7 @@ class QueryRiskDisplay:
         ImportError
             If matplotlib is not installed.
         TypeError
-            If there is no ranker of queries inside.
+            If ``estimator`` contains no ranker of queries.
         ValueError
             If no query holds a relevant item.
         """
@@ -313,7 +283,7 @@ class QueryRiskDisplay:
         count, lost = query_blocks(found, ranker.query_risk(X, qid=qid))
         if count.size == 0:
             raise ValueError(
-                "y must give a query a relevant item: queries without one have no "
+                "y must have a query with a relevant item: others have no "
                 f"{ranker._metric}, and there is nothing to draw."
             )
         display = cls(
@@ -333,8 +303,8 @@ class QueryRiskDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
+            Axes to draw on; a new figure by default. A figure of your own needs
+            ``layout="constrained"``, since the legend stands below the axes.
         name : str, default=None
             Name in the legend instead of ``self.name``.
         **kwargs

@@ -1,4 +1,4 @@
-"""Metrics of a ranked list, and what to expect of them before its labels are known."""
+"""Metrics of a ranked list, and their expectation before its labels are known."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs import Queries, rows_by_place
 
-#: Draws of the grades of a query.
+#: Number of draws of the grades of a query.
 _N_DRAWS = 1000
-#: Grades drawn at a time.
+#: Number of grades drawn at a time.
 _AT_ONCE = 1 << 20
-#: Boosters take gains of 2^y - 1 up to this relevance.
+#: Boosters use gains of 2^y - 1 up to this relevance.
 _HIGHEST_GRADE = 31
 
 
@@ -34,7 +34,7 @@ class ListMetric:
     ----------
     name : {"ndcg", "mrr", "precision"}
     k : int
-        Places that count; 0 stands for all.
+        Number of places that count; 0: all.
     """
 
     name: str
@@ -53,14 +53,14 @@ class ListMetric:
         return cls(found[1] or "mrr", int(found[2] or 0))
 
     def values(self, gains: FloatArray, blocks: IntArray) -> FloatArray:
-        """Return the metric of lists that differ in their gains alone.
+        """Return the metric of lists of the same items with different gains.
 
         Parameters
         ----------
         gains : ndarray of shape (n_lists, n_items), float64
             At least 0, the first item first; items with a gain above 0 are relevant.
         blocks : ndarray of shape (n_blocks,), int64
-            Where the items of one score begin: they stand in random order.
+            Where equal scores begin; their items are in random order.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class ListMetric:
             value = (relevant * weight).sum(axis=1)
             return np.asarray(np.where(relevant.any(axis=1), value, np.nan))
         discount[: self.k] /= np.log2(np.arange(2, min(self.k, n_items) + 2))
-        # The largest gains alone: of a long list a sort would take most of the time.
+        # Only the largest gains are sorted: a full sort would take most of the time.
         if n_items > self.k:
             top = np.partition(gains, n_items - self.k)[:, n_items - self.k :]
         else:
@@ -117,7 +117,7 @@ def _reciprocal_rank(relevant: Any, blocks: IntArray) -> FloatArray:
 def _first_of_block(before: int, size: int, n_relevant: int) -> float:
     """Return E[1 / place] of the first of some relevant items in random order."""
     later = np.arange(size - n_relevant + 1)  # irrelevant items in front of it
-    # Of all choices of places, those where it is the first and the others come later.
+    # Share of the choices of places in which this many irrelevant items come first.
     log_share = _log_choose(size - 1 - later, n_relevant - 1) - _log_choose(
         size, n_relevant
     )
@@ -129,7 +129,7 @@ def _log_choose(n: Any, k: int) -> Any:
 
 
 def check_gain(gain: Any) -> None:
-    """Raise where ``gain`` is neither a name nor a function."""
+    """Raise unless ``gain`` is a known name or a function."""
     named = isinstance(gain, str) and gain in ("exponential", "linear")
     if not callable(gain) and not named:
         raise ValueError(
@@ -139,14 +139,14 @@ def check_gain(gain: Any) -> None:
 
 
 def gains_of(y: FloatArray, gain: Any) -> FloatArray:
-    """Return what an item of each relevance is worth.
+    """Return the gain of each item.
 
     Parameters
     ----------
     y : ndarray of shape (n_items,), float64
         Relevance.
     gain : {"exponential", "linear"} or callable
-        2^y - 1, as boosters have it; y, as scikit-learn has it; or a function of y.
+        2^y - 1, as in boosters; y, as in scikit-learn; or a function of y.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If a gain is negative or not finite, or relevance is not made for the gain.
+        If a gain is negative or not finite, or does not apply to the relevance.
     """
     if callable(gain):
         name = "what gain returns"
@@ -174,7 +174,7 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
 
 
 def score_blocks(scores: FloatArray) -> IntArray:
-    """Return where equal scores begin, of scores in descending order."""
+    """Return where each run of equal scores begins, given descending scores."""
     return np.flatnonzero(np.append(True, scores[1:] != scores[:-1]))
 
 
@@ -222,22 +222,22 @@ def expected_metric(
         P(grade) by node of the shift, the item of the highest score first.
     node_weights : ndarray of shape (n_nodes,), float64
     gains : ndarray of shape (n_grades,), float64
-        What an item of each grade is worth.
+        Gain of an item of each grade.
     blocks : ndarray of shape (n_blocks,), int64
         Where equal scores begin.
     seed : int
-        Of the draws: the same for each query, whatever else is in the batch.
+        Seed of the draws, the same for each query.
     n_draws : int
 
     Returns
     -------
     expected : float
-        0 where no draw holds a relevant item.
+        0 if no draw holds a relevant item.
 
     Notes
     -----
-    The mean over draws of the grades. The nodes of the shift are not drawn, but stand
-    in as many draws as their weights say, less than one more or fewer.
+    The mean over draws of the grades. The nodes of the shift are not drawn: each has
+    its share of the draws, up to rounding.
     O(n_draws n_items n_grades).
     """
     random = np.random.default_rng(seed)

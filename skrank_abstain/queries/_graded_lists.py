@@ -1,4 +1,4 @@
-"""What the rankers of whole queries share: scores, values, and P(grade) of a list."""
+"""Base of the rankers of whole queries: scores, values and P(grade) of lists."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from skrank_abstain.selection import LabelledScores
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
-#: Items whose probabilities are computed at a time.
+#: Number of items whose probabilities are computed at a time.
 _PIECE = 20_000
 
 
 class ValuedItems(ItemValues):
-    """Items with what their model and their tie model make of them, list by list."""
+    """Items with scores and values, which can be read list by list."""
 
     def lists(
         self, model: GradedRelevance, by: FloatArray
@@ -48,14 +48,14 @@ class ValuedItems(ItemValues):
         ----------
         model : GradedRelevance
         by : ndarray of shape (n_items,), float64
-            What they are ordered by; equal ones by their values.
+            Sort key; equal items are sorted by their values.
 
         Yields
         ------
         rows : ndarray of shape (n,), int64
         proba : ndarray of shape (n_nodes, n, n_grades), float64
         """
-        # By values too: what is drawn of a query does not depend on the order of rows.
+        # By values too, so that draws do not depend on the order of the rows.
         rows = np.lexsort((-self.values, -by, self.queries.codes))
         offsets = self.queries.offsets
         pieces = np.flatnonzero(np.diff(offsets[:-1] // _PIECE)) + 1
@@ -68,7 +68,7 @@ class ValuedItems(ItemValues):
 
 
 class GradedLists(ModelWrapper):
-    """Base of the rankers that ask a model of grades about whole queries."""
+    """Base of the rankers that apply a model of grades to whole queries."""
 
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "n_queries_", "n_tuning_queries_"),
@@ -84,7 +84,6 @@ class GradedLists(ModelWrapper):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
 
         Returns
         -------
@@ -94,12 +93,11 @@ class GradedLists(ModelWrapper):
         return predict_items(self, X)
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
+        """Return the item scores of ``predict``, for scikit-learn's scorers.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
 
         Returns
         -------
@@ -109,17 +107,17 @@ class GradedLists(ModelWrapper):
         return predict_items(self, X)
 
     def _unfitted_tie_model(self) -> GradedRelevance:
-        """Return the tie model that was named, refused before anything is trained."""
+        """Return the tie model; raise if it is not a model of grades."""
         model, found = None, self.tie_model
-        # Other names are refused here: the message would list what is none of grades.
+        # The message for other names would list models that are not models of grades.
         if not isinstance(found, str) or found in _NAMES:
             model = resolve_tie_model(found)
         if not isinstance(model, GradedRelevance):
             kind = ValueError if isinstance(found, str) else TypeError
             raise kind(
                 "tie_model must be a model of grades, 'graded_relevance', "
-                "'feature_aware_relevance' or an instance of either, since a whole "
-                f"query is asked about, got {shown(self.tie_model)}."
+                "'feature_aware_relevance' or an instance of either, got "
+                f"{shown(self.tie_model)}."
             )
         return model
 
@@ -129,24 +127,23 @@ class GradedLists(ModelWrapper):
         given: tuple[Items, FloatArray],
         tuning_size: float,
     ) -> tuple[list[LabelledScores], list[ValuedItems], int]:
-        """Train, divide, and fit the tie model.
+        """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
         ----------
         model : GradedRelevance
             Unfitted.
         given : tuple
-            What ``take_labelled_items`` returned.
+            Result of ``take_labelled_items``.
         tuning_size : float
-            Share of the calibration queries that fit the tie model alone; 0: all fit
-            it.
+            Share of the calibration queries that only fit the tie model; 0: all fit it.
 
         Returns
         -------
         data : list of LabelledScores
-            Of the queries that fit the tie model, and of the others if there are any.
+            The queries that fit the tie model, and the others if there are any.
         valued : list of ValuedItems
-            Of the same; the values of the former are out of fold.
+            The same queries; the values of the first are out of fold.
         seed : int
         """
         record = train_and_score(self, *given, tuning_size=tuning_size)
@@ -182,17 +179,17 @@ class GradedLists(ModelWrapper):
     def _mean_of_queries(
         self, values: FloatArray, sample_weight: Any, queries: Queries, name: str
     ) -> float:
-        """Return the mean of what is known of some queries, NaN with a warning of none.
+        """Return the weighted mean over queries; NaN, with a warning, without any.
 
         Parameters
         ----------
         values : ndarray of shape (n_queries,), float64
-            NaN for queries that stand aside.
+            NaN for queries that do not count.
         sample_weight : array-like of shape (n_items,) or None
             A query weighs the mean of its items.
         queries : Queries
         name : str
-            What is undefined, and why.
+            Start of the warning: what is undefined, and why.
         """
         weight = check_sample_weight(sample_weight, queries.n_items)
         of_query = np.ones(queries.n_queries)

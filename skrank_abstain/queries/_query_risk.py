@@ -29,25 +29,23 @@ from skrank_abstain.tie_models import GradedRelevance
 
 #: Share of the calibration queries that fit the tie model where a risk is certified.
 _TUNING_SIZE = 0.3
-#: How far beyond the target the share of accepted queries may be without a warning.
+#: `fit` warns if the share of accepted queries exceeds the target by more than this.
 _MOST_EXCESS = 0.1
-#: Thresholds that are tested, at most.
+#: Largest number of thresholds to test.
 _N_THRESHOLDS = 100
 
 
 class QueryRiskRanker(GradedLists):
-    """Ranker that leaves whole queries to a person whose lists are expected to be poor.
+    """Ranker that leaves whole queries to a person if their lists are probably poor.
 
-    A list is read as a whole: where the scores are close all the way down, or nothing
-    in it seems relevant, it should not be shown as it is. The risk of a query is one
-    minus the metric that its list is expected to have, by a model of the grades of its
-    items. Queries of at most the threshold risk are accepted: a share ``coverage`` of
-    them, or as many as a bound on the loss certifiably allows. With ``max_risk``, for
-    new queries of the same source,
+    The risk of a query is one minus the expected metric of its list, under a model of
+    the grades of its items. Queries up to a threshold of the risk are accepted: a share
+    ``coverage`` of them, or as many as a bound on the loss certifiably allows. With
+    ``max_risk``, for new queries from the same source,
 
         P(E[1 - metric | accepted, holds a relevant item] <= max_risk) >= 1 - delta,
 
-    over the draw of queries that were used for nothing else.
+    over the draw of the queries that certify and do nothing else.
 
     Parameters
     ----------
@@ -55,29 +53,25 @@ class QueryRiskRanker(GradedLists):
         A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     metric : str, default="ndcg@10"
         "ndcg@k", "precision@k" or "mrr". Items with a gain above 0 are relevant;
-        precision@k divides by k, however short the list is.
+        precision@k divides by k, even for shorter lists.
     coverage : float, default=None
         Share of the queries to accept, in (0, 1].
     max_risk : float, default=None
-        Bound on the mean of one minus the metric, in (0, 1). Exactly one of
-        ``coverage`` and ``max_risk`` is given.
+        Bound on the mean of one minus the metric, in (0, 1). Pass exactly one of
+        ``coverage`` and ``max_risk``.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
     gain : {"exponential", "linear"} or callable, default="exponential"
-        What an item is worth in NDCG: ``2 ** y - 1``, as boosters have it, for whole
-        grades from 0 to 31; ``y``, as scikit-learn has it, at least 0; or a function
-        that takes an array of relevance and returns numbers of at least 0.
+        Gain of an item in NDCG: ``2 ** y - 1``, as in boosters, for whole grades from 0
+        to 31; ``y``, as in scikit-learn, at least 0; or a function that maps an array
+        of relevance to numbers of at least 0.
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
-    prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`~skrank_abstain.BALToR`.
+    prefit, relevance_bins, qid_col
+        As in :class:`~skrank_abstain.BALToR`.
     calibration_size : float, default=0.25
-        Share of the queries set aside to calibrate on when the estimator is trained
-        here. Certification wants many: think of 0.5, or pass a fitted ranker.
-    relevance_bins : int, default=None
-        Quantile bins of ``y`` for training a booster.
-    qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
+        As in :class:`~skrank_abstain.BALToR`. Certification needs many queries: try
+        0.5, or pass a fitted ranker.
     random_state : int, RandomState instance or None, default=None
         Splits the queries, shuffles those that certify, and draws grades.
 
@@ -87,23 +81,19 @@ class QueryRiskRanker(GradedLists):
         Queries of at most this risk are accepted; minus infinity if nothing could be
         certified.
     coverage_ : float
-        Share of the queries that set the threshold that are accepted.
+        Share accepted of the queries that set the threshold.
     certified_ : bool
-        Whether a bound was asked for and certified.
+        Whether ``max_risk`` was certified.
     n_queries_ : int
         Queries that set the threshold.
     n_irrelevant_queries_ : int
-        Those among them without a relevant item. They have no metric and are left out
-        of the risk; they count in ``coverage_``, since new ones cannot be told.
+        Those among them without a relevant item. They have no metric and no part in the
+        risk, but count in ``coverage_``, since new ones cannot be recognised.
     n_tuning_queries_ : int
-        Queries that fitted the tie model and did not certify; 0 with ``coverage``,
-        where the same queries do both.
-    estimator_, tie_model_, prefit_
+        Queries that fitted the tie model only; 0 with ``coverage``, where the same
+        queries also set the threshold.
+    estimator_, tie_model_, prefit_, n_features_in_, feature_names_in_
         As in :class:`~skrank_abstain.BALToR`.
-    n_features_in_ : int
-        Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Column names of X, where it has any.
 
     See Also
     --------
@@ -113,14 +103,14 @@ class QueryRiskRanker(GradedLists):
     Notes
     -----
     The expectation is over the grades of the items, given that one is relevant: a mean
-    over 1000 draws, which are the same for each query, so that its risk does not depend
-    on the others. Given the shift of a query its items are independent. Equal scores
-    stand in random order. More than ten distinct values of relevance are merged into
-    ten grades, each worth the mean gain of its items (``max_grades`` of
+    over 1000 draws, with one seed for all queries, so that the risk of a query does not
+    depend on the others. Given the shift of a query its items are independent. Equal
+    scores are in random order. More than ten distinct values of relevance are merged
+    into ten grades, each with the mean gain of its items (``max_grades`` of
     `GradedRelevance`).
 
-    ``max_risk`` is certified by `concentration.certify_risk`: 30 % of the calibration
-    queries fit the tie model, give up to 100 thresholds and choose where to start; the
+    `concentration.certify_risk` certifies ``max_risk``: 30 % of the calibration queries
+    fit the tie model, supply up to 100 thresholds and choose the first one to test; the
     others test one threshold after the other, each at level ``delta``. O(n log n) for n
     items, and 1000 draws of each.
 
@@ -188,13 +178,12 @@ class QueryRiskRanker(GradedLists):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item; goes to the wrapped model untouched.
         y : array-like of shape (n_items,)
-            Relevance, higher is better, made for ``gain``.
+            Relevance, higher is better, as ``gain`` needs it.
         qid : array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order.
         **unknown
-            None is taken.
+            Accepts nothing; explains what to use instead.
 
         Returns
         -------
@@ -203,18 +192,18 @@ class QueryRiskRanker(GradedLists):
         Raises
         ------
         ValueError
-            If a parameter or an input breaks its rule, both or none of ``coverage`` and
-            ``max_risk`` are given, or relevance is not made for ``gain``.
+            If a parameter or an input is invalid, both or none of ``coverage`` and
+            ``max_risk`` are given, or ``gain`` does not apply to the relevance.
         TypeError
-            If the tie model is none of grades, or an argument is unknown.
+            If the tie model is not a model of grades, or an argument is unknown.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
 
         Warns
         -----
         UserWarning
-            If nothing could be certified, or many queries of one risk are accepted
-            together.
+            If nothing could be certified, or many queries of equal risk make the
+            coverage exceed the target.
         """
         if unknown:
             refuse_fit_arguments(self, unknown)
@@ -223,7 +212,7 @@ class QueryRiskRanker(GradedLists):
         self._metric, self._gain = self.metric, self.gain
         model = self._unfitted_tie_model()
         items, relevance = take_labelled_items(self, X, y, qid)
-        gains_of(relevance, self.gain)  # refused before anything is trained
+        gains_of(relevance, self.gain)  # raises before anything is trained
         size = _TUNING_SIZE if certifies else 0.0
         data, valued, self._draw_seed = self._learn(model, (items, relevance), size)
         self._gain_of_grade = _gains_by_grade(model, data[0].y, self.gain)
@@ -238,17 +227,16 @@ class QueryRiskRanker(GradedLists):
         else:
             coverage = float(self.coverage or 0)
             found = np.quantile(risks[0], coverage, method="inverted_cdf")
-            # No risk is above 1: all new queries are accepted too.
+            # No risk is above 1, so that all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
-        # No risk is negative: a threshold of minus infinity accepts nothing.
         self.certified_ = certifies and self.threshold_ > -np.inf
         self.coverage_ = float((risks[-1] <= self.threshold_).mean())
         asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
         if not certifies and self.coverage_ > asked:
             warn_user(
-                f"{self.coverage_:.0%} of the calibration queries are accepted where "
-                f"coverage={self.coverage:g} was asked for: so many have the same "
-                "risk, as lists of one item do. Leave these out of X."
+                f"{self.coverage_:.0%} of the calibration queries are accepted instead "
+                f"of coverage={self.coverage:g}, since many have the same risk, as "
+                "lists of one item do. Leave these out of X."
             )
         return self
 
@@ -275,7 +263,7 @@ class QueryRiskRanker(GradedLists):
         return accepted
 
     def query_risk(self, X: Any, qid: Any = None) -> FloatArray:
-        """Return one minus the metric that the list of each query is expected to have.
+        """Return one minus the expected metric of the list of each query.
 
         Parameters
         ----------
@@ -285,8 +273,8 @@ class QueryRiskRanker(GradedLists):
         Returns
         -------
         risk : ndarray of shape (n_queries,), float64
-            Lower is better, in [0, 1]; of lists that hold a relevant item, and 1 where
-            none of the draws has one. Queries in order of first appearance.
+            Lower is better, in [0, 1]; given that the list holds a relevant item, and 1
+            if no draw has one. Queries in order of first appearance.
         """
         return self._risk(self._valued(X, qid))
 
@@ -310,7 +298,7 @@ class QueryRiskRanker(GradedLists):
         Raises
         ------
         ValueError
-            If relevance is not made for ``gain``, or the model was fitted with a
+            If ``gain`` does not apply to the relevance, or the model was fitted with a
             ``qid`` and this call has none.
         """
         return self._metric_of(*self._labelled(X, y, qid))
@@ -324,9 +312,9 @@ class QueryRiskRanker(GradedLists):
     ) -> float:
         """Return the mean metric of the accepted queries.
 
-        Higher is better, in [0, 1]. Not for the choice of ``coverage``: the fewer
-        queries are accepted, the better they are. `neg_query_aurc_scorer` compares
-        rankers whatever their thresholds.
+        Higher is better, in [0, 1]. Do not choose ``coverage`` by it: the fewer queries
+        are accepted, the higher it is. `neg_query_aurc_scorer` compares rankers over
+        all thresholds.
 
         Parameters
         ----------
@@ -341,7 +329,7 @@ class QueryRiskRanker(GradedLists):
         Returns
         -------
         mean : float
-            Of the accepted queries with a relevant item; NaN where there are none.
+            Over the accepted queries with a relevant item; NaN if there are none.
 
         Raises
         ------
@@ -364,7 +352,7 @@ class QueryRiskRanker(GradedLists):
         )
 
     def _check_target(self) -> bool:
-        """Check the parameters, and return whether a bound is to be certified."""
+        """Check the parameters; return whether to certify a bound."""
         ListMetric.parse(self.metric)
         check_gain(self.gain)
         if (self.coverage is None) == (self.max_risk is None):
@@ -380,9 +368,9 @@ class QueryRiskRanker(GradedLists):
         return True
 
     def _certify(self, risks: list[FloatArray], losses: list[FloatArray]) -> float:
-        """Return the largest threshold that is certified; minus infinity for none.
+        """Return the largest certified threshold; minus infinity for none.
 
-        Of the queries that tune, and of those that certify.
+        ``risks`` and ``losses`` hold the queries that tune, then those that certify.
         """
         max_risk = float(self.max_risk or 0)
         levels = np.linspace(0, 1, _N_THRESHOLDS)
@@ -390,16 +378,16 @@ class QueryRiskRanker(GradedLists):
         thresholds = np.append(thresholds[:-1], 1.0)
         tables = []
         for risk, loss in zip(risks, losses, strict=True):
-            # Queries without a relevant item have no metric: the bound is about others.
+            # Queries without a relevant item have no metric and no part in the bound.
             known = ~np.isnan(loss)
             accepted = (risk[known, None] <= thresholds).astype(np.float64)
             tables.append((accepted, accepted * loss[known, None]))
         if not tables[0][0].size:
             raise ValueError(
                 "y must give at least one of the queries that fit the tie model a "
-                f"relevant item, got none in {risks[0].size} queries. Pass more."
+                f"relevant item, got none in {risks[0].size}. Pass more queries."
             )
-        # Betting goes through the queries in order; the order must say nothing.
+        # The test bets on one query after the other: their order must be random.
         n_queries = tables[1][0].shape[0]
         order = np.random.default_rng(self._draw_seed).permutation(n_queries)
         found = certify_risk(
@@ -416,8 +404,8 @@ class QueryRiskRanker(GradedLists):
         )
         warn_user(
             f"No threshold could be certified for max_risk={max_risk:g} at "
-            f"delta={self.delta:g} on {n_queries} queries with a relevant item: every "
-            f"query is abstained on. {advice}"
+            f"delta={self.delta:g} on {n_queries} queries with a relevant item: the "
+            f"ranker abstains on every query. {advice}"
         )
         return -np.inf
 

@@ -1,4 +1,4 @@
-"""Scorers of the rankers of whole queries, and the curve that one of them reads."""
+"""Scorers of the rankers of whole queries."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
 
 
 def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return how many queries are accepted at each threshold, and what they lose.
+    """Return the number of accepted queries and their loss at each threshold.
 
     Parameters
     ----------
     metric : ndarray of shape (n_queries,), float64
-        NaN for queries without a relevant item, which stand aside.
+        NaN for queries without a relevant item, which do not count.
     risk : ndarray of shape (n_queries,), float64
 
     Returns
@@ -36,8 +36,8 @@ def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, Floa
 class _NegativeSetSize(RankerScorer):
     """Scorer: minus the mean size of the sets of a `TopSetRanker`.
 
-    Higher is better, at most -1. All its sets keep their promise, so that rankers, tie
-    models and splits are to be compared by the size at one ``alpha``.
+    Higher is better, at most -1. Sets of every ranker keep the promise of ``alpha``, so
+    that rankers, tie models and splits compare by their size.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class _NegativeQueryAURC(RankerScorer):
 
     Higher is better, in [-1, 0]; NaN, with a warning, without a query that holds a
     relevant item. The mean over k of the mean loss, one minus the metric, of the k
-    queries of lowest risk; of equal risks in random order. Thresholds play no part.
+    queries of lowest risk; equal risks in random order. Thresholds do not matter.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""TopSetRanker: few items of a query, among them a best one."""
+"""TopSetRanker: a small set of items that holds a best one of the query."""
 
 from __future__ import annotations
 
@@ -25,63 +25,46 @@ from skrank_abstain.queries._graded_lists import GradedLists, ValuedItems
 
 
 class TopSetRanker(GradedLists):
-    """Ranker that says who is among the best: a set that holds a best item.
+    """Ranker that returns, for each query, a small set of items that holds a best one.
 
-    Who of the applicants should be seen first? The set of a query is made to hold an
-    item of the highest relevance in the query, and to be small: many items where the
-    scores are close, one where they are far apart. For a new query of the same source
-    whose items differ in relevance,
+    A best item is one of the highest relevance in its query. The set has many items if
+    the scores are close and one if they are far apart. For a new query from the same
+    source whose items differ in relevance,
 
         P(the set holds a best item) >= 1 - alpha,
 
-    for any number of calibration queries, whatever the ranker and the tie model are
-    worth: a poor one makes large sets. The labelled queries are divided by purpose.
-    Some train the ranker, unless it is fitted; some fit the tie model; the others,
-    which were used for nothing else, say how large the sets have to be.
+    for any number of calibration queries, ranker and tie model: poor ones make large
+    sets. Some labelled queries train the ranker, unless it is fitted; some fit the tie
+    model; the others do nothing but determine how large the sets have to be.
 
     Parameters
     ----------
     estimator : object
         A fitted or unfitted ranker: see :class:`~skrank_abstain.BALToR`.
     alpha : float, default=0.1
-        Share of the sets that may hold no best item, in (0, 1). At least
-        ``1 / alpha - 1`` queries are needed for nothing else.
+        Share of the sets that may hold no best item, in (0, 1). Needs at least
+        ``1 / alpha - 1`` queries that do not fit the tie model.
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model, in (0, 1).
     tie_model : str or GradedRelevance, default="graded_relevance"
-        "graded_relevance", "feature_aware_relevance", or an instance of either: models
-        of the grade of an item.
-    prefit : {"auto", True, False}, default="auto"
-        Whether ``estimator`` is used as it is: see :class:`~skrank_abstain.BALToR`.
-    calibration_size : float, default=0.25
-        Share of the queries set aside to calibrate on when the estimator is trained
-        here.
-    relevance_bins : int, default=None
-        Quantile bins of ``y`` for training a booster.
-    qid_col : str or int, default=None
-        Column of X that holds the query, instead of ``qid=``.
-    random_state : int, RandomState instance or None, default=None
-        Splits the queries.
+        "graded_relevance", "feature_aware_relevance", or an instance of either.
+    prefit, calibration_size, relevance_bins, qid_col, random_state
+        As in :class:`~skrank_abstain.BALToR`.
 
     Attributes
     ----------
     threshold_ : float
-        Items of a level of at least this are in the set; the level is the smallest
-        probability, from the second item down to this one, of being the first best one
-        where the items differ.
+        Items of at least this level are in the set. The level is the smallest
+        probability, from the second item down to this one, of being the first best one.
     n_queries_ : int
-        Queries that set the threshold. Their items differ in relevance.
+        Queries that set the threshold; their items differ in relevance.
     n_equal_queries_ : int
-        Queries set aside with them whose items are all equally relevant. Any item is a
-        best one there, so that they say nothing.
+        Calibration queries whose items are all equally relevant: left out, since any
+        item is a best one.
     n_tuning_queries_ : int
         Queries that fitted the tie model.
-    estimator_, tie_model_, prefit_
+    estimator_, tie_model_, prefit_, n_features_in_, feature_names_in_
         As in :class:`~skrank_abstain.BALToR`.
-    n_features_in_ : int
-        Number of columns of X, the query column included.
-    feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Column names of X, where it has any.
 
     See Also
     --------
@@ -90,15 +73,14 @@ class TopSetRanker(GradedLists):
 
     Notes
     -----
-    Items are taken in the order of their values (those of the scores, unless the tie
-    model looks at the features). P(the first m hold a best item) is a product of
-    distribution functions of grades for each shift of a query. A query's score of
-    conformity is that of least ambiguous sets [1]_: the level of its first best item.
-    The threshold is the k-th smallest of these, k = floor(alpha (n + 1)), so that the
-    level of a new query is below it with probability at most alpha if the queries are
-    exchangeable. That is on average over the calibration and the new query, and does
-    not hold for every kind of query by itself. Each set holds an item at least; equal
-    values come in together. O(n log n) for n items.
+    A set consists of the first items by value (the score, unless the tie model uses the
+    features); equal values enter together, and no set is empty. P(the first m hold a
+    best item) is a product of distribution functions of grades for each shift of a
+    query. The conformity score of a query is that of least ambiguous sets [1]_: the
+    level of its first best item. The threshold is the k-th smallest of these, k =
+    floor(alpha (n + 1)): the level of a new query is below it with probability at most
+    alpha if the queries are exchangeable. This holds on average over calibration and
+    new queries, not for each kind of query by itself. O(n log n) for n items.
 
     References
     ----------
@@ -154,13 +136,12 @@ class TopSetRanker(GradedLists):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item; goes to the wrapped model untouched.
         y : array-like of shape (n_items,)
             Relevance, higher is better.
         qid : array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order.
         **unknown
-            None is taken.
+            Accepts nothing; explains what to use instead.
 
         Returns
         -------
@@ -169,10 +150,10 @@ class TopSetRanker(GradedLists):
         Raises
         ------
         ValueError
-            If a parameter or an input breaks its rule, or too few calibration queries
-            have items that differ for this ``alpha``.
+            If a parameter or an input is invalid, or too few calibration queries for
+            this ``alpha`` have items that differ.
         TypeError
-            If the tie model is none of grades, or an argument is unknown.
+            If the tie model is not a model of grades, or an argument is unknown.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
@@ -188,7 +169,7 @@ class TopSetRanker(GradedLists):
         threshold = conformal_level(known, alpha)
         if threshold is None:
             raise ValueError(
-                f"alpha={alpha:g} must leave at least {math.ceil(1 / alpha - 1)} "
+                f"alpha={alpha:g} needs at least {math.ceil(1 / alpha - 1)} "
                 "calibration queries whose items differ in relevance, besides those "
                 f"that fit the tie model, got {known.size} of {levels.size}. Pass more "
                 "labelled queries (a larger calibration_size or a fitted ranker leaves "
@@ -211,7 +192,7 @@ class TopSetRanker(GradedLists):
         Returns
         -------
         inside : ndarray of shape (n_items,), bool
-            One or more of each query.
+            At least one item of each query.
 
         Raises
         ------
@@ -221,7 +202,7 @@ class TopSetRanker(GradedLists):
         return self._inside(self._valued(X, qid))
 
     def set_sizes(self, X: Any, qid: Any = None) -> IntArray:
-        """Return how many items the set of each query has.
+        """Return the size of the set of each query.
 
         Parameters
         ----------
@@ -246,8 +227,8 @@ class TopSetRanker(GradedLists):
     ) -> float:
         """Return the share of queries whose set holds a best item.
 
-        Higher is better, in [0, 1]; about ``1 - alpha``, or more. What is left to
-        compare is the size of the sets: `neg_set_size_scorer`.
+        Higher is better, in [0, 1]; about ``1 - alpha`` or more for every ranker.
+        Compare rankers by the size of their sets: `neg_set_size_scorer`.
 
         Parameters
         ----------
@@ -262,7 +243,7 @@ class TopSetRanker(GradedLists):
         Returns
         -------
         share : float
-            Of the queries whose items differ in relevance; NaN where there are none.
+            Over the queries whose items differ in relevance; NaN if there are none.
 
         Raises
         ------
@@ -290,7 +271,7 @@ class TopSetRanker(GradedLists):
         return inside
 
     def _levels(self, items: ValuedItems) -> FloatArray:
-        """Return up to which threshold each item is in the set of its query."""
+        """Return the largest threshold at which each item is in its set."""
         levels = np.empty(items.values.size)
         weights = self.tie_model_.node_weights_
         for rows, proba in items.lists(self.tie_model_, by=items.values):

@@ -108,7 +108,7 @@ def test_nothing_to_draw_is_an_error(sets, risk, new, past, model):
     X, y, qid = new
     with pytest.raises(ValueError, match="y must differ within a query"):
         TopSetDisplay.from_estimator(sets, X, 0 * y, qid)
-    with pytest.raises(ValueError, match="y must give a query a relevant item"):
+    with pytest.raises(ValueError, match="y must have a query with a relevant item"):
         QueryRiskDisplay.from_estimator(risk, X, 0 * y, qid)
     with pytest.warns(UndefinedMetricWarning, match="AURC over queries is undefined"):
         assert np.isnan(neg_query_aurc_scorer(risk, X, 0 * y, qid))

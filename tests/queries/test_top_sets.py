@@ -188,7 +188,7 @@ def test_a_column_may_name_the_queries(model, past, new):
         ({"alpha": 1}, r"alpha must be in \(0, 1\), got 1"),
         ({"tuning_size": 1.0}, r"tuning_size must be in \(0, 1\), got 1.0"),
         ({"tie_model": "graded"}, "tie_model must be a model of grades"),
-        ({"alpha": 0.005}, "alpha=0.005 must leave at least 199 .* got 1.. of 140"),
+        ({"alpha": 0.005}, "alpha=0.005 needs at least 199 .* got 1.. of 140"),
     ],
 )
 def test_bad_values_are_named(model, past, params, message):
