@@ -132,9 +132,7 @@ def test_a_bound_is_certified_on_queries_used_for_nothing_else(model, past):
 
 def test_a_bound_that_cannot_be_kept_accepts_nothing(model, past, new):
     ranker = QueryRiskRanker(model, max_risk=0.02, random_state=0)
-    message = (
-        r"No threshold could be certified for max_risk=0.02 at .* on every query"
-    )
+    message = r"No threshold could be certified for max_risk=0.02 at .* on every query"
     with pytest.warns(UserWarning, match=message):
         ranker.fit(*past)
     assert not ranker.certified_
