@@ -105,14 +105,11 @@ def _weigh_by_pair(
                 place = group[theirs[j], own]
                 if place < 0:
                     continue
-                if their_grades[j] == grade:
-                    column = 1
-                elif theirs[j] == own:
+                # Without a branch: which item has the higher grade is unpredictable.
+                column = 1 + np.int64(grade < their_grades[j])
+                column -= np.int64(grade > their_grades[j])
+                if theirs[j] == own and column != 1:
                     column = 3
-                elif grade > their_grades[j]:
-                    column = 0
-                else:
-                    column = 2
                 totals[place, column] += weight * their_weights[j]
 
 
