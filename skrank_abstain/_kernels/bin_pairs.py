@@ -106,10 +106,11 @@ def _weigh_by_pair(
                 if place < 0:
                     continue
                 # Without a branch: which item has the higher grade is unpredictable.
-                column = 1 + np.int64(grade < their_grades[j])
-                column -= np.int64(grade > their_grades[j])
-                if theirs[j] == own and column != 1:
-                    column = 3
+                higher = np.int64(grade > their_grades[j])
+                lower = np.int64(grade < their_grades[j])
+                column = 1 + lower - higher
+                if theirs[j] == own and higher + lower > 0:
+                    column = np.int64(3)
                 totals[place, column] += weight * their_weights[j]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +16,8 @@ IntArray = NDArray[np.int64]
 
 # Queries of more items than this are not enumerated: 50 million pairs.
 _LARGE = 10_000
+# Items that are worked on at a time, for the memory of what is known of each.
+_BLOCK = 1 << 18
 
 
 def outcome_histogram(
@@ -57,14 +61,16 @@ def outcome_histogram(
     Differences that overflow count as the largest float.
     """
     sizes = np.diff(offsets)
+    large = sizes > _LARGE
     bins = Bins.empty(largest)
-    first = np.repeat(offsets[:-1], sizes)
-    count = np.arange(scores.size) - first
-    large = np.flatnonzero(sizes > _LARGE)
-    for query in large:
-        count[offsets[query] : offsets[query + 1]] = 0
-    bins.add_pairs(scores, grades, first, count, n_threads)
-    for query in large:
+    starts = np.searchsorted(offsets, np.arange(0, scores.size, _BLOCK))
+    for q0, q1 in pairwise(np.unique([*starts, sizes.size])):
+        here = slice(offsets[q0], offsets[q1])
+        first = np.repeat(offsets[q0:q1] - offsets[q0], sizes[q0:q1])
+        count = np.arange(first.size) - first
+        count[np.repeat(large[q0:q1], sizes[q0:q1])] = 0
+        bins.add_pairs(scores[here], grades[here], first, count, n_threads)
+    for query in np.flatnonzero(large):
         here = slice(offsets[query], offsets[query + 1])
         add_by_correlation(bins, scores[here], grades[here], count_threads(n_threads))
     return bins

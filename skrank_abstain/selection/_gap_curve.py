@@ -24,9 +24,9 @@ _REACH = 2.0**60
 #: Gaps that a search tries at a time.
 _TRIED = 64
 #: The pairs between two sets are collected and sorted once they are this few.
-COLLECT = 1 << 18
+COLLECT = 1 << 17
 #: Pairs on either side of the rank that the first two sets aim at.
-_AIM = 1 << 16
+_AIM = 1 << 15
 
 
 class RiskCurve:
