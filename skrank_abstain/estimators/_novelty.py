@@ -1,4 +1,4 @@
-"""Items unlike those of the calibration queries: their pairs are abstained on."""
+"""Novel items, unlike those of the calibration queries."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from skrank_abstain.intake import (
 from skrank_abstain.scorers import describe, is_fitted, last_step
 from skrank_abstain.selection import LabelledScores
 
-#: Rounding of a p-value that must not keep an item from being novel.
+#: Rounding error of a p-value.
 _SLACK = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class NoveltyTest(Value):
-    """A detector, and what it says of items of queries that it has not seen.
+    """A detector, and how strange it finds items of queries that it has not seen.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class NoveltyTest(Value):
 
 
 def check_novelty(novelty: Any, level: float) -> None:
-    """Refuse what is no detector and no level, before anything is trained.
+    """Check the detector and the level, before anything is trained.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def check_novelty(novelty: Any, level: float) -> None:
         raise TypeError(f"novelty must be an instance, got {shown(novelty)}.")
     owner = getattr(novelty, "__self__", None)
     if hasattr(owner, "score_samples"):
-        # scikit-learn's functions are higher for what is usual: all would be inverted.
+        # scikit-learn's functions are higher for usual items: the wrong sign here.
         raise TypeError(
             f"novelty must be the detector, got its method {novelty.__name__}, which "
             f"is lower for stranger items. Pass the {type(owner).__name__} itself."
@@ -118,7 +118,7 @@ def strangeness(detector: Any, X: Any) -> FloatArray:
 
 @contextmanager
 def _named(what: str, detector: Any) -> Iterator[None]:
-    """Say of errors of a detector that it is the one who speaks."""
+    """Name the detector in its errors."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -140,33 +140,13 @@ def find_novel(
 ) -> tuple[NoveltyTest, TrainingRecord]:
     """Fit a detector unless it is fitted, and mark novel calibration items.
 
-    Parameters
-    ----------
-    novelty : object
-        An outlier detector or a callable.
-    level : float
-    record : TrainingRecord
-    items : Items
-        All that ``fit`` got: some may have trained the ranker.
+    ``items`` are all that ``fit`` got. Reference of the test are the queries that fit
+    the tie model, so that the promise of a rule about the others rests on decisions
+    that they have no part in. Raises ``ValueError`` if there are too few of them.
 
-    Returns
-    -------
-    test : NoveltyTest
-        Its reference are the queries that fit the tie model: what a rule promises
-        about the others then rests on decisions that they have no part in.
-    record : TrainingRecord
-        With ``novel``.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer queries than the level needs.
-
-    Notes
-    -----
-    An unfitted detector learns from what trained the ranker. With a fitted ranker it
-    learns from half of the reference queries, and the other half is the reference; to
-    mark the first half, a clone learns from the second.
+    An unfitted detector learns from the rows that trained the ranker. With a fitted
+    ranker it learns from half of the reference queries, and the other half is the
+    reference; to mark the first half, a clone learns from the second.
     """
     known = record.rest if record.tuning is None else record.tuning
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)

@@ -88,25 +88,9 @@ def score_new_items(
 ) -> tuple[Items, FloatArray]:
     """Return new items, grouped by query, and their scores by a fitted ranker.
 
-    Parameters
-    ----------
-    ranker : estimator
-        Fitted: ``estimator_``, ``_fitted_with_qid`` and ``_largest_query`` are set.
-    X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        As for ``predict_pairs``.
-    qid : None, scalar or array-like of shape (n_items,)
-        As for ``predict_pairs``.
-    needs_qid : bool, default=False
-        Whether to refuse None after a fit on several queries. For labelled rows:
-        without queries, items would be compared whose labels were never meant to be.
-        Unlabelled rows may well be one new query.
-
-    Returns
-    -------
-    items : Items
-        Without the column of queries.
-    scores : ndarray of shape (n_items,), float64
-        Higher is better.
+    With ``needs_qid`` a missing qid is refused after a fit on several queries. That is
+    for labelled rows, since items of different queries must not be compared;
+    unlabelled rows may well be one new query.
     """
     check_is_fitted(ranker, "estimator_")
     items = take_items(ranker, X, qid, ranker.qid_col, reset=False)
@@ -242,10 +226,6 @@ class PairDecider(ModelWrapper):
         ValueError
             If columns do not match ``fit``, ``pairs`` names rows that are equal, out of
             range, or of different queries, or an ``item_id`` is twice in a query.
-
-        Notes
-        -----
-        O(n_pairs) beyond the wrapped model's own prediction.
         """
         check_row_order(X, item_id=item_id)
         decision, items = self._decision(X, qid)
@@ -327,12 +307,10 @@ class PairDecider(ModelWrapper):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
+        X, qid
+            As in ``predict_pairs``.
         y : array-like of shape (n_items,)
             Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
         sample_weight : array-like of shape (n_items,), default=None
             Item weights; a pair weighs the product of its two.
 
@@ -375,11 +353,6 @@ class PairDecider(ModelWrapper):
         totals : PairTotals
             Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
             ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
-
-        Raises
-        ------
-        ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one.
 
         Notes
         -----

@@ -182,27 +182,11 @@ def _decision(model: Any, X: Any) -> FloatArray:
 def split_pairs(
     label: IntArray, qid: Any, calibration_size: float, random_state: Any
 ) -> tuple[IntArray, IntArray]:
-    """Split pairs into a training and a calibration part.
+    """Return the rows that train and those that calibrate, ascending.
 
-    Parameters
-    ----------
-    label : ndarray of shape (n_pairs,)
-    qid : None, scalar or array-like of shape (n_pairs,)
-        With two queries or more no query is in both parts. Otherwise single pairs are
-        drawn, with equal shares of each label if there are enough of them.
-    calibration_size : float
-        Share of the queries (of the pairs) to calibrate on.
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    train, calibration : ndarray of int64
-        Rows in ascending order.
-
-    Raises
-    ------
-    ValueError
-        If either part has fewer than two pairs.
+    With two queries or more no query is in both parts. Otherwise single pairs are
+    drawn, with equal shares of each label if there are enough of them. Raises
+    ``ValueError`` if either part has fewer than two pairs.
     """
     queries = group_queries(qid, label.size)
     by_query = queries.n_queries > 1
@@ -228,25 +212,11 @@ def split_pairs(
 def divide_pairs(
     groups: IntArray, tuning_size: float, random_state: Any
 ) -> list[IntArray]:
-    """Divide calibration pairs into tuning pairs and those that set the threshold.
+    """Return the rows that fit the tie model and those that set the threshold.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n_pairs,), int64
-        Query of each pair.
-    tuning_size : float
-        Share of the queries that fit the tie model, in (0, 1).
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    tuning, rest : ndarray of int64
-        Rows, ascending. No query is in both.
-
-    Raises
-    ------
-    ValueError
-        If all pairs are of one query.
+    ``groups`` holds the query of each pair; no query is in both parts, and a share
+    ``tuning_size`` of them fits the tie model. Raises ``ValueError`` if all pairs are
+    of one query.
     """
     units, unit = np.unique(groups, return_inverse=True)
     if units.size < 2:

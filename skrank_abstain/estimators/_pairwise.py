@@ -118,41 +118,32 @@ n_features_in_, feature_names_in_
     exactly. A classifier f of whole rows gives the scores f(left, right) / 2 and
     f(right, left) / 2, where f is its ``decision_function`` or the log-odds of its
     ``predict_proba`` (mixed with one part in a thousand of even odds, so that
-    certainty stays finite). It is trained without ties; the tie model learns them. A
-    transformer in front of this estimator that treats the two halves of X differently,
-    such as a ``StandardScaler``, breaks the symmetry: make it a step of ``estimator``.
-
-    *Equal scores*, up to ``8 * eps * max|calibration score|``, carry no order: such a
-    pair is predicted a tie, or, with two kinds of labels, left.
+    certainty stays finite). It is trained without ties; the tie model learns them.
+    Equal scores are predicted a tie, or, with two kinds of labels, left. A
+    ``StandardScaler`` in front of this estimator treats the two halves differently and
+    breaks the symmetry: make it a step of ``estimator``.
 
     *Labels.* These have a known meaning, as (right, tie, left) preferred: (-1, 0, 1),
     (0, 0.5, 1), (0, 1), (-1, 1), and in any case right / tie / left, model_b / tie /
     model_a, B / tie / A, second / tie / first and loss / tie / win (of the left one),
     where a tie is tie, draw, same or equal. Others, such as 0, 1, 2 or yes and no, are
     refused unless ``labels`` gives their meaning. 0 and 1 mean right and left: pass
-    ``labels=(-1, 0, 1)`` if they are tie and left. Without ties among the labels, the
-    tie model is conditioned on there being none.
+    ``labels=(-1, 0, 1)`` if they are tie and left.
 
     *Frames.* All column names differ. The right half has the names of the left half, in
     the same order, but for one prefix or suffix that all names of a half share: ``age,
     bmi, age_right, bmi_right`` or ``a.age, a.bmi, b.age, b.bmi``. Columns that
     alternate, ``age, age_right, bmi, bmi_right``, and swapped halves, ``b.age, b.bmi,
-    a.age, a.bmi``, are refused. Numbered names, ``0, 1, 2`` or ``x0, x1, x2``, say
-    nothing: columns count by their positions, as those of an array do. The model sees
-    items under the names of the left half, without its prefix or suffix if a fitted
-    ranker knows them so: ``age, bmi`` for ``a.age, a.bmi``.
-
-    *Promises.* ``rule=CertifiedRisk(0.1)`` accepts as many pairs as a certified bound
-    on the share of wrong decisions allows, ``rule=GuaranteedCoverage(0.8)`` a share of
-    pairs that holds for new ones. Both set three calibration queries in ten aside for
-    the tie model. Queries count alike and are assumed independent; without ``qid`` each
-    pair is a query, and the promise is wrong if pairs share items. Without ties among
-    the labels, pairs of equal scores count as errors in what is certified.
+    a.age, a.bmi``, are refused. Numbered names, ``0, 1, 2`` or ``x0, x1, x2``, count
+    by position, as the columns of an array. A fitted ranker that knows ``age, bmi``
+    gets ``a.age, a.bmi`` under these names.
 
     *Queries.* Pass ``qid`` if pairs share items or occur in both orders: nothing else
-    keeps them on one side of a split. The sums of ``score`` and ``evaluate`` do not
-    depend on it; the intervals of ``report`` do, so that ``report`` needs a ``qid`` if
-    ``fit`` got one.
+    keeps them on one side of a split. ``rule=CertifiedRisk(0.1)`` (a certified bound on
+    the share of wrong decisions) and ``rule=GuaranteedCoverage(0.8)`` set three
+    calibration queries in ten aside for the tie model. They count queries alike and
+    assume them independent: without ``qid`` each pair is a query, and the promise is
+    wrong if pairs share items.
 
     References
     ----------
@@ -227,14 +218,9 @@ n_features_in_, feature_names_in_
 
         Raises
         ------
-        TypeError
-            If the tie model is not a model of the score difference, or ``rule`` is not
-            a rule.
-        ValueError
+        ValueError, TypeError, sklearn.exceptions.NotFittedError
             If a parameter or an input breaks its rule, or the model's scores are not
             finite.
-        sklearn.exceptions.NotFittedError
-            If ``prefit=True`` and the estimator is not fitted.
 
         Warns
         -----
@@ -338,8 +324,7 @@ n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If the classifier was not fitted with ``rule=CertifiedRisk(...)``: the pairs
-            that certify must not have fitted the tie model.
+            If the classifier was not fitted with ``rule=CertifiedRisk(...)``.
         """
         if not isinstance(self.rule, CertifiedRisk):
             raise ValueError(
@@ -467,15 +452,11 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
-        y : array-like of shape (n_pairs,)
-            True labels.
+        X, y, sample_weight
+            As in ``evaluate``.
         qid : object, default=None
             Ignored: accepted pairs count alike, whatever their query. Metadata routing
             passes the same arguments to ``fit`` and ``score``.
-        sample_weight : array-like of shape (n_pairs,), default=None
-            Pair weights.
 
         Returns
         -------
@@ -555,18 +536,12 @@ n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If an input breaks its rule, a query is in two groups, or the classifier
-            was fitted with a ``qid`` and reports without one.
+            If a query is in two groups, or ``fit`` got a ``qid`` and this does not.
 
         Warns
         -----
         UserWarning
             If pairs have the features of pairs that ``fit`` got, in either order.
-
-        Notes
-        -----
-        The fingerprint is that of `SelectiveRanker.report`, of the halves of each row
-        and of the labels as -1, 0, +1.
         """
         check_is_fitted(self, "threshold_")
         if qid is None and self._fitted_with_qid:

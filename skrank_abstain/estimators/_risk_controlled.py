@@ -172,10 +172,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item; goes to the wrapped model untouched.
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
+        X, y
+            As in ``BALToR.fit``.
         qid : array-like of shape (n_items,), default=None
             Query of each item. At least two calibration queries with pairs are needed,
             and several dozen to certify anything.
@@ -192,11 +190,9 @@ n_features_in_, feature_names_in_
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError, sklearn.exceptions.NotFittedError
             If a parameter or an input breaks its rule, a query is in two groups, or
             there are too few calibration queries.
-        sklearn.exceptions.NotFittedError
-            If ``prefit=True`` and the estimator is not fitted.
 
         Warns
         -----

@@ -150,8 +150,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
         **unknown
-            Accepts nothing; explains what to use instead of ``group``,
-            ``sample_weight`` and other arguments that other libraries know.
+            Accepts nothing; explains what to use instead of ``group`` and the like.
 
         Returns
         -------
@@ -159,13 +158,9 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError, sklearn.exceptions.NotFittedError
             If a parameter or an input breaks its rule, no calibration query has two
             items, or the model's scores are not finite.
-        sklearn.exceptions.NotFittedError
-            If ``prefit=True`` and the estimator is not fitted.
-        TypeError
-            If an argument is unknown.
 
         Warns
         -----
@@ -306,11 +301,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             ``worst``, ``open``; the last three as in ``rank_intervals``. Queries in
             order of first appearance, the items of a query by place.
 
-        Raises
-        ------
-        ValueError
-            If columns do not match ``fit``, or an ``item_id`` is twice in a query.
-
         Examples
         --------
         >>> from sklearn.linear_model import Ridge
@@ -362,15 +352,13 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -----
         The best rank is one plus the number of items above this one, the worst the
         size of the query minus the number of items below it, where one item is above
-        another by an accepted order or by a chain of them. Accepted orders never form
-        a cycle, since they follow what the tie model compares. Accepted ties open or
-        close no rank, and pairs on a randomised boundary count as abstained.
+        another by an accepted order or by a chain of them. Ties close no rank, and
+        pairs on a randomised boundary count as abstained.
 
         The orders are a semiorder [1]_, in which no chain adds anything, for models of
         the score difference, and for the zero-one loss at thresholds of at most 1/2
-        for `GradedRelevance` and `FeatureAwareRelevance`. Then no pair is formed,
-        O(n log n). Otherwise items far apart may be called a tie where closer ones are
-        ordered, and the chains are followed among the bins of values of each query.
+        for `GradedRelevance` and `FeatureAwareRelevance`: O(n log n). Otherwise the
+        chains are followed among the bins of values of each query.
 
         References
         ----------
@@ -392,15 +380,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -------
         graph : csr_array of shape (n_items, n_items), bool
             The transitive reduction (Hasse diagram): entry [i, j] where i is accepted
-            over j and over no item that is over j. Its paths are all accepted orders
-            and what follows from them; items of different queries are not connected.
+            over j and over no item that is over j. O(n log n) plus the number of
+            entries where the orders are a semiorder (see ``rank_intervals``).
             ``networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)``
             draws it.
-
-        Notes
-        -----
-        O(n log n) plus the number of entries, where the orders are a semiorder (see
-        ``rank_intervals``).
         """
         items = self._scored(X, qid).sorted()
         return self._calibration.engine.preference_graph(self._region, items)
@@ -423,11 +406,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             As in ``predict_pairs``.
         answers : frame, mapping of columns or list of mappings, default=None
             All answers so far. ``qid``, ``left`` and ``right`` name the items, by
-            ``item_id`` if it is given, otherwise by row positions of X; texts and
-            numbers that look alike are the same. ``label`` says what is preferred:
-            left, same or right, or other words that `PairwiseRankerClassifier` knows.
-            ``reviewer`` is optional, and so is ``time``: of several answers by one
-            reviewer about one pair only the last counts.
+            ``item_id`` if it is given, otherwise by row positions of X, compared as
+            texts. ``label`` says what is preferred: left, same or right, or other words
+            that `PairwiseRankerClassifier` knows. ``reviewer`` and ``time`` are
+            optional: of several answers by one reviewer about a pair the last counts.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
@@ -435,8 +417,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             are not given are estimated.
         gold : frame, mapping of columns or list of mappings, default=None
             Answers that are known to be right, as ``answers`` without reviewer and
-            time. Reviewers are measured by them, too. Contradictions number their rows
-            after those of ``answers``.
+            time; reviewers are measured by them. Contradictions number their rows after
+            those of ``answers``.
 
         Returns
         -------
@@ -447,10 +429,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If columns do not match ``fit``; if an answer names an unknown item, items
-            of two queries, one item twice, or a label that is not understood; if names
-            of reviewers differ by case alone; or if parameters of the rule were set
-            after ``fit``.
+            If an answer cannot be understood, names of reviewers differ by case alone,
+            or parameters of the rule were set after ``fit``.
         """
         check_row_order(X, item_id=item_id)
         items = self._scored(X, qid)
@@ -498,9 +478,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If an input breaks its rule, a query is in two groups, the model was fitted
-            with a ``qid`` and gets labels without one, or parameters of the rule were
-            set after ``fit``: its promise would be about another threshold.
+            If a query is in two groups, ``fit`` got a ``qid`` and labels come without
+            one, or parameters of the rule were set after ``fit``.
 
         Warns
         -----
@@ -509,11 +488,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
         Notes
         -----
-        The fingerprint of the data is the start of a SHA-256 over the rows by value
-        (without a column of queries), the number of each row's query in order of
-        appearance, and the relevance. Equal numbers in the same order have the same
-        fingerprint in an array, a sparse matrix or a frame, whatever columns and
-        queries are called. O(n log n), as ``evaluate``; no pair is stored.
+        The fingerprint of the data is the start of a SHA-256 over the values of the
+        rows (without a column of queries), the number of each row's query in order of
+        appearance, and the relevance, whatever the container and its names.
+        O(n log n), as ``evaluate``; no pair is stored.
 
         Examples
         --------
@@ -563,11 +541,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
             curve.
 
-        Raises
-        ------
-        ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one.
-
         Notes
         -----
         Beyond four million pairs, differences that agree to 0.2 % count as one. Visits
@@ -601,19 +574,11 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         points : list of OperatingPoint
             One for each coverage: the threshold, and the pairs by query.
 
-        Raises
-        ------
-        ValueError
-            If the model was fitted with a ``qid`` and is evaluated without one, a
-            coverage is outside (0, 1], or parameters of a rule that has a coverage were
-            set after ``fit``.
-
         Notes
         -----
-        The wrapped model runs once, whatever the number of coverages. For a ranker with
-        ``at_coverage`` the totals are those of ``at_coverage(c).evaluate(X, y, qid)``.
-        For one with a price or a bound this is the curve on which its rule picks a
-        point.
+        The wrapped model runs once. For a ranker with ``at_coverage`` the totals are
+        those of ``at_coverage(c).evaluate(X, y, qid)``; for one with a price or a bound
+        this is the curve on which its rule picks a point.
         """
         items = self._labelled_items(X, y, qid)
         own: Any = self._rule()
@@ -645,27 +610,22 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
 
         Returns
         -------
         pvalues : ndarray of shape (n_items,), float64
-            In (0, 1]; low ones are of items unlike those of the calibration queries. A
-            random item of a new query of the same source has one of at most alpha with
-            a probability of at most alpha, for each alpha. Pairs with an item of at
-            most ``novelty_level`` are abstained on.
-
-        Raises
-        ------
-        ValueError
-            If the ranker has no ``novelty``, or columns do not match ``fit``.
+            In (0, 1]; low for items unlike those of the calibration queries. A random
+            item of a new query of the same source is at most alpha with a probability
+            of at most alpha, for each alpha. Pairs with an item of at most
+            ``novelty_level`` are abstained on.
 
         Notes
         -----
         (1 + the sum over reference queries of the share of their items that are at
         least as strange) / (n_queries + 1) [1]_: the query is the sample, since items
-        of one query are alike. It promises nothing about the share of false alarms
-        among several items. Reference are the calibration queries that the detector has
-        not learned from and that certify nothing.
+        of one query are alike. Reference are the calibration queries that the detector
+        has not learned from and that certify nothing.
 
         References
         ----------
