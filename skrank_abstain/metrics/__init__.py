@@ -1,8 +1,8 @@
 """Metrics of pair decisions on arrays; scorers of rankers."""
 
+# The other rooms import area_of_prefixes, find_ranker and undefined, too.
 from skrank_abstain.metrics._auc import selective_auc_score
 from skrank_abstain.metrics._auc_intervals import (
-    AUCInterval,
     auc_confidence_interval,
     auc_test_set_bound,
 )
@@ -11,7 +11,6 @@ from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
     aurc_loss,
-    excess_aurc_loss,
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._inside import find_ranker
@@ -42,7 +41,6 @@ __all__ = [
     "risk_coverage_curve",
     "aurc_loss",
     "augrc_loss",
-    "excess_aurc_loss",
     "pairwise_log_loss",
     "pairwise_brier_loss",
     "Estimate",

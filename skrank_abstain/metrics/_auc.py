@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_labels, check_real
-from skrank_abstain.metrics._intervals import MetricValue, check_interval
-from skrank_abstain.metrics._pair_arrays import (
-    check_accepted,
-    mean_ratio,
-    pair_weight,
-    query_codes,
-)
+from skrank_abstain.metrics._intervals import MetricValue, check_averaging
+from skrank_abstain.metrics._pair_arrays import check_accepted, pair_weight
 
 
 def selective_auc_score(
@@ -39,25 +34,13 @@ def selective_auc_score(
     Parameters
     ----------
     y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}. Pairs with label 0 stand aside.
+        True labels in {-1, 0, +1}. Pairs with label 0 do not count.
     y_pred : array-like of shape (n_pairs,)
         Predicted labels in {-1, 0, +1}; equal scores are a tie.
-    accepted : array-like of shape (n_pairs,), bool
-        Whether the model decides the pair.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        Over all accepted pairs, or the mean of the queries' values. Queries without
-        an accepted pair of different relevance are left out.
-    sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights.
-    zero_division : float, default=np.nan
-        Value where no accepted pair has different relevance; NaN warns, a number is
-        returned in silence.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    accepted, qid, average, sample_weight, zero_division
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
@@ -66,12 +49,7 @@ def selective_auc_score(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, or ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If the value is undefined and ``zero_division`` is NaN.
+        As in `selective_accuracy_score`.
 
     See Also
     --------
@@ -103,12 +81,10 @@ def selective_auc_score(
     # Equal relevance has no right order: such pairs are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
-    codes = query_codes(qid, average, truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
     )
     strict = weight * mask
     # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
-    value = mean_ratio(ordered, strict, codes, "selective AUC", fallback)
-    return over.ratio(value, ordered, strict, weight, average) if over else value
+    return over.ratio(ordered, strict, weight, "selective AUC", fallback)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,36 +27,10 @@ from skrank_abstain.concentration import (
     cluster_bootstrap,
     ratio_interval,
 )
+from skrank_abstain.metrics._intervals import Estimate
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
-
-
-class AUCInterval(NamedTuple):
-    """An AUC with its confidence interval.
-
-    A tuple, like the results of scikit-learn's metrics, with names.
-
-    Attributes
-    ----------
-    auc : float
-        Empirical AUC; score ties count one half. Higher is better, in [0, 1].
-    low, high : float
-        Confidence interval, within [0, 1]; ``low <= auc <= high``.
-
-    Examples
-    --------
-    >>> from skrank_abstain.metrics import auc_confidence_interval
-    >>> result = auc_confidence_interval([0, 1, 0, 1], [0.1, 0.9, 0.4, 0.3])
-    >>> result.auc
-    0.75
-    >>> result.low < result.auc < result.high
-    True
-    """
-
-    auc: float
-    low: float
-    high: float
 
 
 def auc_confidence_interval(
@@ -68,10 +42,10 @@ def auc_confidence_interval(
     method: str = "auto",
     n_resamples: int = 1000,
     random_state: int | np.random.RandomState | None = None,
-) -> AUCInterval:
+) -> Estimate:
     """Return the AUC of a ranker with a confidence interval.
 
-    A higher AUC is better, in [0, 1]; 0.5 is guessing.
+    A higher AUC is better, in [0, 1]; 0.5 is guessing. Score ties count one half.
 
     Without ``qid`` the items are independent, and the interval is about new items. With
     ``qid`` the AUC is that of pairs within a query, the queries are independent, and
@@ -95,21 +69,21 @@ default="auto"
         of items and are much wider. With ``qid``: ``"cluster"`` (the meaning of
         ``"auto"``) or ``"bootstrap"``.
     n_resamples : int, default=1000
-        Number of bootstrap samples, at least 100; used by ``"bootstrap"`` alone.
+        Number of samples of ``"bootstrap"``, at least 100.
     random_state : int, RandomState instance or None, default=None
-        Draws the bootstrap samples; used by ``"bootstrap"`` alone.
+        Draws the samples of ``"bootstrap"``.
 
     Returns
     -------
-    result : AUCInterval
-        Named tuple ``(auc, low, high)``.
+    result : Estimate
+        Named tuple ``(value, low, high)``, within [0, 1].
 
     Raises
     ------
     TypeError
         If ``confidence`` is not a number or ``n_resamples`` not an integer.
     ValueError
-        If ``y`` has other than two different values, lengths differ, a value is not
+        If ``y`` does not have two different values, lengths differ, a value is not
         finite, a number is out of range, the method does not go with ``qid``, a class
         has fewer than two items ("delong", "bootstrap"), or fewer than two queries have
         items of both classes.
@@ -124,7 +98,7 @@ default="auto"
     -----
     ``"delong"``: the variance of [1]_ from average ranks [2]_, on the logit scale [3]_:
     logit(auc) plus or minus z se / (auc (1 - auc)). The logit keeps the interval inside
-    (0, 1), and its coverage is the better one near the ends. O(n_items log n_items).
+    (0, 1) and improves its coverage near the ends. O(n_items log n_items).
 
     ``"bootstrap"``: percentiles; positives and negatives are drawn separately, or whole
     queries. O(n_resamples n_items), or O(n_resamples n_queries).
@@ -133,10 +107,10 @@ default="auto"
     linearised variance and t quantile. O(n_items log n_items).
 
     Where these three see no spread at all (a perfect ranker, equal scores, or the same
-    AUC in each query), they would return an interval of no width. Instead: at least k
+    AUC in each query), the interval would have no width. Instead: at least k
     independent observations were all alike, k being the number of items of the smaller
-    class, or of queries. A share p = 1 - (alpha / 2)^(1 / k) of other ones could have
-    been missed, alpha = 1 - confidence, as in [4]_, and the interval goes from
+    class, or of queries. They may have missed a share p = 1 - (alpha / 2)^(1 / k) of
+    others, alpha = 1 - confidence, as in [4]_, and the interval goes from
     (1 - p) auc to auc + p (1 - auc). For queries this assumes that the AUC of a query
     is unrelated to its number of pairs.
 
@@ -190,14 +164,14 @@ def _item_interval(
     method: str,
     n_resamples: int,
     random: np.random.RandomState,
-) -> AUCInterval:
+) -> Estimate:
     auc = float(roc_auc_score(positive, scores))
     m = int(positive.sum())
     n = positive.size - m
     if method in ("hoeffding", "mcdiarmid"):
         # These hold for any number of items, so also for a class of one.
         half = auc_test_set_bound(m, n, delta=alpha, method=method)
-        return AUCInterval(auc, max(auc - half, 0.0), min(auc + half, 1.0))
+        return Estimate(auc, max(auc - half, 0.0), min(auc + half, 1.0))
     if min(m, n) < 2:
         raise ValueError(
             f"y must have at least two items of each class for method={method!r}, got "
@@ -236,17 +210,14 @@ def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray
     return positive, check_scores(scores, positive.size)
 
 
-def _result(auc: float, low: float, high: float, n: int, alpha: float) -> AUCInterval:
+def _result(auc: float, low: float, high: float, n: int, alpha: float) -> Estimate:
     """Return a result, widened where n observations show no spread at all."""
-    # No spread in the sample is no proof that there is none: p of the Notes, after
-    # Clopper and Pearson.
+    # p of the Notes, after Clopper and Pearson.
     if high - low < 1e-12:
         missed = 1 - (alpha / 2) ** (1 / n)
         low, high = (1 - missed) * auc, auc + missed * (1 - auc)
     # Percentiles of few resamples need not enclose the estimate.
-    return AUCInterval(
-        auc, float(np.clip(low, 0.0, auc)), float(np.clip(high, auc, 1.0))
-    )
+    return Estimate(auc, float(np.clip(low, 0.0, auc)), float(np.clip(high, auc, 1.0)))
 
 
 def _delong(
@@ -261,7 +232,7 @@ def _delong(
         below = rank[group] - rankdata(scores[group])
         share = below / (positive.size - below.size)
         variance += float(share.var(ddof=1)) / below.size
-    # No logit at the ends; `_result` then says what n observations can have missed.
+    # The ends have no logit; `_result` widens what has no width.
     if not 0 < auc < 1 or variance == 0:
         return auc, auc
     half = float(ndtri(1 - alpha / 2)) * np.sqrt(variance) / (auc * (1 - auc))
@@ -316,13 +287,13 @@ def _pairs_of_queries(
     before = np.cumsum(sizes) - sizes
     rank = rankdata(codes * (level.max() + 1) + level) - before[codes]
     won = np.bincount(codes, weights=rank * positive) - positives * (positives + 1) / 2
-    some = pairs > 0
-    if some.sum() < 2:
+    mixed = pairs > 0
+    if mixed.sum() < 2:
         raise ValueError(
             "qid must name at least two queries with items of both classes, got "
-            f"{int(some.sum())} such queries of {sizes.size}."
+            f"{int(mixed.sum())} such queries of {sizes.size}."
         )
-    return won[some], pairs[some]
+    return won[mixed], pairs[mixed]
 
 
 def auc_test_set_bound(
@@ -347,22 +318,19 @@ def auc_test_set_bound(
         The inequality. Hoeffding's is never wider; at m = n it is narrower by the
         square root of 2.
     n_rankers : int, default=1
-        Number of rankers that the same items are to judge, so that the bound holds for
-        the best of them too. All must be fixed before the items are looked at.
+        Number of rankers to judge on the same items, so that the bound holds for the
+        best of them too. All must be fixed before the items are looked at.
 
     Returns
     -------
     epsilon : float
         With probability at least 1 - delta, the empirical and the expected AUC of every
-        one of the rankers differ by less than epsilon.
+        ranker differ by less than epsilon.
 
     Raises
     ------
-    TypeError
-        If a number has the wrong type.
-    ValueError
-        If ``m``, ``n`` or ``n_rankers`` is less than 1, ``delta`` is outside (0, 1], or
-        ``method`` is unknown.
+    TypeError, ValueError
+        If a number has the wrong type or is out of range, or ``method`` is unknown.
 
     See Also
     --------

@@ -8,12 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_labels
-from skrank_abstain.metrics._intervals import MetricValue, check_interval
-from skrank_abstain.metrics._pair_arrays import (
-    check_accepted,
-    mean_ratio,
-    query_codes,
-)
+from skrank_abstain.metrics._intervals import MetricValue, check_averaging
+from skrank_abstain.metrics._pair_arrays import check_accepted
 
 
 def correctness_completeness_score(
@@ -35,35 +31,25 @@ def correctness_completeness_score(
     Parameters
     ----------
     y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}. True ties stand aside.
+        True labels in {-1, 0, +1}. True ties do not count.
     y_pred : array-like of shape (n_pairs,)
         Predicted labels in {-1, 0, +1}. A predicted tie gives no order.
-    accepted : array-like of shape (n_pairs,), bool
-        Whether the model decides the pair.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for intervals.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make confidence intervals over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the intervals, see `Estimate`.
+    accepted, qid, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
     correctness : float, or Estimate with an interval
-        ``(C - D) / (C + D)`` of ``C`` concordant and ``D`` discordant pairs; NaN
-        without any.
+        ``(C - D) / (C + D)`` of ``C`` concordant and ``D`` discordant pairs; NaN, with
+        a warning, without any.
     completeness : float, or Estimate with an interval
-        ``(C + D)`` over the number of pairs of different relevance; NaN without any.
+        ``(C + D)`` over the number of pairs of different relevance; NaN, with a
+        warning, without any.
 
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, or ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        For each value that is NaN.
+        As in `selective_accuracy_score`.
 
     See Also
     --------
@@ -71,10 +57,9 @@ def correctness_completeness_score(
 
     Notes
     -----
-    With C concordant and D discordant pairs, among accepted pairs of different
-    relevance for which an order is predicted, and S pairs of different relevance in
-    all: correctness is (C - D) / (C + D), the gamma rank correlation of Goodman and
-    Kruskal over the accepted pairs, and completeness is (C + D) / S [1]_. O(n_pairs).
+    C and D count accepted pairs of different relevance for which an order is
+    predicted. Correctness is the gamma rank correlation of Goodman and Kruskal over
+    these pairs [1]_. O(n_pairs).
 
     References
     ----------
@@ -90,22 +75,17 @@ def correctness_completeness_score(
     """
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
-    query_codes(qid, "pooled", truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
     )
     mask = check_accepted(accepted, truth.size)
     # +1 for a concordant pair, -1 for a discordant one, 0 where there is no order to
     # judge: so the absolute value counts C + D.
     agreement = (truth * predicted * mask).astype(np.float64)
     given, strict = np.abs(agreement), np.abs(truth).astype(np.float64)
-    correctness = mean_ratio(agreement, given, None, "correctness")
-    completeness = mean_ratio(given, strict, None, "completeness")
-    if over is None:
-        return correctness, completeness
     # No pair weights: the published measures count pairs.
     one = np.ones(truth.size)
     return (
-        over.ratio(correctness, agreement, given, one),
-        over.ratio(completeness, given, strict, one),
+        over.ratio(agreement, given, one, "correctness"),
+        over.ratio(given, strict, one, "completeness"),
     )

@@ -1,8 +1,8 @@
 """Risk against coverage, and the areas under it.
 
-Pairs are accepted in the order of increasing risk. Pairs of equal risk cannot be
-told apart by a threshold: the curve takes them as a block, the areas as their
-average over all orders within the block.
+Pairs are accepted in the order of increasing risk. No threshold separates pairs of
+equal risk: the curve accepts them as a block, and the areas are averages over all
+orders within the block.
 
 Other conventions are in use, and their numbers differ. For the area under the
 risk-coverage curve (AURC) there are the mean of prefix risks with equal risks in
@@ -10,8 +10,8 @@ the order of the input, the trapezoid rule on coverages ``k / n`` divided by
 ``1 - 1/n`` (torch-uncertainty), and the trapezoid rule over distinct thresholds,
 level to the left of the first and multiplied by 1000 (fd-shifts). On an example of
 eight pairs, four of them in two ties, these give 0.2807, 0.2850 and 0.2804; the
-average over orders, which is what is computed here, is 0.3223: ties alone move the
-area by 15 %. Compare numbers of one convention only.
+average over orders, used here, is 0.3223: ties alone move the area by 15 %. Compare
+numbers of one convention only.
 """
 
 from __future__ import annotations
@@ -31,16 +31,8 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
 )
-from skrank_abstain.metrics._intervals import (
-    MetricValue,
-    QueryFunction,
-    check_interval,
-    mean_over_queries,
-)
-from skrank_abstain.metrics._pair_arrays import (
-    pair_weight,
-    query_codes,
-)
+from skrank_abstain.metrics._intervals import Area, MetricValue, check_averaging
+from skrank_abstain.metrics._pair_arrays import pair_weight
 
 
 def risk_coverage_curve(
@@ -62,11 +54,10 @@ def risk_coverage_curve(
     y_pred : array-like of shape (n_pairs,)
         Predicted labels in {-1, 0, +1}, of all pairs.
     risk : array-like of shape (n_pairs,)
-        What the model thinks an error is likely to cost; pairs of low risk are
-        accepted first. Any finite numbers, only their order counts.
+        Finite numbers, of which only the order counts: pairs of low risk are accepted
+        first.
     sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights. Pairs of no weight stand aside; an integer weight
-        is the same as so many copies of the pair.
+        Non-negative pair weights. A weight of k is the same as k copies of the pair.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
 
@@ -82,7 +73,7 @@ def risk_coverage_curve(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, or a risk is not finite.
+        If lengths differ, a label is not -1, 0 or +1, or a risk is not finite.
 
     See Also
     --------
@@ -123,6 +114,7 @@ def aurc_loss(
     y_pred: ArrayLike,
     risk: ArrayLike,
     *,
+    excess: bool = False,
     qid: Any = None,
     average: str = "pooled",
     loss: Any = "zero_one",
@@ -133,8 +125,8 @@ def aurc_loss(
 ) -> MetricValue:
     r"""Return the area under the risk-coverage curve, averaged over orders of ties.
 
-    Lower is better; from 0 to the largest entry of the loss, NaN for no pairs. Low
-    where errors are few and where they have the highest risks.
+    Lower is better; from 0 to the largest entry of the loss, NaN, with a warning, for
+    no pairs. Low where errors are few and where they have the highest risks.
 
     Parameters
     ----------
@@ -144,6 +136,10 @@ def aurc_loss(
         Predicted labels in {-1, 0, +1}, of all pairs.
     risk : array-like of shape (n_pairs,)
         Pairs of low risk are accepted first. Only the order counts.
+    excess : bool, default=False
+        Whether to subtract the area of the best order of the same pairs, that of their
+        true cost [1]_: 0 if every error has a higher risk than every correct pair. The
+        excess does not reward accuracy, only the order.
     qid : array-like of shape (n_pairs,), default=None
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
@@ -162,13 +158,8 @@ def aurc_loss(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, a risk is not finite, or
-        ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If there are no pairs.
+        If lengths differ, a label is not -1, 0 or +1, a risk is not finite, or ``qid``
+        is missing.
 
     See Also
     --------
@@ -184,9 +175,10 @@ def aurc_loss(
     here its expected value where pairs of equal risk stand in random order. The
     expected sum of the first k losses is linear in k within a block of equal risks,
     so that every loss may be replaced by the mean of its block. Other conventions
-    (the order of the input, trapezoids, a factor of 1000) give other numbers: up to
-    15 % apart on an example of eight pairs with two ties. There are no pair weights,
-    since fractions of a pair have no prefixes. O(n_pairs log n_pairs).
+    give other numbers, see the module. There are no pair weights, since fractions of a
+    pair have no prefixes. The published formula for the best order,
+    r + (1 - r) ln(1 - r) at an error rate r, is the limit for many pairs; ``excess``
+    uses the mean of prefix risks there too. O(n_pairs log n_pairs).
 
     References
     ----------
@@ -200,97 +192,15 @@ def aurc_loss(
     0.25
     >>> aurc_loss([1, -1], [1, 1], [0.4, 0.4])
     0.5
-    """
-    cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    codes = query_codes(qid, average, risks.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
-    )
-    return mean_over_queries(_aurc, cost, risks, codes, "AURC", over)
-
-
-def excess_aurc_loss(
-    y_true: ArrayLike,
-    y_pred: ArrayLike,
-    risk: ArrayLike,
-    *,
-    qid: Any = None,
-    average: str = "pooled",
-    loss: Any = "zero_one",
-    interval: str | None = None,
-    confidence: float = 0.95,
-    n_resamples: int = 2000,
-    random_state: Any = None,
-) -> MetricValue:
-    """Return how far the area under the risk-coverage curve is from the best order.
-
-    Lower is better; 0 if every error has a higher risk than every correct pair, NaN
-    for no pairs. Unlike `aurc_loss` it does not reward accuracy, only the order.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}.
-    y_pred : array-like of shape (n_pairs,)
-        Predicted labels in {-1, 0, +1}, of all pairs.
-    risk : array-like of shape (n_pairs,)
-        Pairs of low risk are accepted first. Only the order counts.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        The excess of all pairs in one order, or the mean of the queries' excesses.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
-    interval : {None, "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
-
-    Returns
-    -------
-    excess : float, or Estimate with an interval
-
-    Raises
-    ------
-    ValueError
-        If lengths differ, labels are others than -1, 0, +1, a risk is not finite, or
-        ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If there are no pairs.
-
-    See Also
-    --------
-    aurc_loss : The area itself.
-
-    Notes
-    -----
-    AURC(risk) - AURC(cost): the area of `aurc_loss` minus that of the same pairs in the
-    order of what they cost in truth [1]_, both as means of prefix risks. The
-    published formula for the best order, r + (1 - r) ln(1 - r) at an error rate r, is
-    the limit of the latter for many pairs. O(n_pairs log n_pairs).
-
-    References
-    ----------
-    .. [1] Geifman, Uziel and El-Yaniv (2019). "Bias-Reduced Uncertainty Estimation
-       for Deep Neural Classifiers". ICLR. arXiv:1805.08206.
-
-    Examples
-    --------
-    >>> from skrank_abstain.metrics import excess_aurc_loss
-    >>> excess_aurc_loss([1, -1], [1, 1], [0.1, 0.4])
+    >>> aurc_loss([1, -1], [1, 1], [0.1, 0.4], excess=True)
     0.0
-    >>> excess_aurc_loss([1, -1], [1, 1], [0.4, 0.1])
-    0.5
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    codes = query_codes(qid, average, risks.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
+    over = check_averaging(
+        cost.size, qid, average, interval, confidence, n_resamples, random_state
     )
-    return mean_over_queries(_excess_aurc, cost, risks, codes, "excess AURC", over)
+    area, name = (_excess_aurc, "excess AURC") if excess else (_aurc, "AURC")
+    return over.area(area, cost, risks, name)
 
 
 def augrc_loss(
@@ -308,27 +218,15 @@ def augrc_loss(
 ) -> MetricValue:
     r"""Return the area under the generalised risk-coverage curve.
 
-    Lower is better; from 0 to half the largest entry of the loss, NaN for no pairs.
-    The mean chance that a pair is accepted and wrong, over all coverages.
+    Lower is better; from 0 to half the largest entry of the loss, NaN, with a warning,
+    for no pairs. The mean chance that a pair is accepted and wrong, over all coverages.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}.
-    y_pred : array-like of shape (n_pairs,)
-        Predicted labels in {-1, 0, +1}, of all pairs.
-    risk : array-like of shape (n_pairs,)
-        Pairs of low risk are accepted first. Only the order counts.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        The area of all pairs in one order, or the mean of the queries' areas.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
-        Cost of a prediction, rows predicted, columns true, order -1, 0, +1.
-    interval : {None, "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    y_true, y_pred, risk, qid, average, loss
+        As in `aurc_loss`.
+    interval, confidence, n_resamples, random_state
+        As in `aurc_loss`.
 
     Returns
     -------
@@ -337,13 +235,7 @@ def augrc_loss(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, a risk is not finite, or
-        ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If there are no pairs.
+        As in `aurc_loss`.
 
     See Also
     --------
@@ -374,11 +266,10 @@ def augrc_loss(
     0.125
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
-    codes = query_codes(qid, average, risks.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, risks.size, area=True
+    over = check_averaging(
+        cost.size, qid, average, interval, confidence, n_resamples, random_state
     )
-    return mean_over_queries(_augrc, cost, risks, codes, "AUGRC", over)
+    return over.area(_augrc, cost, risks, "AUGRC")
 
 
 def cumulate_blocks(
@@ -404,31 +295,30 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
 
     Notes
     -----
-    Within a block that starts after b pairs of cost t and goes on with m of cost c in
-    all, the k-th prefix is expected to cost t + c (k - b) / m, so that its mean cost
-    summed over k is c + (t - b c / m) (H(b + m) - H(b)) with the harmonic numbers H.
+    Take a block of m pairs that cost c in all, after b pairs that cost t. The k-th
+    prefix is expected to cost t + c (k - b) / m, and these costs divided by k sum to
+    c + (t - b c / m) (H(b + m) - H(b)) with the harmonic numbers H.
     """
     before, spent = np.append(0, count[:-1]), np.append(0, total[:-1])
-    # H(n) = digamma(n + 1) + Euler's constant, which the differences cancel: O(1) for a
-    # block of any size.
+    # H(n) = digamma(n + 1) + Euler's constant, which the differences cancel.
     rate = (total - spent) / (count - before)
     harmonic = np.diff(digamma(np.append(0, count) + 1))
     sums = rate * (count - before) + (spent - before * rate) * harmonic
     return float(sums.sum() / count[-1])
 
 
-def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     by_risk = _cumulate_queries(cost, risk, codes)
     return lambda times: area_of_prefixes(*by_risk(times))
 
 
-def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     # The best order accepts by what the pairs cost in truth.
     area, best = _aurc(cost, risk, codes), _aurc(cost, cost, codes)
     return lambda times: area(times) - best(times)
 
 
-def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction:
+def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     by_risk = _cumulate_queries(cost, risk, codes)
 
     def area(times: FloatArray) -> float:
@@ -443,7 +333,7 @@ def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> QueryFunction
 def _cumulate_queries(
     cost: FloatArray, risk: FloatArray, codes: IntArray
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Sort once; return what gives the blocks where queries count so many times."""
+    """Return a function of how often each query counts that adds up the blocks."""
     # Resamples change how often a pair counts, never the order of the pairs: one sort
     # serves them all.
     order = np.argsort(risk, kind="stable")
@@ -453,9 +343,9 @@ def _cumulate_queries(
         weight = times[query]
         count = np.cumsum(weight)[last]
         total = np.cumsum(weight * ordered)[last]
-        # Blocks of which a resample has no pair are no points of its curve.
-        some = np.diff(count, prepend=0) > 0
-        return count[some], total[some]
+        # A block without a pair in the resample is not a point of its curve.
+        filled = np.diff(count, prepend=0) > 0
+        return count[filled], total[filled]
 
     return blocks
 

@@ -22,19 +22,10 @@ def find_ranker(
     needs : str, default="risk_profile"
         Method that the ranker must have.
     remedy : str, default=""
-        What to do with an estimator without it; ends the message.
-
-    Returns
-    -------
-    ranker, X
-
-    Raises
-    ------
-    TypeError
-        If there is no selective ranker inside.
+        Advice that ends the message of the TypeError for any other estimator.
     """
-    # What is in front of the ranker changes X; a Pipeline's own score method would do
-    # it, but a scorer needs the ranker's other methods.
+    # The steps before the ranker transform X. A Pipeline passes X through them in its
+    # own score method, but a scorer needs the ranker's other methods.
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)

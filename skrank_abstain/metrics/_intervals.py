@@ -1,4 +1,4 @@
-"""Confidence intervals of the metrics, with the query as the unit of sampling."""
+"""Averages of the metrics over pairs or queries, and their confidence intervals."""
 
 from __future__ import annotations
 
@@ -16,44 +16,43 @@ from skrank_abstain._validation import (
     check_positive_int,
     encode_qid,
 )
-from skrank_abstain.concentration import (
-    cluster_bootstrap,
-    ratio_interval,
-)
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics._pair_arrays import undefined
 
-#: A number, or an `Estimate` where an interval was asked for. Only the value of an
-#: argument tells which, so that type checkers are told nothing.
+#: A number, or an `Estimate` if an interval is asked for: the value of an argument
+#: decides, so type checkers cannot know.
 MetricValue: TypeAlias = Any
 
-#: A number that depends on how often each query counts, shape (n_queries,).
-QueryFunction: TypeAlias = Callable[[FloatArray], float]
+#: An area as a function of how often each query counts, shape (n_queries,).
+Area: TypeAlias = Callable[[FloatArray], float]
 
 
 class Estimate(NamedTuple):
     """A metric with a confidence interval over queries.
 
-    Metrics on plain arrays return it where ``interval`` is not None. Pairs of a query
-    share its items, so that whole queries, not pairs, are taken to be i.i.d.
+    Metrics on plain arrays return it if ``interval`` is not None. Pairs of a query
+    share its items, so whole queries are the i.i.d. sample, not pairs.
 
     Attributes
     ----------
     value : float or ndarray
-        What the metric is without an interval.
+        The metric, as without an interval.
     low, high : float or ndarray
         NaN where the value is undefined or there are fewer than two queries.
 
     Notes
     -----
-    These parameters of the metrics say how the interval is made:
+    These parameters of the metrics say how the interval is made; both kinds need
+    ``qid``:
 
     interval : {None, "delta", "bootstrap"}, default=None
-        "delta": for a ratio of sums over queries, the linearised ratio plus or minus
-        a t quantile; for ``average="query"``, the t interval of the mean over the
-        queries that have a value. Fast and exact to repeat, not clipped to the range
-        of the metric, and not available for areas under curves.
+        "delta": the linearised ratio plus or minus a t quantile; for
+        ``average="query"``, the t interval of the mean over the queries that have a
+        value. Deterministic, O(n_pairs), not clipped to the range of the metric, and
+        not available for areas under curves.
         "bootstrap": percentiles over resamples of whole queries (of those that have a
-        value, for ``average="query"``); an area is computed anew for each resample.
+        value, for ``average="query"``). O(n_pairs + n_resamples * n_queries) for a
+        ratio, O(n_resamples * n_pairs) for an area.
     confidence : float, default=0.95
         In (0, 1). Each number has an interval of its own.
     n_resamples : int, default=2000
@@ -61,10 +60,7 @@ class Estimate(NamedTuple):
     random_state : None, int or RandomState, default=None
         Draws the resamples of "bootstrap".
 
-    ``qid`` is needed for either. With fewer than about thirty queries both are too
-    narrow, the bootstrap more so. "delta" costs O(n_pairs) and "bootstrap" of a ratio
-    O(n_pairs + n_resamples * n_queries), that of an area O(n_resamples * n_pairs) in
-    O(n_pairs) memory.
+    With fewer than about thirty queries both are too narrow, the bootstrap more so.
 
     See Also
     --------
@@ -88,62 +84,116 @@ class Estimate(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class OverQueries:
-    """How an interval is made, and the number of each pair's query."""
+class Averaging:
+    """The query of each pair, how to average over pairs, and how to make intervals."""
 
-    method: str
+    codes: IntArray | None
+    average: str
+    interval: str | None
     confidence: float
     n_resamples: int
     random_state: Any
-    codes: IntArray
 
     def ratio(
         self,
-        value: float,
         part: FloatArray,
         whole: FloatArray,
         weight: FloatArray,
-        average: str = "pooled",
-    ) -> Estimate:
-        """Return a ratio of sums, or the mean over queries of ratios, with bounds.
+        name: str,
+        zero_division: float = np.nan,
+    ) -> MetricValue:
+        """Return a ratio of sums over pairs, or the mean over queries of such ratios.
 
         Parameters
         ----------
-        value : float
-        part, whole, weight : ndarray of shape (n_pairs,), float64
-            What each pair adds to the sums, and its own weight: queries of no weight
-            are left out.
-        average : {"pooled", "query"}, default="pooled"
+        part, whole : ndarray of shape (n_pairs,), float64
+            What each pair adds to the two sums.
+        weight : ndarray of shape (n_pairs,), float64
+            Weight of each pair; intervals leave out queries of no weight.
+        name : str
+            For the warning if no pair counts.
+        zero_division : float, default=np.nan
+            The value in that case.
         """
-        parts, wholes, weights = (
-            np.bincount(self.codes, weights=column).astype(np.float64)
-            for column in (part, whole, weight)
+        by_query = self.average == "query"
+        codes = self.codes if by_query else None
+        parts, wholes = _add_up(part, codes), _add_up(whole, codes)
+        # A query that accepts nothing has no accuracy: to count it as 0 or as 1 would
+        # reward or punish abstention.
+        defined = wholes > 0
+        ratios = parts[defined] / wholes[defined]
+        value = float(ratios.mean()) if ratios.size else undefined(name, zero_division)
+        if self.interval is None:
+            return value
+        if by_query:
+            return self._mean(value, ratios)
+        return self.estimate(value, part, whole, weight)
+
+    def estimate(
+        self, value: float, part: FloatArray, whole: FloatArray, weight: FloatArray
+    ) -> Estimate:
+        """Return a pooled ratio with an interval."""
+        # Queries of no weight would count in the degrees of freedom.
+        present = _add_up(weight, self.codes) > 0
+        sums = (_add_up(column, self.codes)[present] for column in (part, whole))
+        return Estimate(value, *self._ratio_bounds(*sums))
+
+    def area(
+        self,
+        area: Callable[[FloatArray, FloatArray, IntArray], Area],
+        cost: FloatArray,
+        risk: FloatArray,
+        name: str,
+    ) -> MetricValue:
+        """Return the area of all pairs, or the mean of the areas of the queries.
+
+        Parameters
+        ----------
+        area : callable
+            Takes the cost, the risk and the query number of pairs.
+        cost, risk : ndarray of shape (n_pairs,), float64
+        name : str
+            For the warning if there are no pairs.
+        """
+        if self.interval == "delta":
+            raise ValueError(
+                'interval must be None or "bootstrap" for an area under a curve, which '
+                'is not a ratio of sums over queries, got "delta".'
+            )
+        if cost.size == 0:
+            value = undefined(name)
+            return value if self.interval is None else Estimate(value, np.nan, np.nan)
+        codes = np.zeros_like(risk, np.int64) if self.codes is None else self.codes
+        if self.average == "query":
+            # One sort, and then slices: masks would cost queries times pairs.
+            order = np.argsort(codes, kind="stable")
+            pieces = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+            values = [
+                area(cost[q], risk[q], np.zeros_like(q))(np.ones(1)) for q in pieces
+            ]
+            value = float(np.mean(values))
+            return value if self.interval is None else self._mean(value, values)
+        of_queries = area(cost, risk, codes)
+        n_queries = int(codes.max()) + 1
+        value = of_queries(np.ones(n_queries))
+        if self.interval is None:
+            return value
+        ends = self._bootstrap(
+            lambda block: [of_queries(times) for times in block], n_queries
         )
-        # The mean of ratios is a ratio of sums too: of the ratios, over the number of
-        # queries that have one.
-        if average == "query":
-            defined = wholes > 0
-            return self.mean(value, parts[defined] / wholes[defined])
-        # They would count as queries in the degrees of freedom.
-        present = weights > 0
-        return Estimate(value, *self._bounds(parts[present], wholes[present]))
+        return Estimate(value, *ends)
 
-    def mean(self, value: float, values: FloatArray) -> Estimate:
-        """Return a mean over queries with bounds."""
-        return Estimate(value, *self._bounds(values, np.ones(values.size)))
+    def _mean(self, value: float, values: Any) -> Estimate:
+        # A mean is a ratio of sums too: of the values, over their number.
+        ones = np.ones(len(values))
+        return Estimate(value, *self._ratio_bounds(np.asarray(values), ones))
 
-    def resample(self, value: float, area: QueryFunction) -> Estimate:
-        """Return a function of how often each query counts with bootstrap bounds."""
-        # Codes are numbered without gaps; of no pairs there is no largest.
-        n_queries = int(self.codes.max(initial=-1)) + 1
-        return Estimate(value, *self._bootstrap(n_queries, lambda b: [*map(area, b)]))
-
-    def _bounds(self, part: FloatArray, whole: FloatArray) -> tuple[float, float]:
-        if self.method == "delta":
+    def _ratio_bounds(self, part: FloatArray, whole: FloatArray) -> tuple[Any, Any]:
+        if self.interval == "delta":
             return ratio_interval(part, whole, confidence=self.confidence)
-        return self._bootstrap(part.size, lambda times: times @ part / (times @ whole))
+        return self._bootstrap(lambda times: times @ part / (times @ whole), part.size)
 
-    def _bootstrap(self, n_queries: int, statistic: Any) -> tuple[float, float]:
+    def _bootstrap(self, statistic: Any, n_queries: int) -> tuple[Any, Any]:
         return cluster_bootstrap(
             statistic,
             n_queries,
@@ -153,71 +203,34 @@ class OverQueries:
         )
 
 
-def check_interval(
+def check_averaging(
+    n_pairs: int,
+    qid: Any,
+    average: str,
     interval: str | None,
     confidence: float,
     n_resamples: int,
     random_state: Any,
-    qid: Any,
-    n_pairs: int,
-    *,
-    area: bool = False,
-) -> OverQueries | None:
-    """Return how the interval is made, or None where none is asked for."""
-    # The other arguments are not looked at: their defaults must not need a qid.
-    if interval is None:
-        return None
-    check_choice(interval, "interval", ("delta", "bootstrap"))
-    # An area is a function of the whole order, of which no query has a part.
-    if area and interval == "delta":
-        raise ValueError(
-            'interval must be None or "bootstrap" for an area under a curve, which is '
-            'no ratio of sums over queries, got "delta".'
-        )
-    if qid is None:
-        raise ValueError(
-            f"qid= must be given for interval={interval!r}, which is over queries, "
-            "got None."
-        )
-    confidence = check_fraction(confidence, "confidence")
-    n_resamples = check_positive_int(n_resamples, "n_resamples")
-    codes, _ = encode_qid(qid, n_pairs, unit="pair")
-    return OverQueries(interval, confidence, n_resamples, random_state, codes)
+) -> Averaging:
+    """Check the parameters that all metrics share."""
+    check_choice(average, "average", ("pooled", "query"))
+    if qid is None and average == "query":
+        raise ValueError('qid must be given for average="query", got None.')
+    codes = None if qid is None else encode_qid(qid, n_pairs, unit="pair")[0]
+    if interval is not None:
+        check_choice(interval, "interval", ("delta", "bootstrap"))
+        if qid is None:
+            raise ValueError(
+                f"qid= must be given for interval={interval!r}, which is over queries, "
+                "got None."
+            )
+        check_fraction(confidence, "confidence")
+        n_resamples = check_positive_int(n_resamples, "n_resamples")
+    return Averaging(codes, average, interval, confidence, n_resamples, random_state)
 
 
-def mean_over_queries(
-    area: Callable[[FloatArray, FloatArray, IntArray], QueryFunction],
-    cost: FloatArray,
-    risk: FloatArray,
-    codes: IntArray | None,
-    name: str,
-    over: OverQueries | None,
-) -> float | Estimate:
-    """Return the area of all pairs, or the mean of the queries' areas.
-
-    Parameters
-    ----------
-    area : callable
-        Takes the cost, the risk and the number of the query of pairs.
-    cost, risk : ndarray of shape (n_pairs,), float64
-    codes : ndarray of shape (n_pairs,), int64, or None
-        Number of each pair's query where the mean is asked for.
-    name : str
-        What the area is called, for the warning if there are no pairs.
-    over : OverQueries or None
-    """
-    if cost.size == 0:
-        value = undefined(name)
-        return value if over is None else over.mean(value, np.empty(0))
+def _add_up(column: FloatArray, codes: IntArray | None) -> FloatArray:
+    """Return the sums by query, or a single sum without codes."""
     if codes is None:
-        queries = np.zeros(cost.size, dtype=np.int64) if over is None else over.codes
-        of_queries = area(cost, risk, queries)
-        value = of_queries(np.ones(queries.max() + 1))
-        return value if over is None else over.resample(value, of_queries)
-    # One sort, and then slices: masks for each query would cost queries times pairs.
-    order = np.argsort(codes, kind="stable")
-    pieces = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
-    one = np.ones(1)
-    values = [area(cost[q], risk[q], np.zeros_like(q))(one) for q in pieces]
-    value = float(np.mean(values))
-    return value if over is None else over.mean(value, np.array(values))
+        codes = np.zeros(column.size, dtype=np.int64)
+    return np.bincount(codes, weights=column).astype(np.float64)

@@ -1,7 +1,7 @@
-"""Proper scores of pair probabilities: they reward saying what is so.
+"""Proper scores of pair probabilities.
 
-Selective accuracy judges which pairs are decided; these judge the probabilities the
-decisions come from, all pairs alike, whatever the threshold.
+Selective accuracy judges which pairs are decided; these judge the probabilities that
+the decisions come from, all pairs alike, whatever the threshold.
 """
 
 from __future__ import annotations
@@ -12,12 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, IntArray, check_labels, check_proba
-from skrank_abstain.metrics._intervals import MetricValue, check_interval
-from skrank_abstain.metrics._pair_arrays import (
-    mean_ratio,
-    pair_weight,
-    query_codes,
-)
+from skrank_abstain.metrics._intervals import MetricValue, check_averaging
+from skrank_abstain.metrics._pair_arrays import pair_weight
 
 
 def pairwise_log_loss(
@@ -34,7 +30,8 @@ def pairwise_log_loss(
 ) -> MetricValue:
     """Return the mean negative log probability of the true label.
 
-    Lower is better, from 0 to 36.04 nats; NaN for no pairs.
+    Lower is better, from 0 to 36.04 nats; NaN, with a warning, without a pair of
+    positive weight.
 
     Parameters
     ----------
@@ -42,16 +39,8 @@ def pairwise_log_loss(
         True labels in {-1, 0, +1}.
     proba : array-like of shape (n_pairs, 3)
         Probabilities of the labels -1, 0, +1, in this order.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        Over all pairs, or the mean of the queries' losses.
-    sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights. Queries of no weight stand aside.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    qid, average, sample_weight, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
@@ -60,13 +49,8 @@ def pairwise_log_loss(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, ``qid`` is missing, or
-        a row of ``proba`` is negative or does not sum to one within 1e-6.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If there are no pairs, or none of positive weight.
+        If a row of ``proba`` is negative or does not sum to one within 1e-6, and as in
+        `selective_accuracy_score`.
 
     See Also
     --------
@@ -76,10 +60,10 @@ def pairwise_log_loss(
     Notes
     -----
     With weights w_p, minus the sum of w_p ln P(y_true), over the sum of the w_p.
-    A probability of zero for what happened would cost infinitely much. As in
-    scikit-learn, probabilities are clipped to ``[eps, 1 - eps]`` with the ``eps`` of
-    float64, so that such a pair costs ``-ln(eps) = 36.04``: a tie model without ties
-    pays that for each tied pair. Strictly proper [1]_. O(n_pairs).
+    As in scikit-learn, probabilities are clipped to ``[eps, 1 - eps]`` with the ``eps``
+    of float64, so that a label that was called impossible costs ``-ln(eps) = 36.04``:
+    a tie model without ties pays that for each tied pair. Strictly proper [1]_.
+    O(n_pairs).
 
     References
     ----------
@@ -94,17 +78,15 @@ def pairwise_log_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    codes = query_codes(qid, average, truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
     )
     # scikit-learn's clipping, so that the two agree to the last digit.
     eps = np.finfo(np.float64).eps
     # Column 0, 1, 2 for the label -1, 0, +1.
     likelihood = rows[np.arange(truth.size), truth + 1]
     costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
-    value = mean_ratio(costs, weight, codes, "pairwise log loss")
-    return over.ratio(value, costs, weight, weight, average) if over else value
+    return over.ratio(costs, weight, weight, "pairwise log loss")
 
 
 def pairwise_brier_loss(
@@ -121,24 +103,14 @@ def pairwise_brier_loss(
 ) -> MetricValue:
     """Return the mean squared error of the probabilities, summed over the labels.
 
-    Lower is better, in [0, 2]; NaN for no pairs.
+    Lower is better, in [0, 2]; NaN, with a warning, without a pair of positive weight.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}.
-    proba : array-like of shape (n_pairs, 3)
-        Probabilities of the labels -1, 0, +1, in this order.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        Over all pairs, or the mean of the queries' losses.
-    sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights. Queries of no weight stand aside.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    y_true, proba
+        As in `pairwise_log_loss`.
+    qid, average, sample_weight, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
@@ -147,24 +119,18 @@ def pairwise_brier_loss(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, ``qid`` is missing, or
-        a row of ``proba`` is negative or does not sum to one within 1e-6.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If there are no pairs, or none of positive weight.
+        As in `pairwise_log_loss`.
 
     See Also
     --------
-    pairwise_log_loss : Punishes a certain error without bound.
+    pairwise_log_loss : Punishes a certain error far more.
 
     Notes
     -----
     With weights w_p, the sum over pairs of w_p times the sum over the labels k of
-    (P(k) - [y_true = k])^2, over the sum of the w_p. The original definition [1]_, over
-    all three labels; where there are no ties it is
-    twice the score over the positive class alone. Strictly proper. O(n_pairs).
+    (P(k) - [y_true = k])^2, over the sum of the w_p: the original definition [1]_, over
+    all three labels. Without ties it is twice the score over the positive class alone.
+    Strictly proper. O(n_pairs).
 
     References
     ----------
@@ -179,14 +145,11 @@ def pairwise_brier_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    codes = query_codes(qid, average, truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
     )
-    # Over all three labels, as Brier has it; scikit-learn's binary score takes one.
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
-    value = mean_ratio(costs, weight, codes, "pairwise Brier loss")
-    return over.ratio(value, costs, weight, weight, average) if over else value
+    return over.ratio(costs, weight, weight, "pairwise Brier loss")
 
 
 def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:

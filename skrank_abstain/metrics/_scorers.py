@@ -1,25 +1,32 @@
 """Scorers: metrics of a fitted ranker, for wherever scikit-learn takes ``scoring=``.
 
 Each is called as ``scorer(ranker, X, y, qid=None)`` and returns a float, higher is
-better. It requests ``qid`` itself: with metadata routing enabled, ``qid`` reaches it
-in ``cross_validate`` and ``GridSearchCV`` without further ado. With routing off, use
-a ranker that takes the query from a column of X (``qid_col=``).
+better. It requests ``qid`` itself: with metadata routing enabled, ``cross_validate``
+and ``GridSearchCV`` pass ``qid`` on to it. With routing off, use a ranker that takes
+the query from a column of X (``qid_col=``).
 
 Which scorer for which question:
 
 - how to choose ``coverage`` or another threshold: `selective_utility`. The others
   cannot: accuracy and AUC of the accepted pairs are best where next to nothing is
   accepted, and the three below do not depend on the threshold;
-- which ranker or tie model: `neg_aurc_scorer`, `accuracy_at_coverage`,
-  `coverage_at_risk`;
-- what to report: `selective_accuracy_scorer`, `selective_auc_scorer`.
+- which ranker or tie model: ``neg_aurc_scorer``, minus `aurc_loss` of all pairs;
+  `accuracy_at_coverage`; `coverage_at_risk`;
+- what to report: ``selective_accuracy_scorer``, what ``score`` of the ranker returns;
+  ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
+
+What is undefined, such as the accuracy where no pair is accepted, is NaN with a
+warning. No scorer forms pairs: O(n log n) for n items. Those that do not depend on the
+threshold are exact for up to four million pairs; beyond, pairs of nearly the same risk
+count as equal.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,11 +38,21 @@ from skrank_abstain.metrics._inside import find_ranker
 from skrank_abstain.metrics._pair_arrays import undefined
 
 
-class RankerScorer(ABC):
-    """A scorer of a selective ranker, higher is better.
+@dataclass(frozen=True, eq=False, repr=False)
+class RankerScorer:
+    """A scorer of a selective ranker, made from a function; higher is better.
 
-    The ranker may also be the last step of a Pipeline, or inside a fitted search. One
-    of your own defines ``score_ranker``.
+    The ranker may also be the last step of a Pipeline, or inside a fitted search.
+
+    Parameters
+    ----------
+    measure : callable
+        ``measure(ranker, X, y, qid)`` returns the score. A function of a module, so
+        that the scorer can be pickled.
+    name : str, default=None
+        What the scorer prints as; the name of the function by default.
+    needs : str, default="evaluate"
+        Method that tells a ranker from other estimators.
 
     Examples
     --------
@@ -43,18 +60,19 @@ class RankerScorer(ABC):
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.metrics import RankerScorer
-    >>> class Decided(RankerScorer):
-    ...     def score_ranker(self, ranker, X, y, qid):
-    ...         return ranker.evaluate(X, y, qid=qid).coverage
+    >>> def decided(ranker, X, y, qid):
+    ...     return ranker.evaluate(X, y, qid=qid).coverage
     >>> data = make_ranking(n_queries=60, random_state=0)
     >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, data.qid)
-    >>> round(Decided()(ranker, data.data, data.target, qid=data.qid), 1)
+    >>> score = RankerScorer(decided)(ranker, data.data, data.target, qid=data.qid)
+    >>> round(score, 1)
     0.5
     """
 
-    #: What the ranker must offer.
-    needs: ClassVar[str] = "evaluate"
+    measure: Callable[[Any, Any, Any, Any], float]
+    name: str | None = None
+    needs: str = "evaluate"
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None) -> float:
         """Return the score of a fitted ranker.
@@ -81,205 +99,45 @@ class RankerScorer(ABC):
             If the ranker was fitted with a ``qid`` and is scored without one.
         """
         ranker, X = find_ranker(estimator, X, self.needs)
-        return self.score_ranker(ranker, X, y, qid)
+        return self.measure(ranker, X, y, qid)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
-
-    @abstractmethod
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        """Return the score of the ranker inside the estimator."""
+        return self.name or str(getattr(self.measure, "__name__", self.measure))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for ``qid``; scikit-learn asks for it.
+        """Return the request for ``qid``, so that users need no set_score_request.
 
         Returns
         -------
         request : MetadataRequest
         """
-        # Only the scorer knows that it takes a qid; a user need not set_score_request.
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
 
 
-class _SelectiveAccuracy(RankerScorer):
-    """Scorer: accuracy on the accepted pairs, what ``score`` of the ranker returns.
-
-    Higher is better, in [0, 1]; NaN, with a warning, where no pair is accepted. A
-    search that may lower the coverage with it always does: the fewer pairs are
-    accepted, the surer they are. Choose a coverage by `selective_utility`.
-
-    Notes
-    -----
-    `selective_accuracy_score` of all pairs of the evaluated data; O(n log n) for n
-    items, since no pair is formed.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> from skrank_abstain.metrics import selective_accuracy_scorer
-    >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, data.qid)
-    >>> selective_accuracy_scorer(ranker, data.data, data.target, qid=data.qid) > 0.5
-    True
-    """
-
-    def __repr__(self) -> str:
-        return "selective_accuracy_scorer"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        return float(ranker.score(X, y, qid=qid))
+def _accuracy(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    return float(ranker.score(X, y, qid=qid))
 
 
-class _SelectiveAUC(RankerScorer):
-    """Scorer: `selective_auc_score` of the accepted pairs.
-
-    Higher is better, in [0, 1]; NaN, with a warning, where no accepted pair has
-    different relevance. Like selective accuracy it prefers the lowest coverage.
-
-    Notes
-    -----
-    Accepted pairs of different relevance in the right order, plus half of those called
-    a tie, over all accepted pairs of different relevance. O(n log n) for n items.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> from skrank_abstain.metrics import selective_auc_scorer
-    >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, data.qid)
-    >>> selective_auc_scorer(ranker, data.data, data.target, qid=data.qid) > 0.5
-    True
-    """
-
-    def __repr__(self) -> str:
-        return "selective_auc_scorer"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        # evaluate is silent about what is undefined; a scorer must not be.
-        auc = float(ranker.evaluate(X, y, qid=qid).auc)
-        return undefined("selective AUC") if np.isnan(auc) else auc
+def _auc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    # evaluate is silent about what is undefined; a scorer must not be.
+    auc = float(ranker.evaluate(X, y, qid=qid).auc)
+    return undefined("selective AUC") if np.isnan(auc) else auc
 
 
-class _NegativeAURC(RankerScorer):
-    """Scorer: minus `aurc_loss` of all pairs, whatever the threshold.
-
-    Higher is better, at most 0; NaN, with a warning, without any pair. Judges the
-    order in which a ranker would give pairs up, together with its accuracy. The same
-    for every coverage, so of no use to choose one. Exact for up to four million pairs;
-    of more, those of nearly the same risk count as equal.
-
-    Notes
-    -----
-    Minus the mean over k of the risk of the k surest pairs; see `aurc_loss` for ties.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> from skrank_abstain.metrics import neg_aurc_scorer
-    >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), random_state=0).fit(data.data, data.target, data.qid)
-    >>> -0.5 < neg_aurc_scorer(ranker, data.data, data.target, data.qid) < 0
-    True
-    """
-
-    needs = "risk_profile"
-
-    def __repr__(self) -> str:
-        return "neg_aurc_scorer"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        profile = ranker.risk_profile(X, y, qid=qid)
-        if profile.risk.size == 0:
-            return undefined("AURC")
-        # The profile holds blocks of equal risk, so that the area needs no single pair.
-        count = np.cumsum(profile.n_pairs)
-        return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
+def _neg_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    profile = ranker.risk_profile(X, y, qid=qid)
+    if profile.risk.size == 0:
+        return undefined("AURC")
+    # The profile holds blocks of equal risk, so that the area needs no single pair.
+    count = np.cumsum(profile.n_pairs)
+    return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
 
 
-selective_accuracy_scorer = _SelectiveAccuracy()
-selective_auc_scorer = _SelectiveAUC()
-neg_aurc_scorer = _NegativeAURC()
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _ParametrizedScorer(RankerScorer):
-    """A scorer with one number to choose; named like the function that makes it."""
-
-    value: float
-    zero_division: float
-
-    name: ClassVar[str]
-
-    def __repr__(self) -> str:
-        default = np.isnan(self.zero_division)
-        rest = "" if default else f", zero_division={self.zero_division}"
-        return f"{self.name}({self.value}{rest})"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        value = self._measure(ranker, X, y, qid)
-        if value is None:
-            return undefined(self.name, self.zero_division)
-        return value
-
-    @abstractmethod
-    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
-        """Return the score, or None where there is no pair."""
-
-
-class _AccuracyAtCoverage(_ParametrizedScorer):
-    """Scorer: accuracy of the surest share of the pairs."""
-
-    name = "accuracy_at_coverage"
-    needs = "risk_profile"
-
-    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
-        profile = ranker.risk_profile(X, y, qid=qid)
-        if profile.risk.size == 0:
-            return None
-        # Straight lines between the points: pairs of equal risk in random order.
-        coverage = np.append(0, profile.coverage)
-        lost = np.append(0, profile.coverage * profile.selective_risk)
-        return float(1 - np.interp(self.value, coverage, lost) / self.value)
-
-
-class _CoverageAtRisk(_ParametrizedScorer):
-    """Scorer: largest coverage whose empirical risk keeps a bound."""
-
-    name = "coverage_at_risk"
-    needs = "risk_profile"
-
-    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
-        profile = ranker.risk_profile(X, y, qid=qid)
-        if profile.risk.size == 0:
-            return None
-        # The risk may rise and fall: the last point that keeps the bound, not the first
-        # that breaks it.
-        kept = profile.selective_risk <= self.value
-        return float(profile.coverage[kept].max(initial=0.0))
-
-
-class _SelectiveUtility(_ParametrizedScorer):
-    """Scorer: one minus the mean cost of errors and abstentions."""
-
-    name = "selective_utility"
-
-    def _measure(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float | None:
-        totals = ranker.evaluate(X, y, qid=qid)
-        n_pairs = totals.pairs.sum()
-        if n_pairs == 0:
-            return None
-        abstained = n_pairs - totals.accepted.sum()
-        # A decision that is right is worth 1, an abstention 1 - cost, an error 0.
-        won = totals.correct.sum() + (1 - self.value) * abstained
-        return float(won / n_pairs)
+selective_accuracy_scorer = RankerScorer(_accuracy, "selective_accuracy_scorer")
+selective_auc_scorer = RankerScorer(_auc, "selective_auc_scorer")
+neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
 def accuracy_at_coverage(
@@ -294,12 +152,11 @@ def accuracy_at_coverage(
     coverage : float
         Share of the evaluated pairs, in (0, 1].
     zero_division : float, default=np.nan
-        Value without any pair; NaN warns, a number is returned in silence.
+        Value without any pair; NaN comes with an UndefinedMetricWarning.
 
     Returns
     -------
-    scorer : callable
-        ``scorer(ranker, X, y, qid=None)``.
+    scorer : RankerScorer
 
     See Also
     --------
@@ -307,13 +164,10 @@ def accuracy_at_coverage(
 
     Notes
     -----
-    1 - R(c), with R(c) the mean error of the share c of lowest risk, c = ``coverage``.
-    Takes these pairs from the evaluated data itself, so that rankers are
-    compared at exactly the same coverage; their own thresholds play no part, and it
-    cannot choose one. Where the last pairs taken are of equal risk, a random choice
-    among them is expected. Beyond four million pairs those of nearly the same risk
-    count as equal, and no pair is stored; pairs are looked at one by one in queries of
-    up to 10,000 items.
+    1 - R(c), with R(c) the mean error of the share c of lowest risk, c = ``coverage``,
+    among the evaluated pairs themselves. So rankers are compared at exactly the same
+    coverage; their own thresholds play no part, and the scorer cannot choose one. Where
+    the last pairs taken are of equal risk, the value is the mean over all choices.
 
     Examples
     --------
@@ -321,10 +175,8 @@ def accuracy_at_coverage(
     >>> accuracy_at_coverage(0.8)
     accuracy_at_coverage(0.8)
     """
-    return _AccuracyAtCoverage(
-        check_fraction(coverage, "coverage", include_one=True),
-        check_real(zero_division, "zero_division"),
-    )
+    checked = check_fraction(coverage, "coverage", include_one=True)
+    return _with_number(_accuracy_at, "accuracy_at_coverage", checked, zero_division)
 
 
 def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -337,12 +189,11 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     max_risk : float
         Largest share of errors among the accepted pairs, in [0, 1].
     zero_division : float, default=np.nan
-        Value without any pair; NaN warns, a number is returned in silence.
+        As in `accuracy_at_coverage`.
 
     Returns
     -------
-    scorer : callable
-        ``scorer(ranker, X, y, qid=None)``.
+    scorer : RankerScorer
 
     See Also
     --------
@@ -353,9 +204,7 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     The largest c with R(c) <= ``max_risk``, R(c) being the mean error of the share c of
     lowest risk. A point of `risk_coverage_curve` of the evaluated data itself: a
     comparison of rankers, not a promise for new queries. The ranker's own threshold
-    plays no part. Beyond four million pairs those of nearly the same risk count as
-    equal, and no pair is stored; pairs are looked at one by one in queries of up to
-    10,000 items.
+    plays no part.
 
     Examples
     --------
@@ -363,10 +212,8 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     >>> coverage_at_risk(0.1)
     coverage_at_risk(0.1)
     """
-    return _CoverageAtRisk(
-        check_fraction(max_risk, "max_risk", include_zero=True, include_one=True),
-        check_real(zero_division, "zero_division"),
-    )
+    checked = check_fraction(max_risk, "max_risk", include_zero=True, include_one=True)
+    return _with_number(_coverage_at, "coverage_at_risk", checked, zero_division)
 
 
 def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -381,21 +228,20 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
         Price of one abstention, in [0, 1]: the share of errors at which it is no
         longer worth deciding a pair.
     zero_division : float, default=np.nan
-        Value without any pair; NaN warns, a number is returned in silence.
+        As in `accuracy_at_coverage`.
 
     Returns
     -------
-    scorer : callable
-        ``scorer(ranker, X, y, qid=None)``.
+    scorer : RankerScorer
 
     Notes
     -----
     With selective accuracy ``a`` and coverage ``c`` this is
     ``a * c + (1 - cost) * (1 - c)``. Its expected value is largest when the accepted
     pairs are those with a conditional risk of at most ``cost`` [1]_, so that a search
-    over ``coverage`` with it has an optimum inside. Any weight of abstentions below
-    zero, as in ``a * c - cost * (1 - c)``, would always favour deciding everything:
-    a decision is never worth less than 0. O(n log n) for n items.
+    over ``coverage`` with it has an optimum inside. A negative weight of abstentions,
+    as in ``a * c - cost * (1 - c)``, would always favour deciding everything: a
+    decision is never worth less than 0.
 
     References
     ----------
@@ -408,7 +254,56 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     >>> selective_utility(cost=0.3)
     selective_utility(0.3)
     """
-    return _SelectiveUtility(
-        check_fraction(cost, "cost", include_zero=True, include_one=True),
-        check_real(zero_division, "zero_division"),
+    checked = check_fraction(cost, "cost", include_zero=True, include_one=True)
+    return _with_number(
+        _utility, "selective_utility", checked, zero_division, needs="evaluate"
     )
+
+
+def _accuracy_at(
+    coverage: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
+) -> float:
+    profile = ranker.risk_profile(X, y, qid=qid)
+    if profile.risk.size == 0:
+        return undefined("accuracy_at_coverage", default)
+    # Straight lines between the points: pairs of equal risk in random order.
+    covered = np.append(0, profile.coverage)
+    lost = np.append(0, profile.coverage * profile.selective_risk)
+    return float(1 - np.interp(coverage, covered, lost) / coverage)
+
+
+def _coverage_at(
+    max_risk: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
+) -> float:
+    profile = ranker.risk_profile(X, y, qid=qid)
+    if profile.risk.size == 0:
+        return undefined("coverage_at_risk", default)
+    # The risk may rise and fall: the last point that keeps the bound, not the first
+    # that breaks it.
+    kept = profile.selective_risk <= max_risk
+    return float(profile.coverage[kept].max(initial=0.0))
+
+
+def _utility(
+    cost: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
+) -> float:
+    totals = ranker.evaluate(X, y, qid=qid)
+    n_pairs = totals.pairs.sum()
+    if n_pairs == 0:
+        return undefined("selective_utility", default)
+    abstained = n_pairs - totals.accepted.sum()
+    # A decision that is right is worth 1, an abstention 1 - cost, an error 0.
+    return float((totals.correct.sum() + (1 - cost) * abstained) / n_pairs)
+
+
+def _with_number(
+    measure: Callable[..., float],
+    name: str,
+    number: float,
+    zero_division: float,
+    needs: str = "risk_profile",
+) -> RankerScorer:
+    default = check_real(zero_division, "zero_division")
+    rest = "" if np.isnan(default) else f", zero_division={default}"
+    measured = partial(measure, number, default)
+    return RankerScorer(measured, f"{name}({number}{rest})", needs)

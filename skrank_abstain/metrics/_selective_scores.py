@@ -1,8 +1,8 @@
-"""Accuracy, coverage and class fractions of accepted pairs (Q1, Q2, Q3).
+"""Accuracy, coverage and class fractions of accepted pairs (Q1, Q2, Q3 of the paper).
 
 One value per pair in every array. ``average="pooled"`` counts every pair alike;
-``average="query"`` takes the mean over queries, so that a long list of candidates
-weighs no more than a short one.
+``average="query"`` is the mean over queries, so that a long list of candidates weighs
+no more than a short one.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import check_labels, check_real
-from skrank_abstain.metrics._intervals import Estimate, MetricValue, check_interval
+from skrank_abstain.metrics._intervals import Estimate, MetricValue, check_averaging
 from skrank_abstain.metrics._pair_arrays import (
     check_accepted,
-    mean_ratio,
     pair_weight,
-    query_codes,
     undefined,
 )
 
@@ -52,12 +50,12 @@ def selective_accuracy_score(
     qid : array-like of shape (n_pairs,), default=None
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
-        Over all accepted pairs, or the mean of the queries' accuracies. Queries
-        without an accepted pair are left out.
+        Over all pairs that count (here the accepted ones), or the mean of the queries'
+        values; queries without such a pair are left out.
     sample_weight : array-like of shape (n_pairs,), default=None
         Non-negative pair weights.
     zero_division : float, default=np.nan
-        Value where no pair is accepted; NaN warns, a number is returned in silence.
+        Value where no pair counts; NaN comes with an UndefinedMetricWarning.
     interval : {None, "delta", "bootstrap"}, default=None
         How to make a confidence interval over queries, see `Estimate`.
     confidence, n_resamples, random_state : float, int, None or RandomState
@@ -70,12 +68,7 @@ def selective_accuracy_score(
     Raises
     ------
     ValueError
-        If lengths differ, labels are others than -1, 0, +1, or ``qid`` is missing.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If no pair is accepted and ``zero_division`` is NaN.
+        If lengths differ, a label is not -1, 0 or +1, or ``qid`` is missing.
 
     See Also
     --------
@@ -102,16 +95,12 @@ def selective_accuracy_score(
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
     weight = pair_weight(sample_weight, truth.size)
-    codes = query_codes(qid, average, truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
     )
-    # Part and whole are sums over pairs, so that one helper serves the value (a ratio
-    # of totals) and its interval (the same ratio of totals by query).
     decided = weight * mask
     correct = decided * (truth == predicted)
-    value = mean_ratio(correct, decided, codes, "accuracy", fallback)
-    return over.ratio(value, correct, decided, weight, average) if over else value
+    return over.ratio(correct, decided, weight, "accuracy", fallback)
 
 
 def coverage_score(
@@ -127,22 +116,15 @@ def coverage_score(
 ) -> MetricValue:
     """Return the share of pairs that were accepted.
 
-    In [0, 1]; NaN for no pairs. Higher is better at equal accuracy alone.
+    In [0, 1]; NaN, with a warning, for no pairs. Of two rankers that are equally
+    accurate, the one with the higher coverage is better.
 
     Parameters
     ----------
-    accepted : array-like of shape (n_pairs,), bool
-        Whether the model decides the pair.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for ``average="query"`` and for intervals.
-    average : {"pooled", "query"}, default="pooled"
-        Over all pairs, or the mean of the queries' coverages.
-    sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    accepted, qid, average, sample_weight
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
@@ -151,12 +133,7 @@ def coverage_score(
     Notes
     -----
     With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum(w_p a_p) /
-    sum(w_p). Q2 of [1]_. O(n_pairs).
-
-    References
-    ----------
-    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
-       Learning to Rank". arXiv:2505.23437.
+    sum(w_p). Q2 of Ferrara et al. (2025), as `selective_accuracy_score`. O(n_pairs).
 
     Examples
     --------
@@ -164,16 +141,13 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
-    # Nothing stands in for the coverage of no pairs: 0 and 1 would both be claims.
+    # No zero_division: 0 and 1 would both be claims about the coverage of no pairs.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
-    codes = query_codes(qid, average, mask.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, mask.size
+    over = check_averaging(
+        mask.size, qid, average, interval, confidence, n_resamples, random_state
     )
-    decided = weight * mask
-    value = mean_ratio(decided, weight, codes, "coverage")
-    return over.ratio(value, decided, weight, weight, average) if over else value
+    return over.ratio(weight * mask, weight, weight, "coverage")
 
 
 def class_acceptance(
@@ -194,41 +168,24 @@ def class_acceptance(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_pairs,)
-        True labels in {-1, 0, +1}.
-    accepted : array-like of shape (n_pairs,), bool
-        Whether the model decides the pair.
-    qid : array-like of shape (n_pairs,), default=None
-        Query of each pair; needed for intervals.
-    sample_weight : array-like of shape (n_pairs,), default=None
-        Non-negative pair weights.
-    interval : {None, "delta", "bootstrap"}, default=None
-        How to make a confidence interval over queries, see `Estimate`.
-    confidence, n_resamples, random_state : float, int, None or RandomState
-        Of the interval, see `Estimate`.
+    y_true, accepted, qid, sample_weight
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
 
     Returns
     -------
     fraction : ndarray of shape (3,), float64, or Estimate of three such arrays
-        For the labels -1, 0, +1; sums to one, or NaN where no pair is accepted. Each
-        share has an interval of its own.
-
-    Warns
-    -----
-    sklearn.exceptions.UndefinedMetricWarning
-        If no pair is accepted.
+        For the labels -1, 0, +1; sums to one, or NaN, with a warning, where no pair is
+        accepted. Each share has an interval of its own.
 
     Notes
     -----
     For the label l, with weights w_p and a_p = 1 for accepted pairs and 0 for others:
-    sum over pairs of w_p a_p [y_true = l], over the sum of w_p a_p. Q3 of [1]_. The
-    shares of -1 and +1 depend on which item of a pair stands left; their sum, the share
-    of strict pairs, does not. O(n_pairs).
-
-    References
-    ----------
-    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
-       Learning to Rank". arXiv:2505.23437.
+    sum over pairs of w_p a_p [y_true = l], over the sum of w_p a_p. Q3 of Ferrara et
+    al. (2025), as `selective_accuracy_score`. The shares of -1 and +1 depend on which
+    item of a pair stands left; their sum, the share of strict pairs, does not.
+    O(n_pairs).
 
     Examples
     --------
@@ -239,10 +196,8 @@ def class_acceptance(
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
     decided = weight * check_accepted(accepted, truth.size)
-    # A qid that only an interval would read is checked all the same.
-    query_codes(qid, "pooled", truth.size)
-    over = check_interval(
-        interval, confidence, n_resamples, random_state, qid, truth.size
+    over = check_averaging(
+        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
     )
     # Labels -1, 0, +1 are the bins 0, 1, 2.
     totals = np.bincount(truth + 1, weights=decided, minlength=3)
@@ -250,11 +205,11 @@ def class_acceptance(
         fraction = np.full(3, undefined("class_acceptance"))
     else:
         fraction = totals / totals.sum()
-    if over is None:
+    if over.interval is None:
         return fraction
     # Three intervals of their own, not a region: a reader compares one share at a time.
     each = [
-        over.ratio(fraction[label + 1], decided * (truth == label), decided, weight)
+        over.estimate(fraction[label + 1], decided * (truth == label), decided, weight)
         for label in (-1, 0, 1)
     ]
     return Estimate(*map(np.array, zip(*each, strict=True)))

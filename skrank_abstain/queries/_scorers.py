@@ -33,64 +33,27 @@ def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, Floa
     return count, lost
 
 
-class _NegativeSetSize(RankerScorer):
-    """Scorer: minus the mean size of the sets of a `TopSetRanker`.
-
-    Higher is better, at most -1. Sets of every ranker keep the promise of ``alpha``, so
-    that rankers, tie models and splits compare by their size.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> from skrank_abstain.queries import TopSetRanker, neg_set_size_scorer
-    >>> data = make_ranking(n_queries=200, random_state=0)
-    >>> ranker = TopSetRanker(Ridge(), random_state=0)
-    >>> ranker = ranker.fit(data.data, data.target, data.qid)
-    >>> -8 < neg_set_size_scorer(ranker, data.data, data.target, qid=data.qid) < -1
-    True
-    """
-
-    needs = "set_sizes"
-
-    def __repr__(self) -> str:
-        return "neg_set_size_scorer"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        return -float(ranker.set_sizes(X, qid=qid).mean())
+def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    return -float(ranker.set_sizes(X, qid=qid).mean())
 
 
-class _NegativeQueryAURC(RankerScorer):
-    """Scorer: minus the area under the risk-coverage curve of a `QueryRiskRanker`.
-
-    Higher is better, in [-1, 0]; NaN, with a warning, without a query that holds a
-    relevant item. The mean over k of the mean loss, one minus the metric, of the k
-    queries of lowest risk; equal risks in random order. Thresholds do not matter.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> from skrank_abstain.queries import QueryRiskRanker, neg_query_aurc_scorer
-    >>> data = make_ranking(n_queries=200, random_state=0)
-    >>> ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
-    >>> ranker = ranker.fit(data.data, data.target, data.qid)
-    >>> -0.2 < neg_query_aurc_scorer(ranker, data.data, data.target, data.qid) < 0
-    True
-    """
-
-    needs = "query_risk"
-
-    def __repr__(self) -> str:
-        return "neg_query_aurc_scorer"
-
-    def score_ranker(self, ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-        metric = ranker.query_metric(X, y, qid=qid)
-        count, lost = query_blocks(metric, ranker.query_risk(X, qid=qid))
-        if count.size == 0:
-            return undefined("AURC over queries")
-        return -area_of_prefixes(count, lost)
+def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    metric = ranker.query_metric(X, y, qid=qid)
+    count, lost = query_blocks(metric, ranker.query_risk(X, qid=qid))
+    if count.size == 0:
+        return undefined("AURC over queries")
+    return -area_of_prefixes(count, lost)
 
 
-neg_set_size_scorer = _NegativeSetSize()
-neg_query_aurc_scorer = _NegativeQueryAURC()
+#: Minus the mean size of the sets of a `TopSetRanker`; higher is better, at most -1.
+#: Sets of every ranker keep the promise of ``alpha``, so rankers, tie models and splits
+#: compare by their size.
+neg_set_size_scorer = RankerScorer(_neg_set_size, "neg_set_size_scorer", "set_sizes")
+
+#: Minus the area under the risk-coverage curve of a `QueryRiskRanker`; higher is
+#: better, in [-1, 0]; NaN, with a warning, without a query that holds a relevant item.
+#: The mean over k of the mean loss, one minus the metric, of the k queries of lowest
+#: risk; equal risks in random order. Thresholds do not matter.
+neg_query_aurc_scorer = RankerScorer(
+    _neg_query_aurc, "neg_query_aurc_scorer", "query_risk"
+)

@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from strategies import items
 
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.metrics import AUCInterval, auc_confidence_interval
+from skrank_abstain.metrics import Estimate, auc_confidence_interval
 from skrank_abstain.theory import bipartite_rank_matrix
 
 METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
@@ -48,9 +48,9 @@ def pairs_by_query(y, scores, qid):
 def test_a_named_tuple(oracles):
     case = oracles["auc_ties"]
     result = auc_confidence_interval(case["y"], case["s"])
-    assert isinstance(result, AUCInterval)
+    assert isinstance(result, Estimate)
     auc, low, high = result
-    assert (auc, low, high) == (result.auc, result.low, result.high)
+    assert (auc, low, high) == (result.value, result.low, result.high)
     assert auc == pytest.approx(case["auc"], rel=1e-9)
 
 
@@ -175,7 +175,7 @@ def test_bootstrap_agrees_with_delong_on_many_items():
     delong = auc_confidence_interval(y, scores)
     bootstrap = auc_confidence_interval(y, scores, method="bootstrap", random_state=0)
     assert bootstrap == pytest.approx(delong, abs=0.006)
-    assert bootstrap.auc == delong.auc
+    assert bootstrap.value == delong.value
 
 
 @pytest.mark.parametrize("with_queries", [False, True])

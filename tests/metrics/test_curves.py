@@ -12,7 +12,6 @@ from sklearn.metrics import auc, roc_auc_score
 from skrank_abstain.metrics import (
     augrc_loss,
     aurc_loss,
-    excess_aurc_loss,
     risk_coverage_curve,
 )
 
@@ -130,7 +129,7 @@ def test_best_orders_of_the_example_and_what_is_in_excess():
     pairs = from_errors(ERROR)
     in_given_order, best = np.arange(8), ERROR
     assert aurc_loss(*pairs, best) == pytest.approx(0.18273809523809526, rel=1e-12)
-    excess = excess_aurc_loss(*pairs, in_given_order)
+    excess = aurc_loss(*pairs, in_given_order, excess=True)
     assert excess == pytest.approx(0.09791666666666665, rel=1e-12)
     assert augrc_loss(*pairs, best) == pytest.approx(0.125, rel=1e-12)
     # The published formula for the best order is the limit of many pairs.
@@ -281,19 +280,19 @@ def test_excess_is_the_area_above_that_of_the_best_order():
     best = np.mean([0, 0, 0, 0, 1 / 5, 2 / 6, 3 / 7, 4 / 8])
     assert sum(ERROR) == 4
     expected = aurc_loss(*pairs, RISK) - best
-    assert excess_aurc_loss(*pairs, RISK) == pytest.approx(expected, rel=1e-12)
-    assert excess_aurc_loss(*pairs, ERROR) == pytest.approx(0, abs=1e-15)
-    worst = excess_aurc_loss(*pairs, -np.asarray(ERROR))
-    assert worst > excess_aurc_loss(*pairs, RISK) > 0
+    assert aurc_loss(*pairs, RISK, excess=True) == pytest.approx(expected, rel=1e-12)
+    assert aurc_loss(*pairs, ERROR, excess=True) == pytest.approx(0, abs=1e-15)
+    worst = aurc_loss(*pairs, -np.asarray(ERROR), excess=True)
+    assert worst > aurc_loss(*pairs, RISK, excess=True) > 0
 
 
 def test_excess_averages_over_queries_and_is_undefined_without_pairs():
     pairs, qid = from_errors(ERROR), [0, 0, 0, 0, 1, 1, 1, 1]
     halves = [
-        excess_aurc_loss(pairs[0][part], pairs[1][part], np.asarray(RISK)[part])
+        aurc_loss(pairs[0][part], pairs[1][part], np.asarray(RISK)[part], excess=True)
         for part in (slice(0, 4), slice(4, 8))
     ]
-    mean = excess_aurc_loss(*pairs, RISK, qid=qid, average="query")
+    mean = aurc_loss(*pairs, RISK, qid=qid, average="query", excess=True)
     assert mean == pytest.approx(np.mean(halves))
     with pytest.warns(UndefinedMetricWarning, match="excess AURC"):
-        assert np.isnan(excess_aurc_loss([], [], []))
+        assert np.isnan(aurc_loss([], [], [], excess=True))

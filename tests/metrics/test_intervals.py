@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,14 +18,13 @@ from skrank_abstain.metrics import (
     class_acceptance,
     correctness_completeness_score,
     coverage_score,
-    excess_aurc_loss,
     pairwise_brier_loss,
     pairwise_log_loss,
     selective_accuracy_score,
     selective_auc_score,
 )
 
-AREAS = [aurc_loss, augrc_loss, excess_aurc_loss]
+AREAS = [aurc_loss, augrc_loss, partial(aurc_loss, excess=True)]
 METHODS = ["delta", "bootstrap"]
 
 
@@ -289,7 +289,7 @@ ALL = {
     )[1],
     "aurc": lambda rows, **o: aurc_loss(rows[0], rows[1], rows[2], **o),
     "augrc": lambda rows, **o: augrc_loss(rows[0], rows[1], rows[2], **o),
-    "excess": lambda rows, **o: excess_aurc_loss(rows[0], rows[1], rows[2], **o),
+    "excess": lambda rows, **o: aurc_loss(*rows[:3], excess=True, **o),
 }
 CASES = [
     (name, method)
