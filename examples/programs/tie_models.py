@@ -22,9 +22,9 @@ from folds import folds_of
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
-from skrank_abstain.metrics import neg_aurc_scorer
-from skrank_abstain.pairs import ScoredItems, group_queries
-from skrank_abstain.scorers import fit_ranker, score_items
+from skrank_abstain.metrics import neg_aurc_scorer, pairwise_log_loss
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.scorers import fit_ranker
 from skrank_abstain.tie_models import BradleyTerry
 
 TIE_MODELS = {
@@ -75,13 +75,11 @@ def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row
         selective = BALToR(model, tie_model=tie_model)
         selective.fit(vali.data, vali.target, qid=vali.qid)
         seconds = time.perf_counter() - start
-        fitted = selective.tie_model_
-        queries = group_queries(test.qid, test.qid.size)
-        values = fitted.transform(score_items(model, test.data), queries, test.data)
-        items = ScoredItems.build(values, queries, np.asarray(test.target, dtype=float))
+        pairs = selective.predict_pairs(test.data, qid=test.qid)
+        label = np.sign(test.target[pairs.left] - test.target[pairs.right])
         row: Row = {
             "tie_model": name,
-            "log_loss": fitted.log_loss(items),
+            "log_loss": pairwise_log_loss(label, pairs.proba),
             "aurc": -neg_aurc_scorer(selective, *labelled, qid=test.qid),
             "fit_s": seconds,
         }

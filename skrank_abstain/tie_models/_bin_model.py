@@ -9,7 +9,7 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray, check_proba
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.tie_models._tie_model import MIRROR, TieModel, mean_log_loss
+from skrank_abstain.tie_models._tie_model import MIRROR, TieModel
 
 
 class BinModel(TieModel):
@@ -146,16 +146,6 @@ class BinModel(TieModel):
         group[np.triu_indices(n_bins)] = np.arange(n_groups)
         counts = items.weigh_bins(self.edges_, group, n_groups)
         return counts.reshape(n_groups, 4)
-
-    def log_loss(self, items: ScoredItems) -> float:
-        counts = self.count_pairs(items)
-        lower, higher = np.triu_indices(self.table_.shape[0])
-        # Columns of (higher, lower): lower preferred, tie, higher preferred.
-        proba = self.table_[higher, lower]
-        by_outcome = np.stack(
-            [counts[:, 2], counts[:, 1], counts[:, 0] + counts[:, 3]], axis=1
-        )
-        return mean_log_loss(by_outcome, proba)
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
         proba: FloatArray = self.table_[self.bins(left), self.bins(right)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,6 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, IntArray, check_numbers, shown
 from skrank_abstain.pairs import (
     Queries,
@@ -29,7 +28,6 @@ from skrank_abstain.tie_models._graded_relevance import (
     GradedRelevance,
 )
 from skrank_abstain.tie_models._ordinal import MOST_ITEMS, fit_grades
-from skrank_abstain.tie_models._tie_model import check_labelled
 
 #: How often the queries are divided into halves.
 _N_DIVISIONS = 12
@@ -115,39 +113,6 @@ class FeatureAwareRelevance(GradedRelevance):
     def __init__(self, regressor: Any = None, *, max_grades: int = 10) -> None:
         self.regressor = regressor
         self.max_grades = max_grades
-
-    @all_or_nothing
-    def fit(
-        self, scores: ArrayLike, y: ArrayLike, qid: Any = None, X: Any = None
-    ) -> Self:
-        """Fit on the pairs of labelled queries.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n_items,)
-            A ranker's scores, higher is better.
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item; None or a scalar means one query.
-        X : array-like of shape (n_items, n_features)
-            Features, numbers or NaN.
-
-        Returns
-        -------
-        self : object
-            For probabilities, which depend on the whole query, ask ``pair_proba`` of a
-            ranker.
-
-        Raises
-        ------
-        ValueError
-            If lengths differ, a score is not finite, features are missing or no
-            numbers, or no query has two items.
-        """
-        labelled = check_labelled(scores, y, qid)
-        values = self.checked_fit_transform(*labelled, X)
-        return self.fit_items(ScoredItems.build(values, labelled[2], labelled[1]))
 
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any

@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.pairs import GapOutcomes, ScoredItems
+from skrank_abstain.pairs import GapOutcomes
 from skrank_abstain.tie_models._tie_model import DifferenceModel
 
 
@@ -130,12 +130,6 @@ class IsotonicDifference(DifferenceModel):
     """
 
     _fitted_state: tuple[str, ...] = ("tie_curve_", "wrong_curve_", "n_pairs_")
-
-    def summarise(self, items: ScoredItems) -> GapOutcomes:
-        # Blocks need counts; the summary that serves smooth models has none.
-        gap, counts = items.counts_by_gap()
-        entry, column = np.nonzero(counts)
-        return GapOutcomes(gap[entry], column - 1, counts[entry, column])
 
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
         tied = (outcomes.outcome == 0).astype(np.float64)

@@ -50,7 +50,9 @@ class TieModel(Saved, BaseEstimator, ABC):
     """
 
     @all_or_nothing
-    def fit(self, scores: ArrayLike, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(
+        self, scores: ArrayLike, y: ArrayLike, qid: Any = None, X: Any = None
+    ) -> Self:
         """Fit on the pairs of labelled queries.
 
         Parameters
@@ -61,6 +63,8 @@ class TieModel(Saved, BaseEstimator, ABC):
             Relevance, higher is better.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item; None or a scalar means one query.
+        X : array or frame of shape (n_items, n_features), default=None
+            Features, for models that use them.
 
         Returns
         -------
@@ -71,9 +75,17 @@ class TieModel(Saved, BaseEstimator, ABC):
         ValueError
             If lengths differ, a value is not finite, or no query has two items.
         """
-        labelled = check_labelled(scores, y, qid)
-        values = self.checked_fit_transform(*labelled, None)
-        return self.fit_items(ScoredItems.build(values, labelled[2], labelled[1]))
+        scores = check_scores(scores)
+        relevance = check_relevance(y, scores.shape[0])
+        queries = group_queries(qid, scores.shape[0])
+        if queries.n_pairs == 0:
+            raise ValueError(
+                "qid must give at least one query with two items, got "
+                f"{queries.n_queries} queries with n_samples={queries.n_items} items."
+            )
+        check_spread(scores)
+        values = self.checked_fit_transform(scores, relevance, queries, X)
+        return self.fit_items(ScoredItems.build(values, queries, relevance))
 
     @abstractmethod
     def fit_items(self, items: ScoredItems) -> Self:
@@ -140,21 +152,6 @@ class TieModel(Saved, BaseEstimator, ABC):
         name = f"what {type(self).__name__}.transform returns"
         values = self.transform(scores, queries, X)
         return check_numbers(values, name, scores.size)
-
-    @abstractmethod
-    def log_loss(self, items: ScoredItems) -> float:
-        """Return the mean log loss of all pairs; lower is better.
-
-        Parameters
-        ----------
-        items : ScoredItems
-            With relevance, sorted by their values.
-
-        Returns
-        -------
-        loss : float
-            In nats per pair.
-        """
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1.
@@ -233,16 +230,8 @@ class DifferenceModel(TieModel):
             0 the two orders are equally probable.
         """
 
-    def summarise(self, items: ScoredItems) -> GapOutcomes:
-        """Return the gaps and outcomes of all pairs of items, for ``fit_outcomes``.
-
-        Pairs of nearly the same gap (0.2 %) and the same outcome are one entry. A
-        model that can do with less, or needs counts, overrides it.
-        """
-        return items.outcomes
-
     def fit_items(self, items: ScoredItems) -> Self:
-        self.fit_outcomes(self.summarise(items))
+        self.fit_outcomes(items.outcomes)
         self.n_pairs_ = items.n_pairs
         self.check_probabilities(items.largest)
         return self
@@ -329,26 +318,6 @@ class DifferenceModel(TieModel):
         # Computed from the gap and turned: both orientations agree to the last bit.
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
-    def log_loss(self, items: ScoredItems) -> float:
-        gap, counts = items.counts_by_gap()
-        return mean_log_loss(counts, self.checked_proba_at_gap(gap))
-
-
-def check_labelled(
-    scores: ArrayLike, y: ArrayLike, qid: Any
-) -> tuple[FloatArray, FloatArray, Queries]:
-    """Return scores, relevance and queries, if there is a pair of items."""
-    scores = check_scores(scores)
-    relevance = check_relevance(y, scores.shape[0])
-    queries = group_queries(qid, scores.shape[0])
-    if queries.n_pairs == 0:
-        raise ValueError(
-            "qid must give at least one query with two items, got "
-            f"{queries.n_queries} queries with n_samples={queries.n_items} items."
-        )
-    check_spread(scores)
-    return scores, relevance, queries
-
 
 def check_spread(scores: FloatArray) -> None:
     """Refuse scores whose differences floats hold with few digits, or not at all.
@@ -379,22 +348,6 @@ def warn_of_disagreement() -> None:
         "scores are not preferred more often. Check the orientation of the scores; the "
         "fitted probabilities hardly depend on them."
     )
-
-
-def mean_log_loss(counts: FloatArray, proba: FloatArray) -> float:
-    """Return the mean of minus ln of the probability of what happened.
-
-    Parameters
-    ----------
-    counts, proba : ndarray of shape (n, 3)
-        How often each outcome happened, and its probability.
-    """
-    # 0 ln 0 = 0: an impossible outcome that did not happen costs nothing. One that did
-    # happen costs infinity.
-    happened = counts > 0
-    with np.errstate(divide="ignore"):
-        total = -np.sum(counts[happened] * np.log(proba[happened]))
-    return float(total / counts.sum())
 
 
 def expected_losses(proba: FloatArray, loss: FloatArray) -> FloatArray:

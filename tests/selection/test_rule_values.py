@@ -219,9 +219,6 @@ def test_a_model_that_says_not_how_its_pairs_are_counted_is_refused():
         def fit_items(self, items):
             return self
 
-        def log_loss(self, items):
-            return 0.0
-
         def _proba(self, left, right):
             return np.full((left.size, 3), 1 / 3)
 

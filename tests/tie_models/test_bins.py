@@ -1,7 +1,6 @@
-"""Models that are constant on bins: counting pairs, log loss, probabilities."""
+"""Models that are constant on bins: counting pairs, probabilities."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,17 +77,6 @@ def test_pairs_are_counted_by_cells_and_outcome(case):
 
 
 @given(labelled())
-def test_the_log_loss_is_the_mean_over_pairs(case):
-    model, items = fitted(case)
-    _, scores, y, qid = case
-    losses = [
-        -np.log(model.proba([scores[i]], [scores[j]])[0, int(np.sign(y[i] - y[j])) + 1])
-        for i, j in pairs(qid)
-    ]
-    assert model.log_loss(items) == pytest.approx(np.mean(losses), rel=1e-12)
-
-
-@given(labelled())
 def test_swapping_the_items_mirrors_the_probabilities(case):
     model, _ = fitted(case)
     scores = case[1]
@@ -109,6 +97,3 @@ def test_values_by_hand():
         [0, 1, 1, 0],
         [0, 0, 0, 1],
     ]
-    win, lose = 1 / (2 + np.exp(-1)), 1 / (2 + np.exp(1))
-    loss = -(np.log(1 - win - lose) + np.log(lose) + np.log(1 / 3)) / 3
-    assert model.log_loss(items) == pytest.approx(loss, rel=1e-14)

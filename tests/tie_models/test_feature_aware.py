@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
-from tie_models.labelled import SMALL_TREE, queried, values_of
+from tie_models.labelled import SMALL_TREE, log_loss, queried, values_of
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -234,7 +234,7 @@ def test_a_regressor_that_memorises_promises_no_more_than_it_keeps(
         assert promised < totals.accuracy + 0.05
         _, values, queries, _ = ranker._scored(new.data, new.qid)
         items = ScoredItems.build(values, queries, new.target.astype(float))
-        loss[str(model)] = ranker.tie_model_.log_loss(items)
+        loss[str(model)] = log_loss(ranker.tie_model_, items)
     # Better, or hardly worse, than not to look at the features at all.
     plain, aware = loss.values()
     assert aware < plain + 0.01
@@ -247,8 +247,10 @@ def test_features_that_tell_more_lower_the_loss():
     plain = GradedRelevance().fit(*train[:3])
     aware = FeatureAwareRelevance(Ridge()).fit(*train)
     losses = [
-        plain.log_loss(ScoredItems.build(scores, queries, y)),
-        aware.log_loss(ScoredItems.build(values_of(aware, scores, qid, X), queries, y)),
+        log_loss(plain, ScoredItems.build(scores, queries, y)),
+        log_loss(
+            aware, ScoredItems.build(values_of(aware, scores, qid, X), queries, y)
+        ),
     ]
     assert losses[1] < 0.9 * losses[0]
 

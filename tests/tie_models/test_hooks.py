@@ -6,7 +6,6 @@ from doubles import FirstColumn
 from sklearn.linear_model import LogisticRegression
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.pairs import GapOutcomes
 from skrank_abstain.tie_models import BinModel, DifferenceModel
 
 SCORES = np.array([3.0, 2.0, 1.0, 0.0, 2.5, 0.5])
@@ -153,14 +152,6 @@ def test_pairs_that_were_given_one_by_one(name):
             getattr(classifier, method)(far)
 
 
-@pytest.mark.parametrize("name", BEYOND)
-def test_a_log_loss_of_no_probabilities_is_refused(name):
-    ranker = fit_ranker(Hooked(name, 1000.0))
-    items = ranker._labelled_items(FAR, [0, 1, 2, 0], [0, 0, 0, 0])
-    with refused(BROKEN[name][1]):
-        ranker.tie_model_.log_loss(items)
-
-
 def test_a_model_that_keeps_the_rules_passes():
     model = Hooked().fit(SCORES, Y, QID)
     assert model.n_pairs_ == 7
@@ -245,18 +236,6 @@ def test_queries_and_pairs_reach_the_same_hook():
     assert entries(pairs.outcomes_) == expected
     ranker = fit_ranker(Recorder())
     assert entries(ranker.tie_model_.outcomes_) == expected
-
-
-def test_a_model_may_summarise_the_pairs_of_queries_itself():
-    class Sketch(Recorder):
-        def summarise(self, items):
-            self.n_items_ = items.values.size
-            return GapOutcomes(np.ones(1), np.ones(1, dtype=np.int64), np.ones(1))
-
-    model = Sketch().fit(SCORES, Y, QID)
-    assert (model.n_items_, entries(model.outcomes_)) == (6, {(1.0, 1): 1})
-    # What was fitted is what there was.
-    assert model.n_pairs_ == 7
 
 
 # Bins

@@ -19,9 +19,6 @@ class NotOfTheDifference(TieModel):
     def _proba(self, left, right):
         return np.full((left.size, 3), 1 / 3)
 
-    def log_loss(self, items):
-        return np.log(3)
-
 
 @pytest.mark.parametrize(
     ("options", "error", "match"),
