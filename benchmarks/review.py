@@ -34,7 +34,7 @@ from skrank_abstain.scorers import fit_ranker
 BUDGETS = [0.0, 0.01, 0.025]
 SHOWN = {"accuracy": "right", "expected_accuracy": "expect", "ndcg": "NDCG"}
 TWO = {"careful": 0.05, "careless": 0.30}
-#: objective, error, whether it is told
+#: Objective, error rate, whether the review knows the rate.
 RUNS = [
     (objective, error, True)
     for objective in ("pairs", "top", "riskiest", "random")
@@ -77,14 +77,14 @@ def run_fold(fold: Any, budgets: list[float], *, quiet: bool, title: str) -> Any
     ranker, test = calibrated(fold), fold.test
     items = (test.data, np.asarray(test.target, dtype=float), test.qid)
     curves = {}
-    for objective, error, told in tqdm(RUNS, desc=title, disable=quiet):
-        curves[objective, error, told] = review_curve(
+    for objective, error, known in tqdm(RUNS, desc=title, disable=quiet):
+        curves[objective, error, known] = review_curve(
             ranker,
             *items,
             budgets=budgets,
             error=error,
             objective=objective,
-            reviewer_error=error if told else None,
+            reviewer_error=error if known else None,
             random_state=0,
         )
     n_pairs = sum(n * (n - 1) // 2 for n in np.unique(test.qid, return_counts=True)[1])
@@ -103,7 +103,7 @@ def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
     print(f"\n{title}: mean over {len(folds)} folds, by share of the pairs asked")
     heads = [f"{head} {b:.1%}" for head in SHOWN.values() for b in budgets]
     print(
-        f"{'questions':10}{'wrong':>6}{'told':>5}  "
+        f"{'questions':10}{'wrong':>6}{'known':>6}  "
         + "".join(f"{h:>12}" for h in heads)
     )
     rows = []
@@ -112,10 +112,10 @@ def print_runs(title: str, folds: list[Any], budgets: list[float]) -> list[Any]:
             what: np.mean([curves[run][what] for curves, _ in folds], axis=0).tolist()
             for what in SHOWN
         }
-        objective, error, told = run
+        objective, error, known = run
         cells = "".join(f"{m:>12.3f}" for what in SHOWN for m in means[what])
-        print(f"{objective:10}{error:>6.0%}{'yes' if told else 'no':>5}  {cells}")
-        rows.append({"objective": objective, "error": error, "told": told, **means})
+        print(f"{objective:10}{error:>6.0%}{'yes' if known else 'no':>6}  {cells}")
+        rows.append({"objective": objective, "error": error, "known": known, **means})
     for name, rate in TWO.items():
         found = [rates[name] for _, rates in folds]
         text = " ".join(f"{value:.3f}" for value in found)

@@ -207,18 +207,30 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     for number, row in enumerate(rows):
         if row.get("label") in _NO_ANSWER:
             continue
-        answer = {"qid": row.get("qid")}
-        for side in ("left", "right"):
-            answer[side] = row.get(f"{side}_id", row.get(side))
-        answer["label"] = row["label"]
+        sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
+        answer = {"qid": row.get("qid"), **sides, "label": row["label"]}
         lacking = [name for name, value in answer.items() if value in (None, "")]
         if lacking:
             raise ValueError(
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number}."
             )
-        answers.append(answer | _extras(row))
-    return _with_common_extras(answers)
+        for name in ("reviewer", "time"):
+            value = row.get(name)
+            value = value.strip() if isinstance(value, str) else value
+            if value not in (None, ""):
+                answer[name] = value
+        answers.append(answer)
+    unnamed = [k for k, answer in enumerate(answers) if "reviewer" not in answer]
+    if 0 < len(unnamed) < len(answers):
+        raise ValueError(
+            "reviewer must be named in all answers or in none, got none in answer "
+            f"{unnamed[0]} and {len(unnamed)} such answers in all."
+        )
+    if not all("time" in answer for answer in answers):
+        for answer in answers:
+            answer.pop("time", None)
+    return answers
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:
@@ -240,32 +252,6 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     if not text.strip():
         raise ValueError(f"{os.fspath(path)!r} must hold answers, got an empty file.")
     return text
-
-
-def _extras(row: Mapping[str, Any]) -> dict[str, Any]:
-    extras = {name: row.get(name) for name in ("reviewer", "time")}
-    return {
-        name: value.strip() if isinstance(value, str) else value
-        for name, value in extras.items()
-        if value is not None and str(value).strip()
-    }
-
-
-def _with_common_extras(answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Drop times unless all answers have one; refuse reviewers that only some have."""
-    named = [answer for answer in answers if "reviewer" in answer]
-    if named and len(named) < len(answers):
-        number = next(k for k, answer in enumerate(answers) if "reviewer" not in answer)
-        raise ValueError(
-            "reviewer must be named in all answers or in none, got none in answer "
-            f"{number} and {len(answers) - len(named)} such answers in all."
-        )
-    if not all("time" in answer for answer in answers):
-        answers = [
-            {name: value for name, value in answer.items() if name != "time"}
-            for answer in answers
-        ]
-    return answers
 
 
 def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:

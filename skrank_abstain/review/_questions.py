@@ -112,25 +112,6 @@ class Questions(PairDecisions):
         buttons and keys say left, same or right, skip and undo. The browser keeps the
         answers until they are saved as a file, which ``read_answers`` reads. Sides are
         chosen as in ``to_tasks``.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from sklearn.linear_model import Ridge
-        >>> from skrank_abstain import BALToR
-        >>> from skrank_abstain.datasets import make_ranking
-        >>> data = make_ranking(n_queries=60, random_state=0)
-        >>> ranker = BALToR(Ridge(), random_state=0)
-        >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
-        >>> new = make_ranking(n_queries=2, random_state=1)
-        >>> questions = ranker.review(new.data, new.qid).ask(3)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     path = Path(folder, "review.html")
-        ...     questions.to_page(path, shown={"size": new.data[:, 0].round(2)})
-        ...     page = path.read_text(encoding="utf-8")
-        >>> page.count('"left_size"'), "http://" in page
-        (3, False)
         """
         write_page(tasks_of(self, self.index, shown), path, question)
 

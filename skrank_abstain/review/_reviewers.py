@@ -122,10 +122,9 @@ def known_rates(
 
     Parameters
     ----------
-    reviewer_error : object
-        As the user passed it.
+    reviewer_error : None, float or mapping
     reviewers : tuple of str
-        Who answered.
+        Names of those who answered.
     gold : bool
         Whether `GOLD` is one of them.
 
