@@ -14,7 +14,6 @@ from skrank_abstain.distance._conditional_risk import (
     minimizability_gap,
 )
 from skrank_abstain.distance._consistency import (
-    NegativeExample,
     consistency_bound,
     negative_example,
 )
@@ -44,7 +43,6 @@ __all__ = [
     "pair_feature_distances",
     "consistency_bound",
     "negative_example",
-    "NegativeExample",
     "minimal_conditional_risk",
     "minimizability_gap",
     "LinearScorers",

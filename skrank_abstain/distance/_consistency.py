@@ -225,34 +225,7 @@ def _entropy_lost(s: FloatArray) -> FloatArray:
 
 
 class NegativeExample(NamedTuple):
-    """Two items on which a small surrogate risk says nothing about misranking.
-
-    Attributes
-    ----------
-    better, worse : ndarray of shape (1,), float64
-        Features of the two items, in the unit ball: the better always wins.
-    distance : float
-        Distance between the two items.
-    surrogate_excess : float
-        Surrogate risk of the scorer that is 0 everywhere, less the smallest of the
-        hypothesis set.
-    misranking_excess : float
-        Misranking risk of that scorer, less the smallest of the hypothesis set.
-
-    Notes
-    -----
-    Of Theorems 4.1 and 4.3 of [1]_. O(1).
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
-
-    Examples
-    --------
-    >>> from skrank_abstain.distance import LinearScorers, negative_example
-    >>> negative_example(0.1, LinearScorers(1.0), "hinge").distance
-    0.05
-    """
+    """Two items that no surrogate can tell apart: see `negative_example`."""
 
     better: FloatArray
     worse: FloatArray
@@ -288,6 +261,10 @@ def negative_example(
     Returns
     -------
     example : NegativeExample
+        ``better`` and ``worse``, of shape (1,): features of the two items, in the unit
+        ball; the better always wins. ``distance``: between the two. For the scorer
+        that is 0 everywhere, ``surrogate_excess`` and ``misranking_excess``: its risk
+        less the smallest of the hypothesis set.
 
     Raises
     ------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     check_positive,
@@ -18,6 +16,7 @@ from skrank_abstain.distance._balls import check_ball_norm
 from skrank_abstain.distance._constrained import ConstrainedRanker
 from skrank_abstain.distance._descent import LinearProblem, minimize
 from skrank_abstain.distance._margins import check_surrogate
+from skrank_abstain.distance._strict import PairBatches
 
 
 class ConstrainedLinearRanker(ConstrainedRanker):
@@ -138,46 +137,7 @@ default="hinge"
         self.tol = tol
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: Any = None,
-        *,
-        pairs: ArrayLike | None = None,
-        pair_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Find the weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,), default=None
-            Relevance, higher is better. Items of equal relevance are not compared. None
-            with ``pair_labels``.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item, in any order; None for one query.
-        pairs : array-like of shape (n_pairs, 2), int, default=None
-            Pairs (left, right) of row positions, in place of those of ``y``.
-        pair_labels : array-like of shape (n_pairs,), default=None
-            Of each of ``pairs``: +1 where the left item is preferred, -1 where the
-            right one is (the opposite of the paper's y). Pairs may repeat, be
-            wrong and form cycles.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        TypeError
-            If a numeric parameter is not a number.
-        ValueError
-            If a parameter or an input breaks its rule, no two items of a query differ
-            in relevance, ``pairs`` or ``pair_labels`` come alone or with ``y``, or the
-            surrogate of the features exceeds float64.
-        """
+    def _check_parameters(self) -> tuple[LinearProblem, int, float]:
         # No intercept: it cancels in every margin.
         problem = LinearProblem(
             check_surrogate(self.surrogate),
@@ -185,29 +145,16 @@ default="hinge"
             check_ball_norm(self.norm),
         )
         max_iter = check_positive_int(self.max_iter, "max_iter")
-        tol = check_real(self.tol, "tol", 0)
-        batches = self._take(X, y, qid, pairs, pair_labels)
-        # Overflow is looked for where it does harm, in losses and gradients.
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
-            found = minimize(problem, batches, max_iter, tol)
+        return problem, max_iter, check_real(self.tol, "tol", 0)
+
+    def _train(
+        self, problem: tuple[LinearProblem, int, float], batches: PairBatches
+    ) -> list[float]:
+        found = minimize(problem[0], batches, *problem[1:])
         self.coef_ = found.weights
-        self.loss_curve_ = np.array(found.losses)
-        self.n_iter_ = len(found.losses)
         self.optimality_gap_ = found.gap
-        return self
+        return found.losses
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the score w . x of each item.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        items = self._check_items(X)
+    def _scores(self, items: FloatArray) -> FloatArray:
         scores: FloatArray = items @ self.coef_
         return scores

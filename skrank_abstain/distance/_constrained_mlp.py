@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import FloatArray, check_positive, check_positive_int
 from skrank_abstain.distance._balls import check_ball_norm
 from skrank_abstain.distance._constrained import ConstrainedRanker
-from skrank_abstain.distance._margins import check_surrogate
+from skrank_abstain.distance._margins import MarginLoss, check_surrogate
 from skrank_abstain.distance._network import (
     Network,
     NetworkBounds,
     train_network,
 )
+from skrank_abstain.distance._strict import PairBatches
 
 
 class ConstrainedMLPRanker(ConstrainedRanker):
@@ -129,50 +128,7 @@ default="hinge"
         self.max_iter = max_iter
         self.random_state = random_state
 
-    @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: Any = None,
-        *,
-        pairs: ArrayLike | None = None,
-        pair_labels: ArrayLike | None = None,
-    ) -> Self:
-        """Train the network.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-        y : array-like of shape (n_items,), default=None
-            Relevance, higher is better. Items of equal relevance are not compared. None
-            with ``pair_labels``.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item, in any order; None for one query.
-        pairs : array-like of shape (n_pairs, 2), int, default=None
-            Pairs (left, right) of row positions, in place of those of ``y``.
-        pair_labels : array-like of shape (n_pairs,), default=None
-            Of each of ``pairs``: +1 where the left item is preferred, -1 where the
-            right one is (the opposite of the paper's y). Pairs may repeat, be
-            wrong and form cycles.
-
-        Returns
-        -------
-        self : object
-
-        Raises
-        ------
-        TypeError
-            If a numeric parameter is not a number.
-        ValueError
-            If a parameter or an input breaks its rule, no two items of a query differ
-            in relevance, ``pairs`` or ``pair_labels`` come alone or with ``y``, or the
-            surrogate of the features exceeds float64.
-        """
-        # All parameters are checked before the data, which may be large.
-        surrogate = check_surrogate(self.surrogate)
-        n_hidden = check_positive_int(self.n_hidden, "n_hidden")
-        max_iter = check_positive_int(self.max_iter, "max_iter")
+    def _check_parameters(self) -> tuple[NetworkBounds, MarginLoss, int, int]:
         weight_norm = check_positive(self.weight_norm, "weight_norm")
         bounds = NetworkBounds(
             weight_norm,
@@ -181,29 +137,23 @@ default="hinge"
             check_positive(self.output_norm, "output_norm"),
             check_ball_norm(self.norm),
         )
-        batches = self._take(X, y, qid, pairs, pair_labels)
+        n_hidden = check_positive_int(self.n_hidden, "n_hidden")
+        max_iter = check_positive_int(self.max_iter, "max_iter")
+        return bounds, check_surrogate(self.surrogate), n_hidden, max_iter
+
+    def _train(
+        self,
+        problem: tuple[NetworkBounds, MarginLoss, int, int],
+        batches: PairBatches,
+    ) -> list[float]:
+        bounds, surrogate, n_hidden, max_iter = problem
         start = bounds.start(n_hidden, self.n_features_in_, batches.generator)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite raises
-            network, losses = train_network(start, bounds, surrogate, batches, max_iter)
+        network, losses = train_network(start, bounds, surrogate, batches, max_iter)
         # Names and shapes of scikit-learn's MLPRegressor.
         self.coefs_ = [network.weights.T, network.output[:, None]]
         self.intercepts_ = [network.biases, np.zeros(1)]
-        self.loss_curve_ = np.array(losses)
-        self.n_iter_ = len(losses)
-        return self
+        return losses
 
-    def predict(self, X: Any) -> FloatArray:
-        """Return the network's score of each item.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_items, n_features)
-
-        Returns
-        -------
-        scores : ndarray of shape (n_items,), float64
-            Higher is better.
-        """
-        items = self._check_items(X)
+    def _scores(self, items: FloatArray) -> FloatArray:
         weights, output = self.coefs_
         return Network(weights.T, self.intercepts_[0], output[:, 0]).scores(items)

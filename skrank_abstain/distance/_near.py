@@ -15,13 +15,9 @@ from scipy.optimize import isotonic_regression
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance._neighbours import near_pairs
-from skrank_abstain.distance._pair_sample import pairs_of_sample
-from skrank_abstain.distance._pairs import (
-    OrderedPairs,
-    distances,
-    farthest_near,
-)
-from skrank_abstain.pairs import Queries, ScoredItems
+from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
+from skrank_abstain.distance._strict import StrictPairs
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import DecisionArrays, DecisionEngine, PairTotals
 
 #: So many pairs choose gamma, at most.
@@ -105,7 +101,7 @@ class NearCurve:
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
-        high, low = pairs_of_sample(items.offsets, _MOST_PAIRS)
+        high, low = StrictPairs.every(items.offsets).sample(_MOST_PAIRS)
         distance = distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
@@ -218,66 +214,57 @@ class NearDecision(DecisionEngine):
                 f"{_MOST_LOOKED_AT:.1e}. Evaluate a random part of its items, of which "
                 "all shares are about the same."
             )
-        # (query, whether far, whether of equal scores, outcome)
-        cells = np.zeros((items.n_queries, 2, 2, 4))
-        for low, high in _all_pairs(items.offsets, ~searched):
-            far = distances(X, low, high, self.norm) > farthest_near(region)
-            cells += _outcomes(items, low, high, far, value)
-        for query in np.flatnonzero(searched).tolist():
-            start, stop = int(items.offsets[query]), int(items.offsets[query + 1])
-            for low, high in near_pairs(X, start, stop, region, self.norm):
-                far = np.zeros(low.size, dtype=bool)
-                part = items.take(query, query + 1)
-                of_part = None if value is None else value[start:stop]
-                cells[query] += _outcomes(
-                    part, low - start, high - start, far, of_part
-                )[0]
+        # Both by query, whether scores are equal, and outcome.
+        every = _every_outcome(items, weight)
+        near_cells = np.zeros(every.shape)
+        for low, high in self._near_pairs(X, items.offsets, searched, region):
+            if low.size:
+                query, sums = _outcomes(items, low, high, value)
+                near_cells[query : query + len(sums)] += sums
         # Weighted sums differ in the last digits: what is left of equal numbers is 0.
-        every = _every_outcome(items, weight)[searched]
-        cells[searched, 1] = np.maximum(every - cells[searched, 0], 0)
-        pieces = cells.reshape(items.n_queries, 4, 4)
+        far_cells = np.maximum(every - near_cells, 0)
+        pieces = np.concatenate([near_cells, far_cells], axis=1)
         accepted = np.array([0.0, 0.0, 1.0, 1.0])
         return PairTotals.of_pieces(pieces, accepted, np.array([False, True] * 2))
 
+    def _near_pairs(
+        self, X: FloatArray, offsets: IntArray, searched: BoolArray, gamma: float
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield blocks of positions of near pairs, low before high."""
+        sizes = np.diff(offsets)
+        positions = np.flatnonzero(np.repeat(~searched, sizes))
+        pairs = StrictPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        for numbers in in_blocks(pairs.n_pairs):
+            high, low = (positions[side] for side in pairs.decode(numbers))
+            near = distances(X, low, high, self.norm) <= farthest_near(gamma)
+            yield low[near], high[near]
+        for query in np.flatnonzero(searched).tolist():
+            start, stop = int(offsets[query]), int(offsets[query + 1])
+            yield from near_pairs(X, start, stop, gamma, self.norm)
+
     def _near_share(self, X: FloatArray, gamma: float, items: ScoredItems) -> float:
-        later, earlier = pairs_of_sample(items.offsets, _SOME_PAIRS)
+        """Estimate the share of pairs at most gamma apart."""
+        later, earlier = StrictPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = distances(X, later, earlier, self.norm)
         n_near = int((distance <= farthest_near(gamma)).sum())
         return n_near / max(distance.size, 1)
 
 
-def _all_pairs(
-    offsets: IntArray, chosen: BoolArray
-) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield blocks of the positions of all pairs of some queries, low before high."""
-    sizes = np.diff(offsets)
-    positions = np.flatnonzero(np.repeat(chosen, sizes))
-    ends = np.append(0, np.cumsum(sizes[chosen]))
-    codes = np.repeat(np.arange(ends.size - 1), sizes[chosen])
-    yield from OrderedPairs(Queries(codes, codes, positions, ends)).once()
-
-
 def _outcomes(
-    items: ScoredItems,
-    low: IntArray,
-    high: IntArray,
-    far: BoolArray,
-    value: FloatArray | None,
-) -> FloatArray:
-    """Add up pairs of positions, shape (n_queries, 2, 2, 4)."""
-    grades, query = items.known_grades, _query_of(items, low)
+    items: ScoredItems, low: IntArray, high: IntArray, value: FloatArray | None
+) -> tuple[int, FloatArray]:
+    """Add up pairs of positions: the first query, and sums of shape (n, 2, 4)."""
+    query = np.searchsorted(items.offsets, low, side="right") - 1
+    first = int(query.min())
+    n_queries = int(query.max()) - first + 1
+    grades = items.known_grades
     equal = items.values[low] == items.values[high]
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
-    cell = ((2 * query + far) * 2 + equal) * 4 + outcome
+    cell = ((query - first) * 2 + equal) * 4 + outcome
     mass = None if value is None else value[low] * value[high]
-    sums = np.bincount(cell, mass, 16 * items.n_queries).astype(np.float64)
-    return sums.reshape(items.n_queries, 2, 2, 4)
-
-
-def _query_of(items: ScoredItems, position: IntArray) -> IntArray:
-    query: IntArray = np.searchsorted(items.offsets, position, side="right") - 1
-    return query
+    sums = np.bincount(cell, mass, 8 * n_queries).astype(np.float64)
+    return first, sums.reshape(-1, 2, 4)
 
 
 def _every_outcome(items: ScoredItems, weight: FloatArray | None) -> FloatArray:

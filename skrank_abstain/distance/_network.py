@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -95,40 +95,32 @@ class NetworkBounds:
         )
 
 
-@dataclass
-class _BlockSteps:
-    """Step sizes, one for each w_j, one for each b_j, one for u."""
+def _squares(gradient: Network) -> Network:
+    """Return squared lengths: of each w_j, each b_j, and u."""
+    return Network(
+        (gradient.weights**2).sum(axis=1, keepdims=True),
+        gradient.biases**2,
+        np.sum(gradient.output**2, keepdims=True),
+    )
 
-    bounds: NetworkBounds
-    rate: float
-    weights: FloatArray
-    biases: FloatArray
-    output: float = 0.0
 
-    @classmethod
-    def of(cls, bounds: NetworkBounds, rate: float, n_hidden: int) -> Self:
-        return cls(bounds, rate, np.zeros((n_hidden, 1)), np.zeros(n_hidden))
-
-    def take(self, network: Network, gradient: Network) -> Network:
-        """Return the network after a step within the bounds."""
-        self.weights += (gradient.weights**2).sum(axis=1, keepdims=True)
-        self.biases += gradient.biases**2
-        self.output += float(gradient.output @ gradient.output)
-        moved = Network(
-            network.weights
-            - self._size(self.bounds.weight_norm, self.weights) * gradient.weights,
-            network.biases
-            - self._size(self.bounds.bias, self.biases) * gradient.biases,
-            network.output
-            - self._size(self.bounds.output_norm, self.output) * gradient.output,
-        )
-        return self.bounds.project(moved)
-
-    def _size(self, radius: float, squares: FloatArray | float) -> FloatArray:
-        # A block without a gradient so far does not move: infinity in the denominator.
-        roots = np.sqrt(np.where(np.asarray(squares) > 0, squares, np.inf))
-        size: FloatArray = self.rate * radius / roots
-        return size
+def _step(
+    network: Network,
+    gradient: Network,
+    squares: Network,
+    bounds: NetworkBounds,
+    rate: float,
+) -> Network:
+    """Return the network after a step within the bounds, from sums of squares."""
+    moved = []
+    radii = (bounds.weight_norm, bounds.bias, bounds.output_norm)
+    for part, slope, square, radius in zip(
+        network, gradient, squares, radii, strict=True
+    ):
+        # What had no gradient so far does not move: infinity in the denominator.
+        size = rate * radius / np.sqrt(np.where(square > 0, square, np.inf))
+        moved.append(part - size * slope)
+    return bounds.project(Network(*moved))
 
 
 def train_network(
@@ -142,30 +134,19 @@ def train_network(
 
     Steps shrink with the root of the sum of the squared gradients (AdaGrad of Duchi,
     Hazan and Singer 2011), each block of weights that is bounded by itself.
-
-    Parameters
-    ----------
-    start : Network
-    bounds : NetworkBounds
-    surrogate : MarginLoss
-    batches : PairBatches
-    max_iter : int
-        Steps.
-
-    Returns
-    -------
-    network : Network
-    losses : list of float
-        Mean surrogate of the batch of each step.
+    Also returns the mean surrogate of the batch of each step.
     """
     rate = _first_rate(start, bounds, surrogate, batches.draw())
-    steps = _BlockSteps.of(bounds, rate, start.biases.size)
+    squares = Network(*(0.0 * part for part in _squares(start)))
     network = average = start
     losses = []
     for t in range(1, max_iter + 1):
         loss, gradient = _slope(network, surrogate, batches.draw())
         losses.append(loss)
-        network = steps.take(network, gradient)
+        squares = Network(
+            *(a + b for a, b in zip(squares, _squares(gradient), strict=True))
+        )
+        network = _step(network, gradient, squares, bounds, rate)
         # Weights of the average grow as t^3, as for the linear ranker.
         share = 4 / (t + 3)
         average = Network(
@@ -191,7 +172,7 @@ def _first_rate(
     """Return the largest rate whose first step does not raise the loss of a batch."""
     loss, gradient = _slope(start, surrogate, batch)
     for rate in _FIRST_STEP * 0.25 ** np.arange(20):
-        moved = _BlockSteps.of(bounds, rate, start.biases.size).take(start, gradient)
+        moved = _step(start, gradient, _squares(gradient), bounds, rate)
         margin = batch.margins(moved.scores(batch.items))
         if surrogate.value(margin).mean() <= loss:
             break

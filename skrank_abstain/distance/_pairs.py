@@ -22,6 +22,7 @@ from skrank_abstain._validation import (
     check_vector,
     shown,
 )
+from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
 
 #: Pairs held together, and those whose features are looked at together.
@@ -136,20 +137,19 @@ class OrderedPairs:
         """Yield blocks of rows; of all pairs each once, i before j."""
         if self.chosen is not None:
             left, right = self.chosen
-            for start in range(0, left.size, _PAIRS):
-                yield left[start : start + _PAIRS], right[start : start + _PAIRS]
+            for numbers in in_blocks(left.size):
+                yield left[numbers], right[numbers]
             return
-        queries = self.queries
-        last = np.repeat(queries.offsets[1:], queries.sizes)
-        # The item at position p is left of every later item of its query.
-        ends = np.cumsum(last - np.arange(queries.n_items) - 1)
-        for start in range(0, queries.n_pairs, _PAIRS):
-            pair = np.arange(start, min(start + _PAIRS, queries.n_pairs))
-            # From the number of a pair to its items: which item it is the left one of,
-            # and how many partners of that item come before.
-            position = np.searchsorted(ends, pair, side="right")
-            partner = last[position] - ends[position] + pair
-            yield queries.order[position], queries.order[partner]
+        pairs = StrictPairs.every(self.queries.offsets)
+        for numbers in in_blocks(pairs.n_pairs):
+            later, earlier = pairs.decode(numbers)
+            yield self.queries.order[earlier], self.queries.order[later]
+
+
+def in_blocks(n_pairs: int) -> Iterator[IntArray]:
+    """Yield the numbers of pairs, so many at a time that memory is bounded."""
+    for start in range(0, n_pairs, _PAIRS):
+        yield np.arange(start, min(start + _PAIRS, n_pairs))
 
 
 def take_pairs(

@@ -1,4 +1,4 @@
-"""Pairs of which one item is to win, by number; those of relevance are never stored."""
+"""Numbered pairs, of which one item is to win, and batches of them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance._margins import MarginLoss
-from skrank_abstain.distance._pairs import check_pair_labels
-from skrank_abstain.pairs import Queries, check_pairs
+from skrank_abstain.pairs import Queries
 
 
 class NumberedPairs(ABC):
@@ -36,38 +34,24 @@ class NumberedPairs(ABC):
         each comes once.
         """
         # Stratified: no stretch of pairs goes unseen, at the cost of independence.
-        width = self.n_pairs / size
+        width = self.n_pairs / max(size, 1)
         numbers = ((np.arange(size) + draws) * width).astype(np.int64)
         return np.minimum(numbers, self.n_pairs - 1)
+
+    def sample(self, size: int) -> tuple[IntArray, IntArray]:
+        """Return pairs that stand for all, the same each time; all, if so few."""
+        size = min(size, self.n_pairs)
+        # At random within its stretch, so as not to follow a pattern in the rows.
+        draws = np.random.RandomState(0).random_sample(size)
+        return self.decode(self.spread(size, draws))
 
 
 @dataclass(frozen=True)
 class LabelledPairs(NumberedPairs):
-    """Given pairs, one item of each preferred; they may repeat and contradict.
-
-    Attributes
-    ----------
-    better, worse : ndarray of shape (n_pairs,), int64
-        Rows of X.
-    """
+    """Given pairs of rows of X; they may repeat and contradict each other."""
 
     better: IntArray
     worse: IntArray
-
-    @classmethod
-    def of(cls, pairs: ArrayLike, pair_labels: ArrayLike, queries: Queries) -> Self:
-        """Put the preferred item of each pair first.
-
-        Raises
-        ------
-        ValueError
-            If there is no pair, or pairs or labels break their rule.
-        """
-        left, right = check_pairs(pairs, queries)
-        if left.size == 0:
-            raise ValueError("pairs must hold a pair at least, got 0.")
-        left_wins = check_pair_labels(pair_labels, left.size) > 0
-        return cls(np.where(left_wins, left, right), np.where(left_wins, right, left))
 
     @property
     def n_pairs(self) -> int:
@@ -81,14 +65,14 @@ class LabelledPairs(NumberedPairs):
 
 @dataclass(frozen=True)
 class StrictPairs(NumberedPairs):
-    """All pairs of a query's items of different relevance, numbered from 0.
+    """All pairs of items of different relevance, within queries; none is stored.
 
     Attributes
     ----------
     rows : ndarray of shape (n_items,), int64
         Rows of X by query, relevance ascending within it.
     first : ndarray of shape (n_items,), int64
-        Where in ``rows`` the query of each of them begins.
+        Where in ``rows`` the query of each begins.
     ends : ndarray of shape (n_items,), int64
         Pairs whose better item is at this position or before.
     """
@@ -121,10 +105,17 @@ class StrictPairs(NumberedPairs):
             )
         return pairs
 
+    @classmethod
+    def every(cls, offsets: IntArray) -> Self:
+        """Take all pairs of positions, a later one as the better of an earlier one."""
+        first = np.repeat(offsets[:-1], np.diff(offsets))
+        position = np.arange(first.size)
+        return cls(position, first, np.cumsum(position - first))
+
     @property
     def n_pairs(self) -> int:
         """Number of pairs."""
-        return int(self.ends[-1])
+        return int(self.ends[-1]) if self.ends.size else 0
 
     def decode(self, number: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows of the better and the worse item, O(log n) for each pair."""
@@ -208,24 +199,20 @@ class PairBatches:
         if self.complete:
             return self._all
         draws = self.generator.random_sample(self.size)
-        return self._gather(self.pairs.spread(self.size, draws))
+        return self._gather(*self.pairs.decode(self.pairs.spread(self.size, draws)))
 
     def evenly(self, size: int) -> Batch:
-        """Return pairs that stand for all, the same each time; all, where so few."""
-        size = min(size, self.pairs.n_pairs)
-        # At random within its stretch: a pattern in the rows must not be met in step.
-        draws = np.random.RandomState(0).random_sample(size)
-        return self._gather(self.pairs.spread(size, draws))
+        """Return pairs that stand for all, the same each time; all, if so few."""
+        return self._gather(*self.pairs.sample(size))
 
     @cached_property
     def _all(self) -> Batch:
-        return self._gather(np.arange(self.pairs.n_pairs))
+        return self._gather(*self.pairs.decode(np.arange(self.pairs.n_pairs)))
 
-    def _gather(self, numbers: IntArray) -> Batch:
-        better, worse = self.pairs.decode(numbers)
-        # Small batches copy the rows they need, in place of a product with all of X.
-        if 2 * numbers.size >= self.X.shape[0]:
+    def _gather(self, better: IntArray, worse: IntArray) -> Batch:
+        # Small batches copy the rows that they need, to save a product with all of X.
+        if 2 * better.size >= self.X.shape[0]:
             return Batch(self.X, better, worse)
-        place = np.arange(numbers.size)
+        place = np.arange(better.size)
         items = self.X[np.concatenate([better, worse])]
-        return Batch(items, place, place + numbers.size)
+        return Batch(items, place, place + better.size)

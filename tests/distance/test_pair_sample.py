@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skrank_abstain.distance._pair_sample import pairs_of_sample
+from skrank_abstain.distance._strict import StrictPairs
 
 
 @given(st.lists(st.integers(0, 9), max_size=5), st.integers(1, 80))
@@ -17,7 +17,7 @@ def test_a_sample_is_spread_over_all_pairs(sizes, size):
         for i in range(lo, hi)
         for j in range(lo, i)
     ]
-    later, earlier = pairs_of_sample(offsets, size)
+    later, earlier = StrictPairs.every(offsets).sample(size)
     drawn = list(zip(later.tolist(), earlier.tolist(), strict=True))
     if len(every) <= size:
         assert drawn == every

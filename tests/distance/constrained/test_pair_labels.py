@@ -101,7 +101,7 @@ def test_labels_are_drawn_in_batches(make):
             {"pairs": [(0, 1)], "pair_labels": [1, 1]},
             "pair_labels must have one value per pair",
         ),
-        ({"pairs": [], "pair_labels": []}, "pairs must hold a pair at least, got 0"),
+        ({"pairs": [], "pair_labels": []}, "pairs must hold at least one pair, got 0"),
         ({"pairs": [(0, 3)], "pair_labels": [1]}, "pairs must name rows from 0 to 2"),
         (
             {"pairs": [(0, 2)], "pair_labels": [1], "qid": [0, 0, 1]},
