@@ -160,7 +160,7 @@ def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NearDecision(DecisionEngine):
+class NearDecision(DecisionEngine[float]):
     """Decides the pairs that are further apart than gamma; a region is a gamma.
 
     Attributes

@@ -153,12 +153,12 @@ class PairDecider(ModelWrapper):
     _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
 
     qid_col: str | int | None
-    _region: Any
+    _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[DecisionEngine, ItemValues]:
+    ) -> tuple[DecisionEngine[Any], ItemValues]:
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 

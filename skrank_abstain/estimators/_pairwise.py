@@ -48,6 +48,7 @@ from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     DecisionArrays,
+    GapRegion,
     LabelledPairs,
     PairTotals,
     Rule,
@@ -591,8 +592,8 @@ n_features_in_, feature_names_in_
             difference = left - right
         if not self._classes.has_ties:
             # Equal scores mean left: an order by the smallest of gaps.
-            equal = np.abs(difference) <= self._region.tolerance
-            difference[equal] = self._region.smallest_order
+            region = cast("GapRegion", self._region)
+            difference[np.abs(difference) <= region.tolerance] = region.smallest_order
         return GapArray.of_pairs(difference, np.zeros(truth.size), truth, queries)
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:

@@ -51,6 +51,7 @@ from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.review import ItemsUnderReview, Review, graded_model
 from skrank_abstain.selection import (
     Coverage,
+    Region,
     RiskEngine,
     RiskProfile,
     Rule,
@@ -657,7 +658,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[RiskEngine, ItemValues]:
+    ) -> tuple[RiskEngine[Region], ItemValues]:
         items = self._scored(X, qid, needs_qid=needs_qid)
         return self._calibration.engine, items
 

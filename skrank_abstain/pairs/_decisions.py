@@ -1,4 +1,4 @@
-"""What was decided about each pair, and what goes to a person."""
+"""Decisions about pairs, and the pairs that go to a person."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class PairDecisions:
         Distance of the two items in feature space, for a rule that goes by it.
     novel : ndarray of shape (n_pairs,), bool, or None
         Whether an item of the pair is unlike the calibration items; such a pair is
-        abstained on, whatever its risk. None where nobody looked (``novelty=``).
+        abstained on, whatever its risk. None without ``novelty=``.
     left_id, right_id : ndarray of shape (n_pairs,), or None
         What the caller calls the two items, where ``item_id=`` was given.
     place : ndarray of shape (n_items,), int64, or None
@@ -192,7 +192,7 @@ class PairDecisions:
         deciding_top : int, default=None
             Keep the pairs that can still change *who* is in the top ``deciding_top`` of
             their query: those with an item that the accepted orders, and what follows
-            from them, neither put there nor keep out; none in a query of at most so
+            from them, neither put there nor keep out; none in a query of at most that
             many items. All pairs of each query must be present, as ``predict_pairs``
             returns them without ``pairs=``.
 
@@ -329,11 +329,11 @@ class PairDecisions:
         return html_of_rows(repr(self), texts, first._measures(), more)
 
     def _measures(self) -> dict[str, FloatArray | None]:
-        """Return what tells how sure a decision is, or how much an answer is worth."""
+        """Return the numeric columns that a notebook shows."""
         return {"risk": self.risk, "distance": self.distance}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        """Return what is known, by the names and in the order of ``PairRecord``."""
+        """Return the columns that exist, in the order of ``PairRecord``."""
         p_right, p_tie, p_left = (None,) * 3 if self.proba is None else self.proba.T
         columns = {
             "qid": self.qid,

@@ -7,6 +7,9 @@ from pathlib import Path
 
 #: Share of the available memory that a result may take.
 _SHARE = 0.5
+#: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
+#: probabilities.
+BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
 PAIRS_OF_ONE_QUERY = (
     "Use evaluate, or the ranking or rank_intervals of a ranker that has them (no "
     "pairs at all), or name the pairs you want with pairs= of predict_pairs."
@@ -57,9 +60,9 @@ def check_graph_size(n_orders: int) -> None:
 
 
 def available_memory() -> int | None:
-    """Return the bytes this process may still take, or None where nobody knows.
+    """Return the bytes this process may still take; None if they are unknown.
 
-    The smallest of what the system has left and what the control groups leave.
+    The least of what the system and the control groups leave.
     """
     limits = [_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))]
     known = [limit for limit in limits if limit is not None]

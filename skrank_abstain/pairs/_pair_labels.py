@@ -1,4 +1,4 @@
-"""What a label of a pair says: the right item is preferred, neither is, the left is."""
+"""Read the labels of pairs: right preferred, tie, left preferred."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORDS = (
     ("second", "first"),
     ("loss", "win"),
 )
-#: What is understood without being told.
+#: Labels that are understood without ``labels=``.
 _VOCABULARIES: tuple[dict[Any, int], ...] = (
     {-1: -1, 0: 0, 1: 1},
     {0: -1, 0.5: 0, 1: 1},
@@ -55,7 +55,7 @@ def read_pair_labels(
         equal say the same as tie. Some of them are enough where they mean one thing
         only; 0 and 1 without a third are (right, left).
     name : str, default="y"
-        Of the values, for messages.
+        What messages call the values.
 
     Returns
     -------
@@ -111,14 +111,14 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
     meaning = dict(
         zip(listed, (-1, 1) if len(listed) == 2 else (-1, 0, 1), strict=True)
     )
-    # Of numbers others may mean the opposite; of words hardly anybody does.
+    # Numeric labels are ambiguous; words rarely are.
     words = [kind.strip().lower() for kind in listed if isinstance(kind, str)]
     opposite = [-sign for sign in meaning.values()]
     if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
         warn_user(
-            f"labels=(right, tie, left) preferred got {tuple(listed)!r}: {listed[0]!r} "
-            "is taken to say that the right one is preferred. Turn them around, or "
-            "leave labels out, if these words say what they say."
+            f"labels=(right, tie, left) preferred got {tuple(listed)!r}, so that "
+            f"{listed[0]!r} means that the right one is preferred. If these words have "
+            "their usual meaning, reverse labels or leave it out."
         )
     unknown = [kind for kind in kinds if kind not in meaning]
     if unknown:

@@ -184,7 +184,7 @@ def pair_labels(
     array([ 1,  0, -1])
     """
     relevance = check_relevance(y)
-    # Of the raw relevance: bins made to train a booster would turn orders into ties.
+    # From the raw relevance: the bins that train a booster would turn orders into ties.
     label: IntArray = np.sign(relevance[left] - relevance[right]).astype(np.int64)
     return label
 

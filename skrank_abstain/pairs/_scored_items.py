@@ -46,7 +46,7 @@ class ScoredItems(Value):
         Dense ranks of relevance, aligned with ``values``.
     novel : ndarray of shape (n_items,), bool, or None
         Items whose pairs are abstained on whatever their risk, aligned with ``values``;
-        None where nobody looks for any.
+        None without ``novelty=``.
 
     Examples
     --------
@@ -405,7 +405,7 @@ class ScoredItems(Value):
 def counts_by_gap(found: GapOutcomes, *, exact: bool) -> tuple[FloatArray, FloatArray]:
     """Return ascending gaps, and the pairs of each by outcome, shape (n_gaps, 3).
 
-    Gaps that are not told apart, unless ``exact``, differ by less than 0.2 %.
+    Unless ``exact``, gaps that differ by less than 0.2 % count as equal.
     """
     # Non-negative floats have the order of their bit patterns.
     pattern = (found.gap + 0.0).view(np.int64)

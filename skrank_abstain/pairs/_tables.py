@@ -93,7 +93,7 @@ def python_rows(
 
 def _values(column: NDArray[Any], rows: range) -> list[Any]:
     some = column[rows.start : rows.stop]
-    # Of dates with nanoseconds tolist() makes integers, which nobody would know.
+    # tolist() turns nanosecond dates into bare integers.
     values: list[Any] = list(some) if some.dtype.kind in "mM" else some.tolist()
     return values
 
@@ -113,12 +113,12 @@ def _plain_values(column: NDArray[Any]) -> list[Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON has for a value: None where a number is not finite.
+    """Return a value that JSON can hold: None for a number that is not finite.
 
     Parameters
     ----------
     value : object
-        Tuples become lists; what JSON knows no kind for becomes its text.
+        Tuples become lists; a type that JSON lacks becomes its text.
 
     Returns
     -------
@@ -143,21 +143,21 @@ def html_of_rows(
     numbers: Mapping[str, Iterable[float] | None],
     more: int,
 ) -> str:
-    """Return what a notebook shows of many rows: a line, the first ones, how many more.
+    """Return a notebook's view of many rows: a line, the first rows, how many more.
 
     Parameters
     ----------
     heading : str
     texts, numbers : dict of iterable of length n_shown, or None
-        Columns of the first rows, by the name that a reader sees. Those that are None
-        are left out. Numbers are rounded; one that is not finite stays empty.
+        Columns of the first rows, by header; None leaves a column out. Numbers are
+        rounded; one that is not finite stays empty.
     more : int
         Rows that are not shown.
 
     Returns
     -------
     html : str
-        Without colours: those of the notebook hold, be it light or dark.
+        Without colours, so that it fits light and dark notebooks.
     """
     columns = {
         **{
@@ -182,7 +182,7 @@ def html_of_rows(
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table in HTML of texts, the first of each row naming it."""
+    """Return an HTML table of texts; the first cell of a row is its header."""
     names = "".join(f'<th scope="col">{escape(name)}</th>' for name in head)
     body = "\n".join(
         f'<tr><th scope="row">{escape(row[0])}</th>'

@@ -46,7 +46,7 @@ class LossCurve:
     loss: FloatArray
 
     @classmethod
-    def of(cls, engine: RiskEngine, items: Any) -> Self:
+    def of(cls, engine: RiskEngine[Any], items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
         profile = engine.profile(items)
         count = np.cumsum(profile.n_pairs)
@@ -111,7 +111,7 @@ def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
 
 
 def _tables(
-    engine: RiskEngine, items: Any, levels: FloatArray
+    engine: RiskEngine[Any], items: Any, levels: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     n_queries = items.n_queries
     if n_queries <= _MOST_UNITS:

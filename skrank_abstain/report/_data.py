@@ -10,7 +10,7 @@ import numpy as np
 
 from skrank_abstain._validation import ZERO_ONE_LOSS, FloatArray
 from skrank_abstain.intake import AboutRows
-from skrank_abstain.selection import Calibration, Groups, PairTotals, Rule
+from skrank_abstain.selection import Calibration, Groups, PairTotals, Region, Rule
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class RankerFacts:
     model: Any
     prefit: bool
     calibration: Calibration
-    region: Any
+    region: Region
     rule: Rule
     answers_ties: bool = True
     novelty: Any = None

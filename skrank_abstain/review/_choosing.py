@@ -16,7 +16,7 @@ from skrank_abstain._validation import (
     check_choice,
     shown,
 )
-from skrank_abstain.pairs import check_output_size
+from skrank_abstain.pairs import BYTES_PER_PAIR, check_output_size
 from skrank_abstain.review._objective import QuestionObjective
 from skrank_abstain.review._pair_objective import PairObjective
 from skrank_abstain.review._posterior import Posterior
@@ -34,8 +34,6 @@ FEWER = (
 )
 #: Pairs of a query that get a value.
 _N_CANDIDATES = 64
-#: While questions are chosen: positions, probabilities, and what follows from answers.
-_BYTES_PER_PAIR = 100
 #: A pair of lower risk is not asked.
 _SURE = 1e-6
 
@@ -96,7 +94,7 @@ def questions_of_query(
     O(n n_nodes n_grades) for each of up to 64 candidates.
     """
     n = posterior.n_items
-    check_output_size(n * (n - 1) // 2, _BYTES_PER_PAIR, remedy=FEWER)
+    check_output_size(n * (n - 1) // 2, BYTES_PER_PAIR, remedy=FEWER)
     first, second = np.triu_indices(n, 1)
     truth = None if rng is None else posterior.draw_labels(rng)
     while True:

@@ -18,6 +18,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import (
+    BYTES_PER_PAIR,
     PairDecisions,
     Ranking,
     bounds_of_orders,
@@ -55,7 +56,6 @@ from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
-_BYTES_PER_PAIR = 8 + 8 + 8 + 1 + 8 + 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +186,7 @@ class Review:
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
-        check_output_size(queries.n_pairs, _BYTES_PER_PAIR + width, remedy=FEWER)
+        check_output_size(queries.n_pairs, BYTES_PER_PAIR + width, remedy=FEWER)
         left, right = enumerate_pairs(queries)
         return self._decide(left, right, self._pair_proba)
 

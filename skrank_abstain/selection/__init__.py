@@ -19,9 +19,10 @@ from skrank_abstain.selection._decision import (
     decide_pairs,
     decide_queries,
 )
+from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._price import Price
-from skrank_abstain.selection._risk_engine import RiskEngine
+from skrank_abstain.selection._risk_engine import Region, RiskEngine
 from skrank_abstain.selection._rule import Rule, RuleText, check_rule
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile

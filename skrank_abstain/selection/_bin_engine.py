@@ -49,7 +49,7 @@ class BinRegion(Value):
     seed: int = 0
 
     def to_plain(self) -> dict[str, Any]:
-        # Of half a megabyte of numbers, nearly all 0 or 1, the bits.
+        # Pack the weights, nearly all 0 or 1, into bits.
         levels, level = np.unique(self.weight, return_inverse=True)
         bits = level.reshape(1, -1) == np.arange(1, levels.size)[:, None]
         plain = {"levels": levels, "bits": np.packbits(bits, axis=1)}
@@ -65,7 +65,7 @@ class BinRegion(Value):
         return cls(weight=levels[level].reshape(n_bins, n_bins), **plain)
 
 
-class BinEngine(RiskEngine):
+class BinEngine(RiskEngine[BinRegion]):
     """Conditional risk under a model that is constant on bins.
 
     Parameters
@@ -83,7 +83,7 @@ class BinEngine(RiskEngine):
         self._upper = np.triu_indices(n_bins)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
         losses = losses.reshape(n_bins, n_bins, 3)
-        # Tables are mirrored but for rounding; what is decided is so to the last bit.
+        # Tables are mirrored up to rounding; decisions must be mirrored exactly.
         lower = np.tri(n_bins, dtype=bool)[:, :, None]
         losses = np.where(lower, losses, np.swapaxes(losses, 0, 1)[:, :, ::-1])
         number = np.arange(n_bins)

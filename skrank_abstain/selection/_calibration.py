@@ -15,7 +15,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
 from skrank_abstain.selection._gap_engine import GapEngine
-from skrank_abstain.selection._risk_engine import RiskEngine
+from skrank_abstain.selection._risk_engine import Region, RiskEngine
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
@@ -123,7 +123,7 @@ class Groups(Value):
     Attributes
     ----------
     code : ndarray of shape (n_queries,), int64
-        Of each query that sets the threshold.
+        Number of the group of each query that sets the threshold.
     names : list
         By code; [None] where no groups were given.
     """
@@ -150,7 +150,7 @@ class LossTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Calibration(Value):
-    """All that a rule turns into an accepted region.
+    """The fitted tie model and the pairs from which a rule selects its region.
 
     Attributes
     ----------
@@ -162,11 +162,11 @@ class Calibration(Value):
     tuning : ScoredItems, GapArray or None
         Pairs that fitted the tie model and set no threshold; None where all did both.
     seed : int
-        For all that is random about a rule.
+        For rules that draw.
     groups : Groups or None
-        Of the queries of ``items``; None: there is one group.
+        Groups of the queries of ``items``; None: there is one group.
     engine : RiskEngine
-        Of the model; made once.
+        Engine of the model, made once.
 
     Examples
     --------
@@ -198,7 +198,7 @@ class Calibration(Value):
     groups: Groups | None = None
 
     @cached_property
-    def engine(self) -> RiskEngine:
+    def engine(self) -> RiskEngine[Region]:
         """What finds the pairs below a risk under the model."""
         fitted_on = self.items if self.tuning is None else self.tuning
         engine = risk_engine(self.model, self.loss, fitted_on)
@@ -206,9 +206,9 @@ class Calibration(Value):
             return SoundPairs(engine)
         return engine
 
-    def select(self, rule: Any) -> Any:
+    def select(self, rule: Any) -> Region:
         """Return the region that a rule selects; refuse anything else."""
-        region = rule.select(self)
+        region: Region = rule.select(self)
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
             raise TypeError(
@@ -219,7 +219,7 @@ class Calibration(Value):
             raise ValueError(f"{name} must return a region with a threshold, got NaN.")
         return region
 
-    def warn_of_ties(self, region: Any) -> None:
+    def warn_of_ties(self, region: Region) -> None:
         """Warn where nearly all accepted pairs are called ties."""
         accepted = self.engine.accepted_mass(region, self.items)
         ties = self.engine.accepted_tie_mass(region, self.items)
@@ -231,7 +231,7 @@ class Calibration(Value):
                 "are then called a tie."
             )
 
-    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
+    def accepted_by_query(self, region: Region) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
         totals = self.engine.totals(region, self.items, None)
         return totals.accepted, totals.pairs
@@ -250,7 +250,7 @@ class Calibration(Value):
 
     @cached_property
     def loss_tables(self) -> LossTables:
-        """What each threshold accepts and costs, query by query; computed once."""
+        """Accepted pairs and loss at each threshold, query by query; computed once."""
         tuning: Any = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: tests of thresholds that were
         # chosen by their own data promise nothing.
@@ -299,7 +299,7 @@ def calibrate(
         Other queries, for the tie model alone. None: ``data`` fits it too.
     seed : int, default=0
     groups : Groups, default=None
-        Of the queries of ``data``.
+        Groups of the queries of ``data``.
 
     Returns
     -------
@@ -321,7 +321,7 @@ def calibrate(
     return Calibration(model, items, loss, tuned, seed, groups)
 
 
-def risk_engine(model: TieModel, loss: FloatArray, items: Any) -> RiskEngine:
+def risk_engine(model: TieModel, loss: FloatArray, items: Any) -> RiskEngine[Any]:
     """Return the conditional risk of pairs, by the structure of the tie model.
 
     Parameters

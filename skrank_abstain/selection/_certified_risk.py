@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from skrank_abstain.concentration import (
     choose_start,
 )
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._risk_engine import Region
 from skrank_abstain.selection._rule import Rule, RuleText
 
 
@@ -61,7 +61,7 @@ class CertifiedRisk(Rule):
                 f"excluded, got {self.max_risk!r}."
             )
 
-    def select(self, calibration: Calibration) -> Any:
+    def select(self, calibration: Calibration) -> Region:
         max_risk = float(self.max_risk) / float(calibration.loss.max())
         thresholds, tuned, rest = calibration.loss_tables
         # Betting goes through the queries in order; the order must say nothing.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 from skrank_abstain._validation import check_quantile
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._risk_engine import Region
 from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
 
@@ -52,7 +52,7 @@ class Coverage(Rule):
     def __post_init__(self) -> None:
         check_quantile(self.coverage, self.quantile, self.boundary)
 
-    def select(self, calibration: Calibration) -> Any:
+    def select(self, calibration: Calibration) -> Region:
         # Algorithm 1 of [1]_. Its text leaves open which quantile is meant and what
         # happens to pairs exactly on it: both are parameters here.
         return calibration.engine.select_coverage(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     ALL_PAIRS,
+    BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
     PairDecisions,
     Queries,
@@ -20,9 +21,8 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.selection._totals import PairTotals
 
-#: Bytes of a pair without its qid: positions, difference, label, decision, risk, three
-#: probabilities.
-_BYTES_PER_PAIR = 8 + 8 + 8 + 8 + 1 + 8 + 24
+#: Of pairs that are accepted.
+RegionT = TypeVar("RegionT")
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,16 @@ class DecisionArrays:
     distance: FloatArray | None = None
 
 
-class DecisionEngine(ABC):
+class DecisionEngine(ABC, Generic[RegionT]):
     """What decides pairs and adds up what happens to them.
 
-    What a region is, the pairs that are accepted, is the affair of each subclass.
+    Each engine has a type of region, the pairs that are accepted, of its own.
     """
 
     @abstractmethod
     def decide(
         self,
-        region: Any,
+        region: RegionT,
         values: FloatArray,
         left: IntArray,
         right: IntArray,
@@ -55,14 +55,14 @@ class DecisionEngine(ABC):
 
     @abstractmethod
     def totals(
-        self, region: Any, items: ScoredItems, weight: FloatArray | None
+        self, region: RegionT, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
         """Add up what happens to the pairs of each query."""
 
 
 def decide_queries(
-    decision: DecisionEngine,
-    region: Any,
+    engine: DecisionEngine[RegionT],
+    region: RegionT,
     values: FloatArray,
     queries: Queries,
     start: int = 0,
@@ -72,7 +72,7 @@ def decide_queries(
 
     Parameters
     ----------
-    decision : DecisionEngine
+    engine : DecisionEngine
     region : object
         What it accepts.
     values : ndarray of shape (n_items,), float64
@@ -101,20 +101,20 @@ def decide_queries(
     # Looked at before anything is allocated: a refusal must cost nothing.
     check_output_size(
         int(counts.sum()),
-        _BYTES_PER_PAIR + queries.values.itemsize,
+        BYTES_PER_PAIR + queries.values.itemsize,
         remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
     )
     left, right, difference = fill_pairs(
         values, queries.order, queries.offsets, start, stop
     )
     qid = np.repeat(queries.values[start:stop], counts)
-    made = decision.decide(region, values, left, right, difference)
+    made = engine.decide(region, values, left, right, difference)
     return _decisions(left, right, qid, made)
 
 
 def decide_pairs(
-    decision: DecisionEngine,
-    region: Any,
+    engine: DecisionEngine[RegionT],
+    region: RegionT,
     values: FloatArray,
     queries: Queries,
     left: IntArray,
@@ -125,7 +125,7 @@ def decide_pairs(
     # An infinite difference of huge scores still has the right sign.
     with np.errstate(over="ignore"):
         difference = values[left] - values[right]
-    made = decision.decide(region, values, left, right, difference)
+    made = engine.decide(region, values, left, right, difference)
     return _decisions(left, right, qid, made)
 
 

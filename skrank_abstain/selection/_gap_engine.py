@@ -156,7 +156,7 @@ class GapRegion(Value):
         return cut - self.tolerance, cut + self.tolerance
 
 
-class GapEngine(RiskEngine):
+class GapEngine(RiskEngine[GapRegion]):
     """Conditional risk under a model of the score difference.
 
     Parameters

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from skrank_abstain._validation import FloatArray, check_fraction
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._risk_engine import Region
 from skrank_abstain.selection._rule import Rule, RuleText
 
 
@@ -53,7 +53,7 @@ class GuaranteedCoverage(Rule):
     def __post_init__(self) -> None:
         check_fraction(self.coverage, "coverage", include_one=True)
 
-    def select(self, calibration: Calibration) -> Any:
+    def select(self, calibration: Calibration) -> Region:
         engine, items = calibration.engine, calibration.items
         if self.coverage == 1:
             self._accept_all(calibration)

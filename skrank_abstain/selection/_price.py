@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skrank_abstain._validation import check_real
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._risk_engine import Region
 from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
 
 
@@ -45,7 +45,7 @@ class Price(Rule):
     def __post_init__(self) -> None:
         check_real(self.cost, "cost", 0, np.inf, include_high=False)
 
-    def select(self, calibration: Calibration) -> Any:
+    def select(self, calibration: Calibration) -> Region:
         # Optimal if the probabilities are right; a budget whose quantile is the price
         # selects the same pairs (Franc, Prusa and Voracek 2023, JMLR 24(11)).
         return calibration.engine.select_risk(float(self.cost))

@@ -10,18 +10,26 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._decision import DecisionEngine
+from skrank_abstain.selection._decision import DecisionEngine, RegionT
 from skrank_abstain.selection._totals import RiskProfile
 
 
-class RiskEngine(DecisionEngine):
+class Region(Protocol):
+    """The pairs that a rule accepts, in the terms of one engine."""
+
+    @property
+    def risk(self) -> float:
+        """Threshold on the conditional risk."""
+
+
+class RiskEngine(DecisionEngine[RegionT]):
     """Conditional risk of pairs under a fitted tie model and a loss.
 
     Attributes
@@ -35,7 +43,7 @@ class RiskEngine(DecisionEngine):
     highest: float
 
     @abstractmethod
-    def select_risk(self, risk: float) -> Any:
+    def select_risk(self, risk: float) -> RegionT:
         """Return the region of the pairs whose risk is at most ``risk``."""
 
     @abstractmethod
@@ -47,7 +55,7 @@ class RiskEngine(DecisionEngine):
         quantile: str = "inverted_cdf",
         boundary: str = "accept",
         seed: int = 0,
-    ) -> Any:
+    ) -> RegionT:
         """Return the region of the pairs up to the coverage quantile of the risk.
 
         Parameters
@@ -78,11 +86,11 @@ class RiskEngine(DecisionEngine):
         return 1.0
 
     @abstractmethod
-    def accepted_mass(self, region: Any, items: Any) -> float:
+    def accepted_mass(self, region: RegionT, items: Any) -> float:
         """Return the expected number of accepted pairs."""
 
     @abstractmethod
-    def accepted_tie_mass(self, region: Any, items: Any) -> float:
+    def accepted_tie_mass(self, region: RegionT, items: Any) -> float:
         """Return the expected number of accepted pairs that are called a tie."""
 
     @abstractmethod
@@ -111,7 +119,7 @@ class RiskEngine(DecisionEngine):
         """Return how many pairs have which risk, and how many of them are correct."""
 
     @abstractmethod
-    def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
+    def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:
         """Return the best and the worst rank of each item that accepted orders leave.
 
         Parameters
@@ -127,7 +135,7 @@ class RiskEngine(DecisionEngine):
         """
 
     @abstractmethod
-    def preference_graph(self, region: Any, items: ScoredItems) -> csr_array:
+    def preference_graph(self, region: RegionT, items: ScoredItems) -> csr_array:
         """Return the accepted orders that do not follow from others.
 
         Parameters

@@ -1,4 +1,4 @@
-"""What a rule is: a value that turns calibration risks into accepted pairs."""
+"""Base of the rules: values that turn calibration risks into accepted pairs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Any, NamedTuple
 
 from skrank_abstain._validation import FloatArray, shown
 from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._risk_engine import Region
 
 
 class RuleText(NamedTuple):
-    """What a rule says of itself, for a report.
+    """A rule in the words of a report.
 
     Attributes
     ----------
     done : str
-        How the threshold came about; completes "a pair is decided if its conditional
+        How the threshold was set; completes "a pair is decided if its conditional
         risk is at most 0.3 (...)".
     promised : str
         What holds for new queries, and what does not.
@@ -35,9 +36,9 @@ class RuleText(NamedTuple):
 class Rule(ABC):
     """Base of the selection rules: frozen values with two methods.
 
-    ``select`` returns the region that is accepted, in words of the calibration's
-    ``risk`` (``select_coverage``, ``select_risk``); ``in_words`` says what was done and
-    what is promised.
+    ``select`` returns the accepted region, which the calibration's ``engine`` makes
+    (``select_coverage``, ``select_risk``). ``in_words`` tells an auditor how the
+    threshold was set and what it promises.
 
     Attributes
     ----------
@@ -58,22 +59,22 @@ class Rule(ABC):
         """Refuse parameters that make no sense with a loss, before data are seen."""
 
     @abstractmethod
-    def select(self, calibration: Calibration) -> Any:
+    def select(self, calibration: Calibration) -> Region:
         """Return the accepted region.
 
         Parameters
         ----------
         calibration : Calibration
-            ``risk``, ``items`` and ``seed``; where ``tuning_size`` is not 0 the items'
-            queries did not fit the tie model.
+            ``engine``, ``items`` and ``seed``. Where ``tuning_size`` is not 0, the
+            queries of the items did not fit the tie model.
         """
 
     @abstractmethod
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        """Say what was done and what is promised."""
+        """Tell how the threshold was set and what it promises."""
 
 
-#: What an estimated threshold is worth.
+#: The promise of a threshold that is only estimated.
 ESTIMATE = (
     "The threshold is an estimate. It targets the coverage or the cost; it "
     "does not guarantee an accuracy."

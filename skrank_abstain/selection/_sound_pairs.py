@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._decision import DecisionArrays
+from skrank_abstain.selection._decision import DecisionArrays, RegionT
 from skrank_abstain.selection._risk_engine import RiskEngine
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
@@ -19,7 +19,7 @@ from skrank_abstain.selection._totals import PairTotals, RiskProfile
 _OF_ALL = ("pairs", "correct_all", "tied")
 
 
-class SoundPairs(RiskEngine):
+class SoundPairs(RiskEngine[RegionT]):
     """Conditional risk of the pairs of sound items; others are accepted by no region.
 
     To every question the engine gets the items with the novel ones in queries of their
@@ -31,11 +31,11 @@ class SoundPairs(RiskEngine):
         The engine.
     """
 
-    def __init__(self, engine: RiskEngine) -> None:
+    def __init__(self, engine: RiskEngine[RegionT]) -> None:
         self._engine = engine
         self.highest = engine.highest
 
-    def select_risk(self, risk: float) -> Any:
+    def select_risk(self, risk: float) -> RegionT:
         return self._engine.select_risk(risk)
 
     def select_coverage(
@@ -46,10 +46,10 @@ class SoundPairs(RiskEngine):
         quantile: str = "inverted_cdf",
         boundary: str = "accept",
         seed: int = 0,
-    ) -> Any:
+    ) -> RegionT:
         check_fraction(coverage, "coverage", include_one=True)
         sound, most = items.without_novel_pairs, self.largest_coverage(items)
-        # Rounding of what is divided next must not refuse it.
+        # Rounding in the division must not refuse a coverage that can be reached.
         if most == 0 or coverage > most * (1 + 1e-12):
             # Rounded down: what the message says can be asked for.
             most = math.floor(most * 1e4) / 1e4
@@ -70,15 +70,15 @@ class SoundPairs(RiskEngine):
     def largest_coverage(self, items: Any) -> float:
         return float(items.without_novel_pairs.n_pairs / items.n_pairs)
 
-    def accepted_mass(self, region: Any, items: ScoredItems) -> float:
+    def accepted_mass(self, region: RegionT, items: ScoredItems) -> float:
         return self._engine.accepted_mass(region, items.without_novel_pairs)
 
-    def accepted_tie_mass(self, region: Any, items: ScoredItems) -> float:
+    def accepted_tie_mass(self, region: RegionT, items: ScoredItems) -> float:
         return self._engine.accepted_tie_mass(region, items.without_novel_pairs)
 
     def decide(
         self,
-        region: Any,
+        region: RegionT,
         values: FloatArray,
         left: IntArray,
         right: IntArray,
@@ -88,7 +88,7 @@ class SoundPairs(RiskEngine):
         return self._engine.decide(region, values, left, right, difference)
 
     def totals(
-        self, region: Any, items: ScoredItems, weight: FloatArray | None
+        self, region: RegionT, items: ScoredItems, weight: FloatArray | None
     ) -> PairTotals:
         every = self._engine.totals(region, items, weight)
         sound = self._engine.totals(region, items.without_novel_pairs, weight)
@@ -125,7 +125,7 @@ class SoundPairs(RiskEngine):
             np.append(sound.n_correct, n_correct),
         )
 
-    def rank_bounds(self, region: Any, items: ScoredItems) -> IntArray:
+    def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:
         bounds = self._engine.rank_bounds(region, items.without_novel_pairs)
         if items.novel is None:
             return bounds
@@ -138,5 +138,5 @@ class SoundPairs(RiskEngine):
         bounds[items.rows, 1] = np.where(items.novel, size, worst + pushed)
         return bounds
 
-    def preference_graph(self, region: Any, items: ScoredItems) -> csr_array:
+    def preference_graph(self, region: RegionT, items: ScoredItems) -> csr_array:
         return self._engine.preference_graph(region, items.without_novel_pairs)
