@@ -31,6 +31,7 @@ from skrank_abstain.selection import (
     Groups,
     LabelledPairs,
     LabelledScores,
+    Region,
     Rule,
     calibrate,
     coverage_interval,
@@ -201,7 +202,7 @@ class RuleThreshold(ModelWrapper):
 
     _loss: FloatArray
     _calibration: Calibration
-    _region: Any
+    _region: Region
     #: Whether a tie is among the answers.
     _answers_ties = True
 
