@@ -56,8 +56,8 @@ def weigh_groups(
     """
     n_bins = group.shape[0]
     sizes = np.diff(offsets).astype(np.float64)
-    # By bins a query takes a step for each item and bin, by pairs one for each pair:
-    # with few items per bin pairs are cheaper.
+    # By bin a query takes one step for each item and bin, by pair one for each pair,
+    # which is cheaper with few items per bin.
     by_bin = sizes > 4 * n_bins
     cost = 2.0 * np.minimum(sizes * sizes, 4.0 * sizes * n_bins) + 20.0
 
@@ -96,7 +96,7 @@ def _weigh_by_pair(
     """Add the pairs of the queries q0 to q1 to ``out``."""
     for q in range(q0, q1):
         lo, hi = offsets[q], offsets[q + 1]
-        # Slices: numba need not look whether an index counts from their end.
+        # Slices indexed from 0: numba need not check for negative indices.
         theirs, their_grades, their_weights = bins[lo:hi], grades[lo:hi], weights[lo:hi]
         totals = out[q - q0 if by_query else 0]
         for i in range(hi - lo):

@@ -1,4 +1,4 @@
-"""What follows from orders by transitivity, in bits: row i holds what i is over."""
+"""Transitive closure of orders, in bits: row i marks the items that i is over."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ranks_of_bins(
         Bin of each item, ascending within each query.
     offsets : ndarray of shape (n_queries + 1,), int64
     over : ndarray of shape (n_bins, n_bins), bool
-        Whether the items of one bin are over those of another; only of lower ones.
+        Whether the items of one bin are over those of another, lower one.
     n_threads : int, default=None
         Number of threads; by default one per available CPU.
 
@@ -44,9 +44,9 @@ def ranks_of_bins(
     first = np.flatnonzero(new)  # of the items of one query and one bin: a group
     groups = np.searchsorted(first, offsets)
     members = np.diff(first, append=bins.size)
-    nobody = np.zeros((0, 0), dtype=np.bool_)
+    unmarked = np.zeros((0, 0), dtype=np.bool_)
     above, below = np.zeros((2, first.size), dtype=np.int64)
-    data = bins[first], members, groups, over, nobody
+    data = bins[first], members, groups, over, unmarked
     map_ranges(
         lambda q0, q1: _ranks_range(*data, q0, q1, above, below),
         4.0 * np.diff(groups) ** 2.0,
@@ -96,15 +96,14 @@ def ranks_of_orders(
     offsets : ndarray of shape (n_queries + 1,), int64
         Where its items begin.
     wanted : ndarray of shape (n,), int64, default=None
-        The items of each query, as positions within it, in the order that they are
-        wanted in.
+        The items of each query, as positions within it, in the wanted order.
 
     Returns
     -------
     bounds : ndarray of shape (n, 2 or 3), int64
         As in ``ranks_of_bins``. Items on a cycle are not over each other. With
-        ``wanted`` the place of the item, too: the first of those that no other
-        one is over comes first, and so on.
+        ``wanted`` a third column holds the place of the item: each place goes to the
+        first wanted item that no item without a place is over.
 
     Notes
     -----
@@ -124,7 +123,7 @@ def ranks_of_orders(
 
 
 def close_orders(winner: IntArray, loser: IntArray, n: int) -> BoolArray:
-    """Return what follows from the orders (n_orders,) of ``n`` items, (n, n) bool."""
+    """Return the closure of the orders (n_orders,) of ``n`` items, (n, n) bool."""
     words = _close(winner, loser, n).astype("<u8")
     bits = np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")
     return bits[:, :n].astype(np.bool_)
@@ -139,10 +138,10 @@ def _has(reach: BitArray, i: int, j: int) -> bool:
 
 @jit
 def _reach(bins: IntArray, over: BoolArray, kept: BoolArray) -> BitArray:
-    """Return bits (m, n_words) of the closure; mark what does not follow in ``kept``.
+    """Return the closure as bits (m, n_words); set ``kept`` for irreducible orders.
 
-    Of the bins below one, the highest come first: what is below through another is
-    known by then. ``kept`` is (m, m), or (0, 0) where nobody asks.
+    The highest of the bins below one come first: the bins below these are known by
+    then. ``kept`` is (m, m), or (0, 0) to mark nothing.
     """
     m = bins.shape[0]
     reach = np.zeros((m, (m + 63) >> 6), dtype=np.uint64)
@@ -163,7 +162,7 @@ def _ranks_range(
     members: IntArray,
     groups: IntArray,
     over: BoolArray,
-    nobody: BoolArray,
+    unmarked: BoolArray,
     q0: int,
     q1: int,
     above: IntArray,
@@ -172,7 +171,7 @@ def _ranks_range(
     """Count the items above and below each group (n_groups,) of the queries."""
     for q in range(q0, q1):
         start, stop = groups[q], groups[q + 1]
-        reach = _reach(bins[start:stop], over, nobody)
+        reach = _reach(bins[start:stop], over, unmarked)
         for i in range(stop - start):
             for j in range(i):
                 if _has(reach, i, j):

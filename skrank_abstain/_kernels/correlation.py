@@ -1,11 +1,11 @@
 """Differences of a query too large to enumerate, by correlation on a grid.
 
 Each item is shared between its two neighbouring grid points so that its position is
-kept on average; the correlation of two such densities, one Fourier transform each,
-holds the differences of all pairs, their first moment exact. For a pair of
-different relevance the difference has a sign, positive where the item of higher
-relevance has the higher score: a tie model is a smooth function of it across zero, so
-that neighbours shared across zero do no harm.
+kept on average. The correlation of two such densities, by Fourier transforms, holds the
+differences of all pairs with an exact first moment. The difference of a pair of
+different relevance has a sign, positive where the item of higher relevance has the
+higher score. A tie model is a smooth function of it across zero, so sharing an item
+between points on both sides of zero does no harm.
 
 Grades are taken in blocks: a common grade alone, rare ones together up to 2,048
 items. Blocks are correlated with all lower blocks at once, a common grade with
@@ -25,14 +25,14 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _BLOCK = 2048
-# Steps of the grid per interquartile range, and at most so many steps in all. The
-# pairs of items beyond are enumerated; where these are not few, the step is taken
-# from a wider range of the scores instead.
+# Steps of the grid per interquartile range, and the most steps in all. Pairs of items
+# beyond the grid are enumerated; where they are too many, the step is that of a wider
+# range of the scores instead.
 _STEPS = 1 << 13
 _GRID = 1 << 20
-# Pairs of outlying items that are enumerated at most, a second or two.
+# Most pairs of outlying items that are enumerated, in a second or two.
 _BUDGET = 1_000_000_000
-# Transforms that are made at a time.
+# Transforms made at a time.
 _BATCH = 8
 
 

@@ -37,8 +37,8 @@ def settle_pairs(
         difference = differences[k]
         gap = abs(difference)
         lower, tie, higher = proba[k, 0], proba[k, 1], proba[k, 2]
-        # NaN compares false, and is not fine. A branch that is never taken costs less
-        # than carrying a flag along.
+        # NaN compares false, so it fails the check. A branch that is never taken costs
+        # less than a flag computed for each pair.
         if not (abs(lower + tie + higher - 1) <= 1e-6 and min(lower, tie, higher) >= 0):
             fine = False
         accepted[k] = gap <= inner or gap >= outer

@@ -31,7 +31,7 @@ def rank_bounds(
     delta : float
         Positive; infinity accepts nothing but differences that overflow.
     n_threads : int, default=None
-        Number of threads; by default one per available CPU.
+        By default one per available CPU.
 
     Returns
     -------

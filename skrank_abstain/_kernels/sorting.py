@@ -11,11 +11,11 @@ from skrank_abstain._kernels.threads import map_ranges
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Runs sorted by comparing all with all before merging starts.
+# Items of a run, which is sorted by comparing all with all.
 _RUN = 64
 # Integers of up to this range are ranked by marking which there are.
 _SMALL_RANGE = 1024
-# Values that are ranked at a time.
+# Values ranked at a time.
 _PIECE = 1 << 14
 
 
@@ -37,7 +37,7 @@ def sort_within_queries(
     offsets : ndarray of shape (n_queries + 1,), int64
         ``order[offsets[q]:offsets[q + 1]]`` are the rows of query ``q``.
     n_threads : int, default=None
-        Number of threads; by default one per available CPU.
+        By default one per available CPU.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def dense_grades_within(
 def rank_integers(
     values: FloatArray, rows: IntArray, *, n_threads: int | None = None
 ) -> IntArray | None:
-    """Return dense ranks of small integers, or nothing for other values.
+    """Return dense ranks of integers of a small range, or None for other values.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def rank_integers(
     Returns
     -------
     ranks : ndarray of shape (n,), int64, or None
-        Of ``values[rows]``, from 0 over all values.
+        Ranks of ``values[rows]``, from 0 over all values.
     """
     low, high = float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))
     if not 0 <= high - low < _SMALL_RANGE:  # negative for no value at all

@@ -24,9 +24,9 @@ _ALONE = ContextVar("_ALONE", default=False)
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let kernels that are called within start no threads.
+    """Keep kernels called within from starting threads.
 
-    For tasks of an engine that works on as many of them at once as there are CPUs.
+    For tasks of an engine that already runs one task per CPU.
     """
     token = _ALONE.set(True)
     try:
@@ -36,10 +36,10 @@ def one_thread() -> Iterator[None]:
 
 
 def n_threads(requested: int | None = None) -> int:
-    """Return ``requested``, or by default the number of CPUs that may be used.
+    """Return ``requested``, or by default the number of usable CPUs.
 
-    ``OMP_NUM_THREADS`` bounds it, as it bounds scikit-learn and the boosters; joblib
-    sets it in the processes that it starts, so that these share the CPUs.
+    ``OMP_NUM_THREADS`` bounds the default, as it bounds scikit-learn and the boosters;
+    joblib sets it in the processes that it starts, so that they share the CPUs.
     """
     if requested is not None:
         if requested < 1:
@@ -52,7 +52,7 @@ def n_threads(requested: int | None = None) -> int:
         count = len(os.sched_getaffinity(0))
     else:
         count = getattr(os, "process_cpu_count", os.cpu_count)() or 1
-    # The first of the list has the outermost level; what is no number bounds nothing.
+    # The first number of a list is that of the outermost level; other text is ignored.
     bound = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     return max(1, min(count, int(bound)) if bound.isdecimal() else count)
 
@@ -68,13 +68,13 @@ def split_by_cost(cost: NDArray[Any]) -> list[tuple[int, int]]:
     Returns
     -------
     ranges : list of (start, stop)
-        In order, without gaps. They depend on ``cost`` alone.
+        In order, without gaps; they depend on ``cost`` alone.
     """
     total = np.cumsum(cost, dtype=np.float64)
     if total.size == 0:
         return []
-    # Whatever the number of threads: sums over the same ranges, added in order, are the
-    # same to the last bit.
+    # The ranges do not depend on the number of threads, so that sums over them, added
+    # in order, are the same to the last bit.
     pieces = int(min(MAX_RANGES, total.size, 1 + total[-1] // MIN_COST))
     inner = np.searchsorted(total, total[-1] * np.arange(1, pieces) / pieces)
     bounds = np.unique(np.concatenate([[0], inner, [total.size]]))

@@ -108,8 +108,8 @@ class RiskCurve:
     def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
         """Return where a condition that stays true becomes true, or infinity.
 
-        Many gaps are tried at a time, which costs little more than one: the
-        floats between two bounds, in their order, are cut into so many parts.
+        Each step tries 64 gaps, which costs little more than one: they cut the
+        floats between two bounds into equal parts.
         """
         if reached(np.array([start]))[0]:
             return start
