@@ -1,8 +1,7 @@
-"""Calibration over partitions: the same ranker as on one machine, bit for bit.
+"""Calibration over partitions: the same ranker as on one machine.
 
-A wing beside the spine: it calls the estimators, and they do not know of it. What a
-calibration asks of its items, `PartitionedItems` asks of the partitions, by one
-function, ``map``, which an adapter has for each engine.
+`PartitionedItems` passes the questions of a calibration on to the partitions, through
+one function, ``map``, that each engine's adapter has.
 """
 
 from skrank_abstain.partitions._calibrate import calibrate

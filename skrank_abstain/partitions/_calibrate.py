@@ -205,31 +205,29 @@ def _record(
 
 @dataclass(frozen=True, eq=False)
 class PartitionedCalibration(Calibration):
-    """A calibration that remembers what its rules selected.
+    """A calibration that remembers answers for the time when the partitions are gone.
 
     Attributes
     ----------
-    regions : dict
-        By the text of the rule.
-    shares : dict
-        Accepted pairs and pairs of each query, by the text of a region.
+    known : dict
+        Regions by the text of the rule; accepted pairs and pairs of each query, shape
+        (2, n_queries), by the text of a region.
     """
 
-    regions: dict[str, Any] = field(default_factory=dict)
-    shares: dict[str, Any] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
 
     def select(self, rule: Any) -> Any:
         key = repr(rule)
-        if key not in self.regions:
-            self.regions[key] = super().select(rule)
-        return self.regions[key]
+        if key not in self.known:
+            self.known[key] = super().select(rule)
+        return self.known[key]
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         # Regions of one risk differ in how many pairs they accept.
         key = f"{region.risk!r} {self.engine.accepted_mass(region, self.items)!r}"
-        if key not in self.shares:
-            self.shares[key] = super().accepted_by_query(region)
-        accepted, pairs = self.shares[key]
+        if key not in self.known:
+            self.known[key] = np.stack(super().accepted_by_query(region))
+        accepted, pairs = self.known[key]
         return accepted, pairs
 
     def profile(self) -> RiskProfile | None:
@@ -237,14 +235,14 @@ class PartitionedCalibration(Calibration):
 
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()
-        regions: dict[str, Any] = plain.pop("regions")
-        return plain | regions
+        known: dict[str, Any] = plain.pop("known")
+        return plain | known
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
-        known = {each.name for each in fields(cls)}
-        regions = {key: plain.pop(key) for key in [*plain] if key not in known}
-        return cls(**plain, regions=regions)
+        names = {each.name for each in fields(cls)}
+        known = {key: plain.pop(key) for key in [*plain] if key not in names}
+        return cls(**plain, known=known)
 
 
 class _Notes(NamedTuple):
@@ -360,11 +358,11 @@ def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[f
 
 
 def _remember(ranker: Any, rule: Any, coverages: list[float]) -> None:
-    """Ask now what a saved ranker can be asked."""
+    """Store the answers that a saved ranker will need."""
     calibration = ranker._calibration
     plain = {each.name: getattr(calibration, each.name) for each in fields(calibration)}
     ranker._calibration = PartitionedCalibration(
-        **plain, regions={repr(rule): ranker._region}
+        **plain, known={repr(rule): ranker._region}
     )
     for each in [ranker, *(ranker.at_coverage(value) for value in coverages)]:
-        each._calibration.accepted_by_query(each._region)  # the interval is of these
+        each._calibration.accepted_by_query(each._region)  # for coverage_interval_

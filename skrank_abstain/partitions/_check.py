@@ -14,7 +14,7 @@ from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._queries import find_split_query, runs_of
 from skrank_abstain.partitions._rows import rows_of
 
-# Parquet is cut between queries, and refuses a query whose rows lie apart.
+# Parquet needs no entry: it is cut between queries, and refuses separated rows.
 _TOGETHER = {
     "dask": "call frame.shuffle(on={qid!r})",
     "spark": "call frame.repartition(n, {qid!r}), n being the number of partitions",
@@ -30,31 +30,23 @@ _IN_ORDER = {
 def check_partitions(frame: Any, qid: str | None = None) -> None:
     """Check that every query lies in one partition, in consecutive rows.
 
-    To be called before a booster is trained on partitions. Those that take the sizes
-    of queries, as LightGBM's DaskLGBMRanker does, take parts of queries, and rows in
-    another order, without a word. To calibrate, consecutive rows are not needed.
+    Call it before a booster is trained on partitions: those that take the sizes of
+    queries, such as LightGBM's DaskLGBMRanker, accept parts of queries and rows in
+    another order without a word. `calibrate` does not need consecutive rows.
 
     Parameters
     ----------
-    frame : Dask or Spark DataFrame, str, PathLike, pyarrow.dataset.Dataset or list
-        A path or a dataset is of Parquet files, a list of data frames or of tuples
-        (X, y, qid). Partitions count from 0 and may be empty.
-    qid : str, default=None
-        Name of the column of the queries; None for tuples. Ids may be of any hashable
-        type.
+    frame, qid
+        As in `calibrate`. Each partition sends its distinct ids.
 
     Raises
     ------
     ValueError
-        If a query lies in two partitions, or in rows of one that do not follow each
-        other; if an id is missing, or the column is; and if Parquet files are not
-        sound.
+        If a query lies in two partitions or in rows that do not follow each other, an
+        id or the column is missing, or a Parquet file is damaged. Partitions count
+        from 0.
     TypeError
-        If ``frame`` is anything else, or ids are not hashable.
-
-    Notes
-    -----
-    Each partition sends its distinct ids.
+        If ``frame`` is of an unknown kind, or ids are not hashable.
 
     Examples
     --------
@@ -81,21 +73,10 @@ def check_partitions(frame: Any, qid: str | None = None) -> None:
 def refuse_split_queries(
     ids_by_partition: Sequence[NDArray[Any]], frame: Any, qid: str | None
 ) -> None:
-    """Name the first query that lies in two partitions, and the call that mends it.
+    """Raise a ValueError for the first query that lies in two partitions.
 
-    Parameters
-    ----------
-    ids_by_partition : sequence of ndarray of shape (n_queries,)
-        The distinct queries of each partition.
-    frame : object
-        What the user passed.
-    qid : str or None
-        Name of the column of the queries.
-
-    Raises
-    ------
-    ValueError
-        If a query lies in two partitions.
+    The message names the call that mends ``frame``. Ids are the distinct ones of each
+    partition.
     """
     split = find_split_query(ids_by_partition)
     if split is not None:

@@ -15,15 +15,15 @@ from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
 class DaskPartitions:
     """The partitions of a Dask DataFrame, in its order.
 
-    They are worked on where ``frame.compute()`` would work: on the cluster of the
-    ``distributed.Client`` that was made last, else on threads of this process. What
-    is kept lies in the memory of the workers, and is computed again where one dies.
+    Tasks run where ``frame.compute()`` would: on the cluster of the newest
+    ``distributed.Client``, otherwise on threads of this process. Kept results lie in
+    the memory of the workers, and are computed again if one dies.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        It must give the same rows in the same order each time; ``persist`` it where
-        that is in doubt.
+        It must give the same rows in the same order each time; ``persist`` it if that
+        is in doubt.
     """
 
     def __init__(self, frame: Any) -> None:
@@ -50,15 +50,15 @@ class DaskPartitions:
         from dask.dataframe import from_delayed
 
         parts = self._apply(_attempt_or_raise, _Call(task, args))
-        # What a task returns is the business of the task: no column is compared.
+        # No column is compared: tasks return the right ones.
         return from_delayed(parts, meta=like, verify_meta=False)
 
     def _apply(self, run: Callable[..., Any], call: _Call) -> list[Any]:
         from dask import delayed
 
-        # One node of the graph that all tasks share: a worker gets it once, whatever
-        # its size. Dask does not look for frames of its own inside. An impure task has
-        # a name of its own, so that no result of another call is taken for its own.
+        # All tasks share one node of the graph: a worker gets it once, whatever its
+        # size. `traverse=False`: Dask does not search it for its own frames.
+        # `pure=False`: no result of another call is reused.
         shared = delayed(call, pure=False, traverse=False)
         lazy = delayed(run, pure=False)
         return [lazy(shared, part, number) for number, part in enumerate(self._parts)]
@@ -83,10 +83,7 @@ def _attempt_or_raise(call: _Call, partition: Any, number: int) -> Any:
 
 @contextmanager
 def _without_size_warning() -> Iterator[None]:
-    """Let Dask send a model of many megabytes without a word.
-
-    It warns of large graphs and advises to share what tasks have in common, as is done.
-    """
+    """Silence Dask's warning of large graphs: the model is shared, as it advises."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         yield

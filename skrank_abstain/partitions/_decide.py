@@ -1,4 +1,4 @@
-"""What a calibrated ranker says of queries in partitions, partition by partition."""
+"""Decisions and totals of a calibrated ranker, partition by partition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skrank_abstain.partitions._rows import ModelColumns, check_names, rows_of
 from skrank_abstain.scorers import names_in_model
 from skrank_abstain.selection import Calibration, PairTotals
 
-#: Columns that hold what items are called.
+#: Columns with the names of items.
 _IDS = "left_id", "right_id"
 
 
@@ -44,14 +44,13 @@ def evaluate(
     Returns
     -------
     totals : PairTotals
-        By query, one partition after the other: those of ``ranker.evaluate`` on all
-        rows.
+        Those of ``ranker.evaluate`` on all rows, one partition after the other.
 
     Raises
     ------
     ValueError
-        If a partition breaks a rule of ``ranker.evaluate``, whose number is named, or a
-        query lies in two.
+        If a partition breaks a rule of ``ranker.evaluate``, or a query lies in two;
+        the message has their numbers.
 
     Examples
     --------
@@ -69,18 +68,13 @@ def evaluate(
     """
     check_is_fitted(ranker, "threshold_")
     check_names(frame, label=label, qid=qid)
-    told = without_calibration_pairs(ranker), label, qid, _features(ranker)
-    found = [*ask(as_partitions(frame, qid), _evaluate, *told)]
+    args = without_calibration_pairs(ranker), label, qid, _columns(ranker)
+    found = [*ask(as_partitions(frame, qid), _evaluate, *args)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
-    every = [totals for totals, _ in found if totals is not None]
-    return PairTotals(
-        **{
-            each.name: np.concatenate(
-                [np.empty(0), *(getattr(totals, each.name) for totals in every)]
-            )
-            for each in fields(PairTotals)
-        }
-    )
+    totals = [each for each, _ in found if each is not None]
+    names = [each.name for each in fields(PairTotals)]
+    arrays = {n: [np.empty(0), *(getattr(t, n) for t in totals)] for n in names}
+    return PairTotals(**{n: np.concatenate(each) for n, each in arrays.items()})
 
 
 def predict_pairs(
@@ -99,21 +93,21 @@ def predict_pairs(
     frame, qid
         As in `calibrate`. No label is needed.
     item_id : str, default=None
-        Column of what you call the items.
+        Column with the names of the items.
 
     Returns
     -------
     frame : list, generator, Dask DataFrame or Spark DataFrame
         Of the engine of ``frame``; a list of pandas frames for a list, a generator of
-        such for Parquet. Columns as in ``PairDecisions.to_frame``: ``left`` and
-        ``right`` are positions within the partition, which say little elsewhere: give
-        ``item_id``.
+        them for Parquet. Columns as in ``PairDecisions.to_frame``. ``left`` and
+        ``right`` are positions within the partition; ``item_id`` adds names that hold
+        everywhere.
 
     Raises
     ------
     ValueError
-        If a partition breaks a rule of ``ranker.predict_pairs``, whose number is
-        named, or a query lies in two.
+        If a partition breaks a rule of ``ranker.predict_pairs``, or a query lies in
+        two; the message has their numbers.
 
     Examples
     --------
@@ -145,19 +139,9 @@ def deferred(
     Parameters
     ----------
     ranker, frame, qid, item_id
-        As in `predict_pairs`.
+        As in `predict_pairs`; so are the returned frame and the errors.
     within_top, deciding_top : int, default=None
         As in ``PairDecisions.deferred``.
-
-    Returns
-    -------
-    frame : list, generator, Dask DataFrame or Spark DataFrame
-        As from `predict_pairs`.
-
-    Raises
-    ------
-    ValueError
-        As by `predict_pairs`.
 
     Examples
     --------
@@ -172,8 +156,8 @@ def deferred(
     >>> bool(frame["accepted"].any())
     False
     """
-    only = partial(_deferred, within_top=within_top, deciding_top=deciding_top)
-    return _frame(only, ranker, frame, qid, item_id)
+    task = partial(_deferred, within_top=within_top, deciding_top=deciding_top)
+    return _frame(task, ranker, frame, qid, item_id)
 
 
 def ranking(
@@ -188,18 +172,13 @@ def ranking(
     Parameters
     ----------
     ranker, frame, qid, item_id
-        As in `predict_pairs`.
+        As in `predict_pairs`; so are the errors.
 
     Returns
     -------
     frame : list, generator, Dask DataFrame or Spark DataFrame
         As from `predict_pairs`, with the columns of ``Ranking.to_frame``. Without
-        ``item_id`` items are called by their positions within the partition.
-
-    Raises
-    ------
-    ValueError
-        As by `predict_pairs`.
+        ``item_id``, that column has positions within the partition.
 
     Examples
     --------
@@ -239,19 +218,17 @@ def _evaluate(
     ranker: Any,
     label: str | None,
     qid: str | None,
-    features: ModelColumns,
+    columns: ModelColumns,
 ) -> tuple[PairTotals | None, Any]:
     """Return the totals of a partition, and its queries."""
-    X, y, ids = rows_of(
-        partition, label=label, qid=qid, features=features.of(partition)
-    )
+    X, y, ids = rows_of(partition, label=label, qid=qid, features=columns.of(partition))
     if not _num_samples(X):
         return None, np.empty(0)
     return ranker.evaluate(X, y, ids), _distinct(ids)
 
 
 def _distinct(ids: Any) -> Any:
-    """Return the queries of a partition; None and a scalar are one without a name."""
+    """Return the queries of a partition; None or a scalar has no name to compare."""
     return np.empty(0) if np.ndim(ids) == 0 else encode_qid(ids, len(ids))[1]
 
 
@@ -266,17 +243,17 @@ def _frame(
     check_is_fitted(ranker, "threshold_")
     check_names(frame, qid=qid, item_id=item_id)
     rows = as_partitions(frame, qid)
-    told = without_calibration_pairs(ranker), qid, item_id, _features(ranker)
-    # Frames that are made later have to know their columns now: one row tells.
-    found = [*ask(rows, _look, task, *told)]
+    args = without_calibration_pairs(ranker), qid, item_id, _columns(ranker)
+    # Lazy frames need their columns now: deciding one row gives them.
+    found = [*ask(rows, _look, task, *args)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
     like = next((each for each, _ in found if each is not None), None)
     if like is None:
         raise ValueError("frame must have rows, got only empty partitions.")
-    return rows.frame(_decide, task, like, *told, like=like)
+    return rows.frame(_decide, task, like, *args, like=like)
 
 
-def _features(ranker: Any) -> ModelColumns:
+def _columns(ranker: Any) -> ModelColumns:
     """Return the columns that the ranker saw, or its model."""
     seen = getattr(ranker, "feature_names_in_", None)
     if seen is not None:
@@ -285,37 +262,36 @@ def _features(ranker: Any) -> ModelColumns:
 
 
 def _unlabelled(
-    partition: Any, qid: str | None, item_id: str | None, features: ModelColumns
+    partition: Any, qid: str | None, item_id: str | None, columns: ModelColumns
 ) -> tuple[Any, Any, Any]:
-    """Return features, what items are called, and queries."""
+    """Return features, queries and names of items."""
     if not isinstance(partition, tuple):
-        names = features.of(partition)
-        return rows_of(partition, label=item_id, qid=qid, features=names)
+        features = columns.of(partition)
+        X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
+        return X, ids, names
     if item_id is not None:
         raise ValueError(
             "item_id must be None where partitions are tuples (X, y, qid), which have "
             f"no columns, got {item_id!r}."
         )
     X, _, ids = rows_of(partition, label=None, qid=qid, features=None)
-    return X, None, ids
+    return X, ids, None
 
 
-def _look(partition: Any, task: Callable[..., Any], *told: Any) -> tuple[Any, Any]:
-    """Return an empty frame of the columns of what a task makes, and the queries."""
-    ranker, *columns = told
-    X, names, ids = _unlabelled(partition, *columns)
-    if not _num_samples(X):
+def _look(
+    partition: Any, task: Callable[..., Any], ranker: Any, *columns: Any
+) -> tuple[Any, Any]:
+    """Return an empty frame with the columns that a task makes, and the queries."""
+    rows = _unlabelled(partition, *columns)
+    if not _num_samples(rows[0]):
         return None, np.empty(0)
-    queries = _distinct(ids)
-    X, names, ids = (
-        each if np.ndim(each) == 0 else each[:1] for each in (X, names, ids)
-    )
-    made = task(ranker, X, ids, names).to_frame()
-    # One item makes no pair, from which a column could tell what it holds.
-    item = _ranking(ranker, X, ids, names).to_frame().dtypes
+    first = [each if np.ndim(each) == 0 else each[:1] for each in rows]
+    made = task(ranker, *first).to_frame()
+    # One item makes no pair that could show the types of a column.
+    item = _ranking(ranker, *first).to_frame().dtypes
     kinds = {"qid": item["qid"]} | dict.fromkeys(_IDS, item["item_id"])
     like = made.astype({name: kinds[name] for name in kinds if name in made})[:0]
-    return like, queries
+    return like, _distinct(rows[1])
 
 
 def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
@@ -323,7 +299,7 @@ def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
 
 
 def _deferred(ranker: Any, X: Any, ids: Any, names: Any, **top: Any) -> Any:
-    return ranker.predict_pairs(X, ids, item_id=names).deferred(**top)
+    return _pairs(ranker, X, ids, names).deferred(**top)
 
 
 def _ranking(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
@@ -331,18 +307,12 @@ def _ranking(ranker: Any, X: Any, ids: Any, names: Any) -> Any:
 
 
 def _decide(
-    partition: Any,
-    task: Callable[..., Any],
-    like: Any,
-    ranker: Any,
-    qid: str | None,
-    item_id: str | None,
-    features: ModelColumns,
+    partition: Any, task: Callable[..., Any], like: Any, ranker: Any, *columns: Any
 ) -> Any:
     """Return the frame that a task makes of a partition."""
-    X, names, ids = _unlabelled(partition, qid, item_id, features)
-    if not _num_samples(X):
+    rows = _unlabelled(partition, *columns)
+    if not _num_samples(rows[0]):
         return like
-    made = task(ranker, X, ids, names).to_frame()
-    # An empty column does not know what it would hold.
+    made = task(ranker, *rows).to_frame()
+    # An empty column has no type of its own.
     return made.astype(like.dtypes.to_dict()) if not len(made) else made

@@ -1,4 +1,4 @@
-"""Which engine a frame comes from, without importing any."""
+"""The engine of a frame, found without importing any."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from skrank_abstain.partitions._list import ListPartitions, check_list
 from skrank_abstain.partitions._protocol import Partitions
-from skrank_abstain.partitions._rows import check_columns
+from skrank_abstain.partitions._rows import require_columns
 
 _ENGINES = {
     ("dask.dataframe", "DataFrame"): "dask",
@@ -18,13 +18,7 @@ _ENGINES = {
 
 
 def engine_of(frame: Any) -> str:
-    """Return "list", "parquet", "dask" or "spark".
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
-    """
+    """Return "list", "parquet", "dask" or "spark"; raise a TypeError otherwise."""
     if isinstance(frame, list):
         return "list"
     if isinstance(frame, str | os.PathLike):
@@ -49,18 +43,9 @@ def as_partitions(
     ----------
     frame : Dask or Spark DataFrame, str, PathLike, pyarrow.dataset.Dataset or list
     qid : str, default=None
-        Name of the column of the queries, between which Parquet files are cut.
+        Column of the queries; Parquet files are cut between them.
     columns : iterable of str, default=None
-        Names of the columns that tasks need besides ``qid``, for engines that would
-        read the others in vain; a list holds them all in any case.
-
-    Raises
-    ------
-    TypeError
-        If ``frame`` is anything else.
-    ValueError
-        If a list is empty, a column is missing, or Parquet files are not sound or not
-        sorted by query.
+        Columns that tasks need besides ``qid``, for engines that can skip the others.
     """
     engine = engine_of(frame)
     if engine == "list":
@@ -71,7 +56,7 @@ def as_partitions(
         return ParquetPartitions(frame, qid, columns)
     if columns is not None:
         names = list(dict.fromkeys([*columns, *([] if qid is None else [qid])]))
-        check_columns(names, frame.columns)
+        require_columns(names, frame.columns)
         if engine == "spark":  # for which a dot leads into a column
             names = ["`" + name.replace("`", "``") + "`" for name in names]
         frame = frame[names]

@@ -1,4 +1,4 @@
-"""What partitions answer, made small for its way to this process."""
+"""Answers of partitions, compressed on their way to the calling process."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from skrank_abstain.partitions._protocol import Partitions
 
 
 def ask(parts: Partitions, task: Callable[..., Any], *args: Any) -> Iterator[Any]:
-    """Return what ``task(partition, *args)`` is of each partition, in their order.
+    """Yield ``task(partition, *args)`` of each partition, in their order.
 
-    They are unpacked one by one: what is added up never lies here as a whole.
+    Answers are unpacked one by one: sums never hold all of them.
     """
     return map(_unpacked, parts.map(_packed, task, *args))
 
 
 class _Packed(NamedTuple):
-    """A pickle without the data of its arrays, and these: item size and bytes."""
+    """A pickle without its arrays, and the item size and bytes of each array."""
 
     pickled: bytes
     arrays: list[tuple[int, bytes]]
@@ -35,8 +35,8 @@ def _packed(partition: Any, task: Callable[..., Any], *args: Any) -> _Packed:
 
 
 def _squeezed(array: pickle.PickleBuffer) -> tuple[int, bytes]:
-    # First the first bytes of all numbers, then the second ones: of counts most are
-    # zeros, of neighbouring floats equal, and runs of equal bytes cost next to nothing.
+    # The first bytes of all numbers, then the second ones, and so on: most are zeros in
+    # counts and equal in sorted floats, and runs of equal bytes cost next to nothing.
     size = memoryview(array).itemsize
     planes = np.frombuffer(array.raw(), dtype=np.uint8).reshape(-1, size).T
     packer = zlib.compressobj(level=1, strategy=zlib.Z_RLE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,25 @@ from numpy.typing import NDArray
 from skrank_abstain._validation import IntArray, shown
 from skrank_abstain.partitions._list import ListPartitions
 from skrank_abstain.partitions._parquet_files import ParquetFiles
-from skrank_abstain.partitions._protocol import attempt, checked, own, result_of
+from skrank_abstain.partitions._protocol import result_of
 from skrank_abstain.partitions._queries import find_split_query, runs_of
 
-#: Rows of a partition at most, unless one query has more.
+#: Largest number of rows of a partition, unless one query has more.
 ROWS = 262_144
 
 
-class ParquetPartitions:
+class ParquetPartitions(ListPartitions):
     """Parquet files, cut between queries.
 
-    The queries are read once, to see where to cut, and the rest by each task.
+    The queries are read once, to see where to cut; each task reads the other columns.
 
     Parameters
     ----------
     source : str, PathLike or pyarrow.dataset.Dataset
     qid : str
-        Name of the column of the queries.
+        Column of the queries; the rows of each must follow each other.
     columns : iterable of str, default=None
-        Names of the columns to read beside it; None: all but the index of pandas.
-
-    Raises
-    ------
-    ValueError
-        If rows of a query lie apart, an id or a column is missing, a file is damaged.
+        Columns to read besides; None: all but the index of pandas.
     """
 
     def __init__(
@@ -46,27 +40,12 @@ class ParquetPartitions:
         self._files = ParquetFiles(source, qid, columns)
         self._sizes = _sizes(_starts_of_queries(self._files, qid))
 
-    def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
-        """Return ``task(partition, *args)`` of each partition, in their order."""
-        return checked(self._results(task, *args))
-
-    def keep(self, task: Callable[..., Any], *args: Any) -> ListPartitions:
-        """Return partitions that hold ``task(partition, *args)``, in this process."""
-        return ListPartitions(self.map(task, *args))
-
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Iterator[Any]:
         """Yield the frames ``task(partition, *args)``."""
         for number, result in enumerate(self._results(task, *args)):
             yield result_of(number, result)
 
-    def _results(self, task: Callable[..., Any], *args: Any) -> Iterator[Any]:
-        def result(number: int, part: Any) -> Any:
-            return attempt(task, part, *own(args, number))
-
-        # The variable of a loop would hold a partition while the next one is read.
-        return map(result, count(), self._partitions())
-
-    def _partitions(self) -> Iterator[Any]:
+    def _read(self) -> Iterator[Any]:
         batches = self._files.batches()
         held: list[Any] = []
         for size in self._sizes:
@@ -109,7 +88,7 @@ def _starts_of_queries(files: ParquetFiles, qid: str) -> IntArray:
 
 
 def _sizes(starts: IntArray) -> list[int]:
-    """Return the numbers of rows between cuts: up to `ROWS`, or one longer query."""
+    """Return the rows of each partition: up to `ROWS`, or one longer query."""
     cuts, n_rows = [0], int(starts[-1])
     while cuts[-1] < n_rows:
         end_of_query, too_far = np.searchsorted(

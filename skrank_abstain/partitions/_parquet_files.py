@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skrank_abstain.partitions._rows import check_columns
+from skrank_abstain.partitions._rows import require_columns
 
 #: Rows that are decoded at a time.
 _ROWS = 65_536
@@ -22,12 +22,11 @@ class ParquetFiles:
     Parameters
     ----------
     source : str, PathLike or pyarrow.dataset.Dataset
-        A file or a folder, whose files are taken in the order of their names, numbers
-        in these as numbers: ``part.10`` follows ``part.9``. A dataset has an order.
+        The files of a folder are read in the order of their names, with ``part.10``
+        after ``part.9``; those of a dataset in its own order.
     qid : str
-        Name of a column to read.
     columns : iterable of str or None
-        Names of the others; None: all but the index of a pandas frame.
+        Columns besides ``qid``; None: all but the index of a pandas frame.
     """
 
     def __init__(self, source: Any, qid: str, columns: Iterable[str] | None) -> None:
@@ -64,11 +63,11 @@ class ParquetFiles:
         for file in self._files:
             given = file.physical_schema.names
             folders = _keys(file).keys() - given
-            check_columns(names, [*given, *folders], where=repr(file.path))
+            require_columns(names, [*given, *folders], where=repr(file.path))
         self._schema = pa.schema([every.field(name) for name in names])
 
     def batches(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Any]]:
-        """Yield the path and the next rows of a file; ``names``: of fewer columns."""
+        """Yield the path and the next rows of a file, with all columns or some."""
         import pyarrow as pa
 
         fields = [self._schema.field(name) for name in names or self._schema.names]
@@ -91,7 +90,7 @@ def _open(path: str | os.PathLike[str]) -> Any:
 
     dataset = pds.dataset(path, format="parquet", partitioning="hive")
     names = [os.path.basename(file) for file in dataset.files]
-    # What lies above a file says nothing of its rows; pyarrow reads all of its path.
+    # The folders above a single file are no columns; pyarrow reads its whole path.
     alone = names == [os.path.basename(path)]
     return pds.dataset(path, format="parquet") if alone else dataset
 
@@ -102,7 +101,7 @@ def _by_name(file: Any) -> list[Any]:
 
 
 def _keys(file: Any) -> dict[str, Any]:
-    """Return what the names of folders say, as in ``day=2``."""
+    """Return the columns in the names of folders, as in ``day=2``."""
     import pyarrow.dataset as pds
 
     keys: dict[str, Any] = pds.get_partition_keys(file.partition_expression)
@@ -113,8 +112,8 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # With a buffer per column, and not by the file's own scanner: that one keeps whole
-    # row groups in memory, and by default as many as the file has.
+    # A buffer per column; the file's own scanner keeps whole row groups in memory, and
+    # by default all of the file.
     with file.open() as source:
         reader = pq.ParquetFile(
             source,
@@ -140,7 +139,7 @@ def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """Name the file that pyarrow cannot read."""
+    """Add the path to the errors of pyarrow."""
     from pyarrow import ArrowException
 
     try:

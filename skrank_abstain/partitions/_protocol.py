@@ -1,4 +1,4 @@
-"""What an engine has to do: run one function on each partition, in their order."""
+"""The interface of an engine: run one function on each partition, in their order."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any, Protocol
 class Partitions(Protocol):
     """Data in parts, each of which fits into the memory of one process.
 
-    A task is a function of a module, or a `functools.partial` of one, and what it is
-    given and returns can be pickled. It is called through `attempt`, with its `own`
-    arguments.
+    A task is a function of a module, or a `functools.partial` of one; its arguments and
+    its result can be pickled. It is called through `attempt`, with its `own` arguments.
     """
 
     def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
@@ -30,7 +29,7 @@ class Partitions(Protocol):
 
 @dataclass(frozen=True)
 class Each:
-    """An argument of which each partition is given its own."""
+    """An argument with a value of its own for each partition."""
 
     values: list[Any]
 
@@ -42,21 +41,21 @@ def own(args: tuple[Any, ...], number: int) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Failed:
-    """What a task raised, instead of its result.
+    """The error that a task raised, in place of its result.
 
-    An engine would try again what fails the same way each time, and bury the reason
+    An engine would retry a task that fails the same way each time, and bury the reason
     under a trace of its own.
     """
 
     error: Exception
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Between processes its kind and text are left: not all errors can be pickled.
+        # Not all errors can be pickled: the kind and the text go between processes.
         return Failed, (_plain(self.error),)
 
 
 def attempt(task: Callable[..., Any], partition: Any, *args: Any) -> Any:
-    """Return ``task(partition, *args)``, or why there is none."""
+    """Return ``task(partition, *args)``, or the error that it raised."""
     if isinstance(partition, Failed):
         return partition
     try:
@@ -66,20 +65,15 @@ def attempt(task: Callable[..., Any], partition: Any, *args: Any) -> Any:
 
 
 def checked(results: Iterable[Any]) -> list[Any]:
-    """Return the results of all partitions, or raise what the first one raised.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it raised one, with the number of the partition.
-    RuntimeError
-        If it raised anything else.
-    """
+    """Return the results of all partitions, or raise the first error among them."""
     return [result_of(number, result) for number, result in enumerate(results)]
 
 
 def result_of(number: int, result: Any) -> Any:
-    """Return the result of the partition of this number, or raise what it raised."""
+    """Return a result, or raise the error with the number of the partition.
+
+    A ValueError or a TypeError stays one; any other becomes a RuntimeError.
+    """
     if not isinstance(result, Failed):
         return result
     error = _plain(result.error)

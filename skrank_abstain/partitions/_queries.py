@@ -1,4 +1,4 @@
-"""Which queries a partition has, and whether each is in one place."""
+"""The queries of partitions, and whether each is in one place."""
 
 from __future__ import annotations
 
@@ -14,17 +14,12 @@ from skrank_abstain._validation import IntArray, encode_qid
 def runs_of(qid: Any, n_items: int) -> tuple[NDArray[Any], IntArray]:
     """Return the runs of consecutive rows of one query.
 
-    Parameters
-    ----------
-    qid : scalar or array-like of shape (n_items,)
-    n_items : int
-
     Returns
     -------
     ids : ndarray of shape (n_runs,)
-        The query of each; a query whose rows lie apart has several.
+        The query of each run; a query whose rows lie apart has several.
     starts : ndarray of shape (n_runs,), int64
-        The first row of each.
+        The first row of each run.
     """
     codes, values = encode_qid(qid, n_items)
     starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[:n_items])
@@ -34,24 +29,11 @@ def runs_of(qid: Any, n_items: int) -> tuple[NDArray[Any], IntArray]:
 def find_split_query(
     ids_by_partition: Sequence[NDArray[Any]],
 ) -> tuple[Any, int, int] | None:
-    """Return the first query that comes again, and the partitions it lies in.
+    """Return the first id that repeats, and the partitions it lies in; None if unique.
 
-    Parameters
-    ----------
-    ids_by_partition : sequence of ndarray of shape (n_queries,)
-        The queries of each partition, none of them missing. Types may differ: ids are
-        told apart as Python does.
-
-    Returns
-    -------
-    split : None or tuple (id, first, second)
-        The id that is met again before any other is, in the order of the partitions,
-        and the positions of its first two. They are the same if one partition names
-        it twice. None: no id comes again.
-
-    Notes
-    -----
-    O(n log n) by sorting where all ids are numbers of one kind, else O(n) by hashing.
+    Both partitions are the same if one has the id twice. Ids of several types are told
+    apart as Python does. O(n log n) by sorting if all are numbers of one kind, O(n) by
+    hashing otherwise.
     """
     kinds = {ids.dtype.kind for ids in ids_by_partition if ids.size}
     # Integers beside floats, or signed beside unsigned ones, would be rounded.
@@ -82,5 +64,5 @@ def _find_by_sorting(
 
 
 def _python_values(ids: NDArray[Any]) -> list[Any]:
-    # As Python values, dates of some units are numbers, equal to true ones.
+    # `tolist()` turns dates of some units into bare integers.
     return list(ids) if ids.dtype.kind in "mM" else ids.tolist()

@@ -20,30 +20,24 @@ class ModelColumns:
     Attributes
     ----------
     names : list or None
-        None: the model does not know.
+        None: the model has no names.
     made_up : bool
-        Whether a library may have made them up: a frame that lacks one has others.
+        Whether a library may have made them up, as ``Column_0``: a frame that lacks one
+        then has names of its own.
     """
 
     names: list[Any] | None
     made_up: bool = False
 
     def of(self, partition: Any) -> list[Any] | None:
-        """Return the names of the features of a partition, None for all others."""
+        """Return the feature columns of a partition; None for all others."""
         columns = names_of_columns(partition) or []
         lacks = self.names is not None and not set(self.names) <= set(columns)
         return None if self.made_up and lacks else self.names
 
 
 def check_names(frame: Any, **names: Any) -> None:
-    """Refuse what is no name of a column.
-
-    Parameters
-    ----------
-    frame : object
-        What the user passed as partitions.
-    **names
-        ``label``, ``qid`` and ``item_id``, those that there are.
+    """Validate ``label``, ``qid`` and ``item_id``, the names of columns.
 
     Raises
     ------
@@ -83,9 +77,9 @@ def rows_of(
     partition : data frame or tuple (X, y, qid)
         A tuple is returned as it is.
     label, qid : str or None
-        Names of columns of a frame; None where it has none, and for tuples.
+        Names of columns of a frame; None for tuples, and for columns not wanted.
     features : list of str or None
-        Names of columns of a frame; None: all but label and qid.
+        None: all columns but label and qid.
 
     Returns
     -------
@@ -108,10 +102,10 @@ def rows_of(
             )
         return partition
     columns = names_of_columns(partition) or []
-    ends = [name for name in (label, qid) if name is not None]
+    others = [name for name in (label, qid) if name is not None]
     if features is None:
-        features = [name for name in columns if name not in ends]
-    check_columns([*ends, *features], columns)
+        features = [name for name in columns if name not in others]
+    require_columns([*others, *features], columns)
     y, ids = (
         None if name is None else np.asarray(partition[name]) for name in (label, qid)
     )
@@ -125,7 +119,7 @@ def rows_of(
     return X, y, ids
 
 
-def check_columns(
+def require_columns(
     names: Iterable[Any], columns: Iterable[Any], where: str = "every partition"
 ) -> None:
     """Refuse names of columns that a frame lacks or has more than once."""

@@ -1,4 +1,4 @@
-"""Spark: a task for each partition of a frame, which it gets as one pandas frame."""
+"""Spark: a task for each partition of a frame, read as one pandas frame."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _TYPES = {
 class SparkPartitions:
     """The partitions of a Spark DataFrame, in its order.
 
-    What is kept lies in the executors' memory and on their disks, and is computed again
-    where one is lost. A task of more than 1 MB Spark itself broadcasts.
+    Kept results lie in the executors' memory and on their disks, and are computed again
+    if one is lost. Spark itself broadcasts a task of more than 1 MB.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class SparkPartitions:
 
     def __init__(self, frame: Any) -> None:
         self._frame = _in_plain_columns(frame)
-        # Of an empty partition Spark hands on nothing, not even the columns.
+        # Spark passes nothing of an empty partition, not even the columns.
         empty = self._frame.limit(0).toArrow()
         self._read: Callable[..., Any] = partial(_to_pandas, frame.columns, empty)
 
@@ -85,7 +85,7 @@ class SparkPartitions:
 
 
 def _run(task: Callable[..., Any], part: Any, args: tuple[Any, ...]) -> tuple[int, Any]:
-    """Return the number of the partition that is worked on, and the result."""
+    """Return the number of the current partition, and the result."""
     from pyspark import TaskContext
 
     number = TaskContext.get().partitionId()
@@ -94,7 +94,7 @@ def _run(task: Callable[..., Any], part: Any, args: tuple[Any, ...]) -> tuple[in
 
 
 def _in_plain_columns(frame: Any) -> Any:
-    """Return the frame with arrays for vectors, which Arrow does not know."""
+    """Return the frame with arrays instead of vectors, which Arrow does not know."""
     from pyspark.ml.functions import vector_to_array
 
     # Numbered: Spark would take a dot in a name for a field.

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from skrank_abstain.partitions._rows import check_columns, rows_of
+from skrank_abstain.partitions._rows import require_columns, rows_of
 
 DATA = {"a": [1.0, 2.0], "q": ["u", "v"], "y": [0, 3], "b": [5, 6]}
 pandas = pytest.importorskip("pandas")
@@ -114,4 +114,4 @@ def test_tuples_have_no_columns_to_name(names):
 
 def test_the_message_says_where_the_column_is_missing():
     with pytest.raises(ValueError, match=r"one column 'z' in 'x\.parquet', got 0"):
-        check_columns(["z"], ["a"], where="'x.parquet'")
+        require_columns(["z"], ["a"], where="'x.parquet'")
