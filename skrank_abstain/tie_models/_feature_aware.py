@@ -24,19 +24,18 @@ from skrank_abstain.pairs import (
     spread_rows,
     thin,
 )
-from skrank_abstain.tie_models._graded_relevance import (
-    GradedRelevance,
-)
+from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._ordinal import MOST_ITEMS, fit_grades
 
 #: How often the queries are divided into halves.
 _N_DIVISIONS = 12
 #: Expected grades are kept this far from the lowest and the highest.
 _INSIDE = 1e-3
-#: What the features have to add to the log-likelihood. A weight costs 1; but what is
-#: weighed was itself learned, and with 6 queries 1 took features that did harm.
+#: What the features have to add to the log-likelihood. One parameter costs 1, but this
+#: one weighs what was itself learned: at a price of 1, 6 queries accepted features that
+#: did harm.
 _PRICE = 2.0
-#: About so many items are learned from, and a design is made for so many at a time.
+#: The regressors learn from about this many items, and are shown as many at a time.
 _MOST_ITEMS = _PIECE = 20_000
 
 
@@ -44,24 +43,23 @@ class FeatureAwareRelevance(GradedRelevance):
     """`GradedRelevance` of a value that combines the score with the features.
 
     A regressor predicts the grade of an item from its features, their ranks within
-    the query, the score and the query's mean score. What it expects and the score are
+    the query, the score and the query's mean score. The prediction and the score are
     combined into one value per item, and pairs are judged by these values.
 
     Parameters
     ----------
     regressor : regressor or None, default=None
-        Any scikit-learn regressor; clones are fitted, on an array of the features,
-        their ranks, the score and its mean over the query. By default a few trees with
-        random splits, which take missing values; others may want an imputer in front.
+        Any scikit-learn regressor; clones are fitted on an array of the features,
+        their ranks, the score and its mean over the query. By default a few extremely
+        randomised trees, which accept missing values; others may need an imputer.
     max_grades : int, default=10
         As in `GradedRelevance`.
 
     Attributes
     ----------
     regressors_ : list of regressor
-        Twelve, each fitted on half of the queries; none where all items have the same
-        relevance, or the features say too little about it: the model is that of the
-        score alone then.
+        Twelve, each fitted on half of the queries. Empty where all items have the same
+        relevance or the features add too little: the value is then the score.
     weights_ : ndarray of shape (2,), float64
         Of the score and of the expected grade in the value, at least 0.
     slope_, cut_points_, query_spread_, edges_, table_, n_pairs_
@@ -73,24 +71,24 @@ class FeatureAwareRelevance(GradedRelevance):
 
     Notes
     -----
-    Twelve times the queries (of a single query: the items) are divided into halves, at
-    random but the same every time, and a regressor is fitted on each half. For a
-    calibration item the expectation is the mean of the twelve that have not seen its
-    query: risks, and the threshold with them, would be too low otherwise. For a new
-    item it is the mean of twelve too, one of each division, although all twenty-four
-    are known. A mean of twenty-four would vary less from item to item than the
-    calibration values did, so that gaps between new items would be narrower, and the
-    threshold, set on the wider ones, would abstain on too many pairs. By default the
-    twelve are a forest of sixty extremely randomised trees [1]_. Of more than 20,000
-    items, evenly spaced queries are learned from.
+    The queries (of a single query: the items) are divided into halves twelve times, at
+    random but the same every time, and a regressor is fitted on each half. A
+    calibration item is judged by the mean of the twelve that have not seen its query:
+    otherwise risks, and the threshold with them, would be too low. A new item is judged
+    by twelve, too, one of each division. The mean of all twenty-four would vary less
+    from item to item than the calibration values did; gaps between new items would be
+    narrower, and the threshold, set on the wider ones, would abstain on too many pairs.
+    By default the twelve are a forest of sixty extremely randomised trees [1]_, which
+    try a third of the columns at each split. With more than 20,000 items the regressors
+    learn from evenly spaced queries.
 
     The value of an item depends on the other items of its query, through the ranks.
     Features must be numbers; put an encoder before the selective ranker where they are
     not. The combination is a proportional-odds fit with non-negative weights of the
-    score and of the logit of the expected grade, as a share of the highest. Where what
-    the latter adds to the log-likelihood, less two, does not exceed its standard error
-    over queries, the score alone is taken: with few queries that is the better model.
-    O(n log n) for n items and as many features, and what the regressor takes.
+    score and of the logit of the expected grade, as a share of the highest. The
+    features are used where they add more to the log-likelihood than two and the
+    standard error of the gain over queries; with few queries the score alone is the
+    better model. O(n log n) for n items and as many features, besides the regressor.
 
     References
     ----------
@@ -108,6 +106,7 @@ class FeatureAwareRelevance(GradedRelevance):
     (2,)
     """
 
+    regressors_: list[Any]
     _fitted_state: tuple[str, ...] = ("regressors_", "weights_")
 
     def __init__(self, regressor: Any = None, *, max_grades: int = 10) -> None:
@@ -130,40 +129,9 @@ class FeatureAwareRelevance(GradedRelevance):
         self.regressors_, self.weights_ = [], np.array([1.0, 0.0])
         if not grades.any():
             return scores
-        items = ScoredItems.build(scores, queries)
-        is_learned = np.zeros(scores.size, dtype=bool)
-        is_learned[items.rows[thin(items.offsets, _MOST_ITEMS)]] = True
-        used = np.unique(queries.codes[is_learned])
-        pieces = [
-            (piece[is_learned[piece]], design[is_learned[piece]])
-            for piece, design in _designs(scores, queries, X, used)
-        ]
-        rows, design = map(np.concatenate, zip(*pieces, strict=True))
-        target = grades[rows] / grades.max()
-        # Of a single query the items are divided.
-        groups = queries.codes[rows] if queries.n_queries > 1 else rows
-        unseen = np.zeros(rows.size)
-        with _one_thread():
-            for division in range(_N_DIVISIONS):
-                halves = GroupKFold(2, shuffle=True, random_state=division)
-                both = []
-                for seen, other in halves.split(design, groups=groups):
-                    learner = self._learner(division)
-                    both.append(learner.fit(_filled(design[seen]), target[seen]))
-                    unseen[other] += both[-1].predict(design[other])
-                # One regressor of each division: twelve, as many as judge a
-                # calibration item. The halves take turns, since with an odd number of
-                # queries one of the two is larger.
-                self.regressors_.append(both[division % 2])
-        expected = np.empty(scores.size)
-        if not is_learned.all():
-            # To the regressors the items left out are new.
-            expected = self._expected(scores, queries, X)
-        expected[rows] = _as_logit(unseen / _N_DIVISIONS)
-        check_numbers(expected, "what regressor predicts", scores.size)
+        expected = self._learn(scores, grades, queries, X)
         self.weights_ = _weigh(scores, expected, grades, queries)
         if not self.weights_[1]:
-            # Pairs are told apart by the score, as `GradedRelevance` does.
             self.regressors_ = []
             return scores
         return self._combined(scores, expected)
@@ -175,7 +143,7 @@ class FeatureAwareRelevance(GradedRelevance):
         return self._combined(scores, self._expected(scores, queries, X))
 
     def proba(self, left_scores: ArrayLike, right_scores: ArrayLike) -> FloatArray:
-        """Return the probabilities of the labels -1, 0, +1, where scores say enough.
+        """Return the probabilities of the labels -1, 0, +1, if scores are enough.
 
         Parameters
         ----------
@@ -202,19 +170,53 @@ class FeatureAwareRelevance(GradedRelevance):
             )
         return super().proba(left_scores, right_scores)
 
-    def _combined(self, scores: FloatArray, expected: FloatArray) -> FloatArray:
-        # No matrix product: its last bits depend on the number of threads.
-        return np.asarray(scores * self.weights_[0] + expected * self.weights_[1])
+    def _learn(
+        self, scores: FloatArray, grades: IntArray, queries: Queries, X: Any
+    ) -> FloatArray:
+        """Fit the regressors; return the out-of-fold logit of each expected grade."""
+        items = ScoredItems.build(scores, queries)
+        is_learned = np.zeros(scores.size, dtype=bool)
+        is_learned[items.rows[thin(items.offsets, _MOST_ITEMS)]] = True
+        used = np.unique(queries.codes[is_learned])
+        pieces = [
+            (piece[is_learned[piece]], design[is_learned[piece]])
+            for piece, design in _designs(scores, queries, X, used)
+        ]
+        rows, design = map(np.concatenate, zip(*pieces, strict=True))
+        target = grades[rows] / grades.max()
+        # A single query is divided by its items.
+        groups = queries.codes[rows] if queries.n_queries > 1 else rows
+        unseen = np.zeros(rows.size)
+        with _one_thread():
+            for division in range(_N_DIVISIONS):
+                halves = GroupKFold(2, shuffle=True, random_state=division)
+                both = []
+                for seen, other in halves.split(design, groups=groups):
+                    learner = self._learner(division)
+                    both.append(learner.fit(_filled(design[seen]), target[seen]))
+                    unseen[other] += both[-1].predict(design[other])
+                # The halves take turns: with an odd number of queries one is larger.
+                self.regressors_.append(both[division % 2])
+        expected = np.empty(scores.size)
+        if not is_learned.all():
+            # The regressors never saw the left-out items.
+            expected = self._expected(scores, queries, X)
+        expected[rows] = _as_logit(unseen / _N_DIVISIONS)
+        return check_numbers(expected, "what regressor predicts", scores.size)
 
     def _learner(self, division: int) -> Any:
         if self.regressor is not None:
             return clone(self.regressor)
+        # A third of the columns takes half the time of all, at the same accuracy.
         return ExtraTreesRegressor(
-            n_estimators=5, min_samples_leaf=10, random_state=division
+            n_estimators=5,
+            min_samples_leaf=10,
+            max_features=1 / 3,
+            random_state=division,
         )
 
     def _expected(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        """Return what the regressors expect of new items, shape (n_items,)."""
+        """Return the logit of the expected grade of new items, shape (n_items,)."""
         expected = np.empty(scores.size)
         every = np.arange(queries.n_queries)
         with _one_thread():
@@ -223,15 +225,19 @@ class FeatureAwareRelevance(GradedRelevance):
                 expected[rows] = _as_logit(np.mean(of_each, axis=0))
         return expected
 
+    def _combined(self, scores: FloatArray, expected: FloatArray) -> FloatArray:
+        # No matrix product: its last bits depend on the number of threads.
+        return np.asarray(scores * self.weights_[0] + expected * self.weights_[1])
+
 
 def _weigh(
     scores: FloatArray, expected: FloatArray, grades: IntArray, queries: Queries
 ) -> FloatArray:
     """Return the weights of the score and of the expected grade in an item's value.
 
-    At least 0; [1, 0], in the unit of the scores, where the features are not worth it:
-    what their weight adds to the log-likelihood, less its price, has to exceed its
-    standard error over queries [1]_.
+    At least 0. They are [1, 0], in the unit of the scores, unless the second weight
+    adds more to the log-likelihood than its price [1]_ and the standard error of the
+    gain over queries.
 
     References
     ----------
@@ -240,22 +246,21 @@ def _weigh(
     """
     used, n_items = spread_queries(queries.sizes, MOST_ITEMS)
     rows = np.concatenate([queries.rows(query) for query in used.tolist()])
-    # Sorted by what they are: the fit does not depend on the order of the rows, not
+    # Sorted by all that matters: the fit does not depend on the order of the rows, not
     # even in its last bits.
-    columns = grades[rows], expected[rows], scores[rows], queries.codes[rows]
+    order = np.lexsort(
+        (grades[rows], expected[rows], scores[rows], queries.codes[rows])
+    )
     offsets = np.append(0, np.cumsum(queries.sizes[used]))
-    spread = spread_rows(offsets, np.arange(used.size), n_items)
-    rows = rows[np.lexsort(columns)][spread]
-    inputs = np.stack([scores[rows], expected[rows]], axis=1)
+    rows = rows[order][spread_rows(offsets, np.arange(used.size), n_items)]
     known = np.unique(grades[rows], return_inverse=True)[1].reshape(-1)
     if not known.any():
         return np.array([1.0, 0.0])
-    offsets = np.append(0, np.cumsum(n_items))
-    each = np.arange(rows.size)
-    alone = fit_grades(inputs[:, :1], each, known, offsets)
-    both = fit_grades(inputs, each, known, offsets)
+    inputs = np.stack([scores[rows], expected[rows]], axis=1)
+    data = np.arange(rows.size), known, np.append(0, np.cumsum(n_items))
+    alone, both = fit_grades(inputs[:, :1], *data), fit_grades(inputs, *data)
     gain = both.log_likelihood - alone.log_likelihood
-    # Nothing can be said about queries from one of them.
+    # A single query says nothing about queries.
     error = gain.std(ddof=1) * np.sqrt(gain.size) if gain.size > 1 else 0.0
     return both.slopes if gain.sum() - _PRICE > error else np.array([1.0, 0.0])
 
@@ -263,7 +268,7 @@ def _weigh(
 def _one_thread() -> Any:
     """Keep OpenMP's threads from waiting for each other on busy cores.
 
-    What takes 0.3 s can take a minute otherwise.
+    A fit of 0.3 s could take a minute otherwise.
     """
     return threadpool_limits(limits=1, user_api="openmp")
 
@@ -296,7 +301,7 @@ def _designs(
     design : ndarray of shape (n, 2 * n_features + 3), float64
         Features, score, the ranks of these within the query, and its mean score.
     """
-    # All at once would be twice what X takes.
+    # All queries at once would take twice the memory of X.
     pieces = np.cumsum(queries.sizes[numbers]) // _PIECE
     for part in np.split(numbers, np.flatnonzero(np.diff(pieces)) + 1):
         if part.size:
@@ -309,7 +314,7 @@ def _designs(
 
 
 def _numbers(X: Any, rows: IntArray) -> FloatArray:
-    """Return rows of the features, shape (n, n_features); NaN is a number."""
+    """Return rows of the features, shape (n, n_features); NaN is allowed."""
     try:
         return np.asarray(
             check_array(
@@ -324,6 +329,15 @@ def _numbers(X: Any, rows: IntArray) -> FloatArray:
         ) from error
 
 
+def _not_numeric(X: Any) -> str:
+    """Name the columns of a pandas frame that hold no numbers."""
+    try:
+        names = list(X.select_dtypes(exclude=["number", "bool"]).columns)
+    except (AttributeError, TypeError):
+        return ""
+    return f", which the columns {names} do not" if names else ""
+
+
 def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     """Return the mean score of each item's query, the same for any order of rows."""
     ascending = ScoredItems.build(scores, queries).values
@@ -334,7 +348,7 @@ def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
 
 
 def _rank_within(columns: FloatArray, queries: Queries) -> FloatArray:
-    """Return ranks within queries as shares, which mean the same in all sizes.
+    """Return ranks within queries as shares, which are comparable across queries.
 
     Parameters
     ----------
@@ -345,13 +359,13 @@ def _rank_within(columns: FloatArray, queries: Queries) -> FloatArray:
     Returns
     -------
     ranks : ndarray of shape (n_items, n_columns), float64
-        In (0, 1); equal values have the mean of theirs, NaN none.
+        In (0, 1); equal values share their mean rank, NaN stays NaN.
     """
     codes, starts = queries.codes, queries.offsets[:-1]
     begins = np.empty(codes.size, dtype=bool)
     ranks = np.empty_like(columns)
     for column in range(columns.shape[1]):
-        # NaN comes last, and is no rank before the others.
+        # NaN sorts last and changes no other rank.
         order = np.lexsort((columns[:, column], codes))
         values = columns[order, column]
         begins[1:] = values[1:] != values[:-1]
@@ -363,21 +377,12 @@ def _rank_within(columns: FloatArray, queries: Queries) -> FloatArray:
     return np.where(np.isnan(columns), np.nan, ranks)
 
 
-def _not_numeric(X: Any) -> str:
-    """Name the columns of a pandas frame that hold no numbers."""
-    try:
-        names = list(X.select_dtypes(exclude=["number", "bool"]).columns)
-    except (AttributeError, TypeError):
-        return ""
-    return f", which the columns {names} do not" if names else ""
-
-
 def _filled(design: FloatArray) -> FloatArray:
-    """Fill columns without any number: some regressors stumble over them."""
+    """Fill columns that are all NaN, which some regressors refuse."""
     return np.where(np.isnan(design).all(axis=0), 0.0, design)
 
 
 def _as_logit(share: FloatArray) -> FloatArray:
-    """Return the logit of a grade as a share of the highest, a finite one."""
+    """Return the logit of an expected grade in [0, 1], kept finite."""
     finite: FloatArray = logit(np.clip(share, _INSIDE, 1 - _INSIDE))
     return finite
