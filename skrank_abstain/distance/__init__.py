@@ -7,14 +7,12 @@ misranking for their hypothesis set H (H-consistency bounds).
 """
 
 from skrank_abstain.distance._abstainer import DistanceAbstainer
-from skrank_abstain.distance._conditional_risk import (
+from skrank_abstain.distance._consistency import (
     LinearScorers,
     OneHiddenLayerScorers,
+    consistency_bound,
     minimal_conditional_risk,
     minimizability_gap,
-)
-from skrank_abstain.distance._consistency import (
-    consistency_bound,
     negative_example,
 )
 from skrank_abstain.distance._constrained_linear import ConstrainedLinearRanker

@@ -94,10 +94,3 @@ def _round_inwards(vectors: FloatArray, radius: float, q: float) -> FloatArray:
             return vectors
         vectors = np.where(outside, vectors * (1 - ulps), vectors)
         ulps *= 2
-
-
-def ball_diameter(radius: float, q: float, n_features: int) -> float:
-    """Return the largest Euclidean distance of two points of an l_q ball."""
-    # A cube's opposite corners; for q <= 2 the ball is within the Euclidean one.
-    corners = np.sqrt(n_features) if q == np.inf else 1.0
-    return float(2 * radius * corners)

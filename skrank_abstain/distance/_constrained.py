@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -22,7 +21,6 @@ from skrank_abstain._validation import (
     check_row_order,
     check_sample_weight,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.distance._pairs import check_pair_labels, check_pairs_of_labels
 from skrank_abstain.distance._strict import (
     LabelledPairs,
@@ -30,6 +28,7 @@ from skrank_abstain.distance._strict import (
     PairBatches,
     StrictPairs,
 )
+from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import ScoredItems, check_pairs, group_queries
 
 #: With batch_size="auto", up to _FEW_PAIRS pairs are all used in each step; of more,
@@ -208,21 +207,14 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         relevance = check_relevance(y, scores.size)
         items = ScoredItems.build(scores, group_queries(qid, scores.size), relevance)
         weight = check_sample_weight(sample_weight, scores.size)
-        totals = (
-            items.count_outcomes([0.0], 0.0)
-            if weight is None
-            else items.weigh_outcomes([0.0], 0.0, weight)
-        ).sum(axis=0)[0]
-        right, _, wrong, undecided = (float(total) for total in totals)
+        if weight is None:
+            weight = np.ones(scores.size)
+        totals = items.weigh_outcomes([0.0], 0.0, weight).sum(axis=0)[0]
+        right, _, wrong, undecided = totals.tolist()
         strict = right + wrong + undecided
         if strict == 0:
-            warn_user(
-                "The score is undefined and set to NaN: no pair of items of one query "
-                "has different relevance.",
-                UndefinedMetricWarning,
-            )
-            return float("nan")
-        return (right + undecided / 2) / strict
+            return undefined("The score of pairs of different relevance")
+        return float((right + undecided / 2) / strict)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,11 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.distance._balls import check_ball_norm
 from skrank_abstain.distance._constrained import ConstrainedRanker
-from skrank_abstain.distance._descent import LinearProblem, minimize
+from skrank_abstain.distance._descent import (
+    LinearProblem,
+    descend,
+    descend_on_batches,
+)
 from skrank_abstain.distance._margins import check_surrogate
 from skrank_abstain.distance._strict import PairBatches
 
@@ -150,7 +154,12 @@ default="hinge"
     def _train(
         self, problem: tuple[LinearProblem, int, float], batches: PairBatches
     ) -> list[float]:
-        found = minimize(problem[0], batches, *problem[1:])
+        objective, max_iter, tol = problem
+        # Acceleration needs exact gradients; those of batches would add up noise.
+        if batches.complete:
+            found = descend(objective, batches.draw(), max_iter, tol)
+        else:
+            found = descend_on_batches(objective, batches, max_iter)
         self.coef_ = found.weights
         self.optimality_gap_ = found.gap
         return found.losses

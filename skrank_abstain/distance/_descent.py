@@ -8,11 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.distance._balls import (
-    ball_diameter,
-    dual_norm,
-    project_rows,
-)
+from skrank_abstain.distance._balls import dual_norm, project_rows
 from skrank_abstain.distance._margins import MarginLoss
 from skrank_abstain.distance._strict import Batch, PairBatches
 
@@ -73,7 +69,8 @@ class LinearProblem:
 
     def diameter(self, n_features: int) -> float:
         """Return the largest distance of two weights."""
-        return ball_diameter(self.radius, dual_norm(self.norm), n_features)
+        # A cube has opposite corners; the other balls lie in the Euclidean one.
+        return float(2 * self.radius * (np.sqrt(n_features) if self.norm == 1 else 1.0))
 
     def gap(self, weights: FloatArray, gradient: FloatArray) -> float:
         """Return how much the tangent at ``weights`` falls within the ball.
@@ -102,39 +99,14 @@ class LinearProblem:
         return 0.0, gradient
 
 
-def minimize(
-    problem: LinearProblem, batches: PairBatches, max_iter: int, tol: float
-) -> Descent:
-    """Minimise, on all pairs in each step if the batches hold them, or on batches.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-    batches : PairBatches
-    max_iter : int
-        Steps.
-    tol : float
-        Stop at a gap of this; on batches, where the gap is unknown, never stop early.
-
-    Returns
-    -------
-    descent : Descent
-    """
-    # Acceleration needs exact gradients; with those of batches it would add up noise.
-    if batches.complete:
-        return _universal(problem, batches.draw(), max_iter, tol)
-    return _stochastic(problem, batches, max_iter)
-
-
-def _universal(
-    problem: LinearProblem, batch: Batch, max_iter: int, tol: float
-) -> Descent:
-    """Accelerate where the surrogate is smooth, and get there where it is not.
+def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> Descent:
+    """Minimise with all pairs in each step; stop at a gap of ``tol``.
 
     UniXGrad of Kavis, Levy, Bach and Cevher (2019), "A Universal Algorithm with Optimal
     Guarantees for Constrained Optimization": two gradients a step, at averages that
-    weigh step t by t; no step size and no constant of the problem to be known. What
-    makes the first step a good one stands in place of their 1 in the step size.
+    weigh step t by t. It accelerates where the surrogate is smooth and needs no step
+    size and no constant of the problem. Their 1 in the step size is replaced by what
+    makes the first step a good one.
     """
     n_features = batch.items.shape[1]
     diameter = problem.diameter(n_features)
@@ -209,8 +181,10 @@ class _Floor:
         self.height = max(self.height, of_one, of_mean)
 
 
-def _stochastic(problem: LinearProblem, batches: PairBatches, max_iter: int) -> Descent:
-    """Step against the gradients of batches, ever less, and average the later steps.
+def descend_on_batches(
+    problem: LinearProblem, batches: PairBatches, max_iter: int
+) -> Descent:
+    """Minimise on batches, by ever smaller steps; average the later ones.
 
     The step size is that of Streeter and McMahan (2010), "Less Regret via Online
     Conditioning", for one size for all coordinates; weights of the average grow as t^3

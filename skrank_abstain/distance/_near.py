@@ -12,9 +12,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import isotonic_regression
+from scipy.spatial import cKDTree
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.distance._neighbours import near_pairs
 from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
 from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import ScoredItems
@@ -31,6 +31,10 @@ _NEAR_SHARE = 0.25
 _SOME_PAIRS = 1 << 12
 #: Pairs of one query that are looked at one by one, at most: a minute's work.
 _MOST_LOOKED_AT = 1 << 30
+#: Items of one tree: two of them have at most four million pairs.
+_TREE = 2048
+#: The search goes this much further than asked, so that its own rounding loses no pair.
+_SLACK = 1e-9
 #: Losses that differ by no more are equal.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -201,7 +205,9 @@ class NearDecision(DecisionEngine[float]):
     ) -> PairTotals:
         """Add up what happens to the pairs of each query."""
         X = self.X[items.rows]
-        value = None if weight is None else weight[items.rows]
+        if weight is None:
+            weight = np.ones(len(self.X))
+        value = weight[items.rows]
         sizes = np.diff(items.offsets)
         near = self._near_share(X, region, items)
         searched = (sizes >= _SEARCHED) & (near <= _NEAR_SHARE)
@@ -215,7 +221,10 @@ class NearDecision(DecisionEngine[float]):
                 "all shares are about the same."
             )
         # Both by query, whether scores are equal, and outcome.
-        every = _every_outcome(items, weight)
+        # All pairs, and those of different scores.
+        cuts = [0.0, np.nextafter(0.0, 1.0)]
+        beyond = items.weigh_outcomes(cuts, 0.0, weight)
+        every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
             if low.size:
@@ -251,7 +260,7 @@ class NearDecision(DecisionEngine[float]):
 
 
 def _outcomes(
-    items: ScoredItems, low: IntArray, high: IntArray, value: FloatArray | None
+    items: ScoredItems, low: IntArray, high: IntArray, value: FloatArray
 ) -> tuple[int, FloatArray]:
     """Add up pairs of positions: the first query, and sums of shape (n, 2, 4)."""
     query = np.searchsorted(items.offsets, low, side="right") - 1
@@ -262,16 +271,56 @@ def _outcomes(
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
     cell = ((query - first) * 2 + equal) * 4 + outcome
-    mass = None if value is None else value[low] * value[high]
-    sums = np.bincount(cell, mass, 8 * n_queries).astype(np.float64)
-    return first, sums.reshape(-1, 2, 4)
+    sums = np.bincount(cell, value[low] * value[high], 8 * n_queries)
+    return first, sums.reshape(-1, 2, 4).astype(np.float64)
 
 
-def _every_outcome(items: ScoredItems, weight: FloatArray | None) -> FloatArray:
-    """Add up all pairs: of different and of equal scores, (n_queries, 2, 4)."""
-    cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
-    if weight is None:
-        beyond = items.count_outcomes(cuts, 0.0).astype(np.float64)
-    else:
-        beyond = items.weigh_outcomes(cuts, 0.0, weight)
-    return np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
+def near_pairs(
+    X: FloatArray, start: int, stop: int, gamma: float, norm: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield blocks of the pairs of items of one query that are at most gamma apart.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+    start, stop : int
+        The query is the items from ``start`` to ``stop`` (exclusive).
+    gamma : float
+    norm : float
+
+    Yields
+    ------
+    low, high : ndarray of int64
+        Positions, ``low < high``. Each pair once; up to four million at a time.
+
+    Notes
+    -----
+    k-d trees of some two thousand neighbouring items each find candidates, whose
+    distances are computed as everywhere else: the pairs are exactly those of
+    ``distances(...) <= farthest_near(gamma)``.
+    """
+    limit = farthest_near(gamma)
+    points = X[start:stop]
+    radius = gamma * (1 + _SLACK)
+    for first, second in _candidates(points, radius, norm):
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        low, high = low + start, high + start
+        near = distances(X, low, high, norm) <= limit
+        yield low[near], high[near]
+
+
+def _candidates(
+    points: FloatArray, radius: float, norm: float
+) -> Iterator[tuple[IntArray, IntArray]]:
+    # The leaves of a tree are neighbours, so most pairs of parts are far apart.
+    order = cKDTree(points, leafsize=_TREE).indices
+    parts = [order[first : first + _TREE] for first in range(0, order.size, _TREE)]
+    trees = [cKDTree(points[part]) for part in parts]
+    for k, tree in enumerate(trees):
+        inside = tree.query_pairs(radius, p=norm, output_type="ndarray")
+        yield parts[k][inside[:, 0]], parts[k][inside[:, 1]]
+        for other in range(k):
+            found = tree.sparse_distance_matrix(
+                trees[other], radius, p=norm, output_type="ndarray"
+            )
+            yield parts[k][found["i"]], parts[other][found["j"]]

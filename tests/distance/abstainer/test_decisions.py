@@ -16,7 +16,6 @@ from skrank_abstain.displays import PairReliabilityDisplay
 from skrank_abstain.distance import (
     DistanceAbstainer,
     _near,
-    _neighbours,
     pair_feature_distances,
 )
 from skrank_abstain.distance._near import NearCurve
@@ -223,7 +222,7 @@ def test_searching_for_neighbours_changes_nothing(norm, n_features, monkeypatch)
     )
     monkeypatch.setattr(_near, "_NEAR_SHARE", 2.0)
     monkeypatch.setattr(_near, "_SEARCHED", 20)
-    monkeypatch.setattr(_neighbours, "_TREE", 32)  # several trees a query
+    monkeypatch.setattr(_near, "_TREE", 32)  # several trees a query
     for gamma, expected, heavy in zip(gammas, looked_at, weighed, strict=True):
         totals = ranker.at_gamma(gamma).evaluate(X, y, qid)
         for name, values in vars(expected).items():
@@ -241,16 +240,15 @@ def test_a_large_query_of_few_neighbours_takes_few_distances(monkeypatch):
     X, y = rng.uniform(size=(20_000, 2)), rng.integers(0, 3, 20_000)
     ranker = DistanceAbstainer(FITTED, gamma=0.005, scale=None).fit(X[:99], y[:99])
     computed = []
-    for module in (_near, _neighbours):
-        measure = module.distances
-        monkeypatch.setattr(
-            module,
-            "distances",
-            lambda c, left, right, norm, measure=measure: (
-                computed.append(left.size),
-                measure(c, left, right, norm),
-            )[1],
-        )
+    measure = _near.distances
+    monkeypatch.setattr(
+        _near,
+        "distances",
+        lambda c, left, right, norm: (
+            computed.append(left.size),
+            measure(c, left, right, norm),
+        )[1],
+    )
     totals = ranker.evaluate(X, y)
     assert totals.pairs.sum() == 20_000 * 19_999 / 2
     near = totals.pairs.sum() - totals.accepted.sum()

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize
 
+from skrank_abstain.distance import Hinge
 from skrank_abstain.distance._balls import (
-    ball_diameter,
     check_ball_norm,
     dual_norm,
     project_rows,
 )
+from skrank_abstain.distance._descent import LinearProblem
 
 NORMS = [1, 2, np.inf]
 
@@ -145,7 +146,9 @@ def test_dual_norms(norm, dual):
 @pytest.mark.parametrize("q", NORMS)
 def test_diameter(q):
     corner = np.ones(9) if q == np.inf else np.eye(9)[0]
-    assert ball_diameter(2.0, q, 9) == pytest.approx(np.linalg.norm(4 * corner))
+    norm = {1: np.inf, 2: 2, np.inf: 1}[q]
+    problem = LinearProblem(Hinge(), 2.0, norm)
+    assert problem.diameter(9) == pytest.approx(np.linalg.norm(4 * corner))
 
 
 @pytest.mark.parametrize("norm", [3, 1.5, 0, -1, np.nan])
