@@ -1,22 +1,22 @@
 """Plots of what a selective ranker does: made from an estimator or from arrays.
 
-Every display keeps the numbers behind the picture as attributes, and draws with
-``plot``, which can be called again on other axes. matplotlib is imported when
-something is drawn.
+``from_estimator`` takes a fitted ranker (or a Pipeline or fitted search that ends in
+one) and items, ``from_predictions`` takes arrays. Both compute, then draw with
+``plot``, which can be called again on other axes. The numbers behind the picture are
+attributes; the artists are attributes with a trailing underscore, beside the axes
+``ax_`` and their ``figure_``. matplotlib is imported when something is drawn;
+without it, ImportError names the extra to install.
 """
 
 from skrank_abstain.displays._class_fraction import ClassFractionDisplay
 from skrank_abstain.displays._coverage_curve import CoverageDisplay
 
-# Bound for the displays of other rooms beyond the public names.
+# The displays of other rooms import these too.
+from skrank_abstain.displays._display import Display
 from skrank_abstain.displays._drawing import (
+    draw_curve,
     draw_reference,
     join_label,
-    next_style,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
 )
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
 from skrank_abstain.displays._reliability import PairReliabilityDisplay

@@ -2,53 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from skrank_abstain._validation import (
-    FloatArray,
-    check_fraction,
-    check_positive_int,
-    encode_qid,
-)
+from skrank_abstain._validation import FloatArray, check_positive_int, encode_qid
 from skrank_abstain.concentration import cluster_bootstrap
 
 
-@dataclass(frozen=True)
-class BandOptions:
-    """How a band is drawn: number of samples, confidence, random numbers."""
-
-    n_resamples: int
-    confidence: float
-    random: np.random.RandomState
-
-    @classmethod
-    def check(cls, n_resamples: Any, confidence: Any, random_state: Any) -> Self:
-        """Check what the user passed."""
-        return cls(
-            check_positive_int(n_resamples, "n_resamples", minimum=2),
-            check_fraction(confidence, "confidence"),
-            check_random_state(random_state),
-        )
-
-
 def band_of_totals(
-    errors: FloatArray, accepted: FloatArray, pairs: FloatArray, options: BandOptions
+    errors: FloatArray,
+    accepted: FloatArray,
+    pairs: FloatArray,
+    *,
+    n_resamples: int,
+    confidence: float,
+    random_state: Any,
 ) -> FloatArray:
     """Return a pointwise percentile interval of the selective risk at a coverage.
 
     Parameters
     ----------
     errors, accepted : ndarray of shape (n_queries, n_thresholds), float64
-        Accepted pairs of each query, and the wrong ones among them, at ever more
-        lenient thresholds; at the last one some pair is accepted.
+        Wrong and all accepted pairs of each query, at ever more lenient thresholds; the
+        last one accepts some pair.
     pairs : ndarray of shape (n_queries,), float64
         All pairs of each query.
-    options : BandOptions
+    n_resamples, confidence, random_state
+        As in ``cluster_bootstrap``.
 
     Returns
     -------
@@ -58,33 +40,23 @@ def band_of_totals(
     Raises
     ------
     ValueError
-        If fewer than two queries have pairs.
+        If fewer than two queries have pairs, or a number is out of range.
 
     Notes
     -----
-    Queries are drawn with replacement, all pairs of a query together [1]_. Each
-    sample has a curve of its own, read off at the coverages of the data by linear
-    interpolation, and the band holds the central share of these at each coverage. It
-    is pointwise: the whole curve leaves it more often. O(n_resamples * n_queries *
-    n_thresholds).
-
-    References
-    ----------
-    .. [1] Field and Welsh (2007). "Bootstrapping Clustered Data". Journal of the Royal
-       Statistical Society B 69.
+    Each resample has a curve of its own, read off at the coverages of the data by
+    linear interpolation, and the band holds the central share of these at each
+    coverage. It is pointwise: the whole curve leaves it more often. O(n_resamples *
+    n_queries * n_thresholds).
     """
+    check_positive_int(n_resamples, "n_resamples", minimum=2)
     # A query of one item has no pair: to draw it would only make resamples smaller.
     with_pairs = pairs > 0
-    errors, accepted, pairs = (
-        errors[with_pairs],
-        accepted[with_pairs],
-        pairs[with_pairs],
-    )
-    n_queries = pairs.size
-    if n_queries < 2:
+    errors, accepted, pairs = (table[with_pairs] for table in (errors, accepted, pairs))
+    if pairs.size < 2:
         raise ValueError(
             "qid must name at least two queries with pairs for a band "
-            f"(n_resamples={options.n_resamples}), got {n_queries}."
+            f"(n_resamples={n_resamples}), got {pairs.size}."
         )
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
     # Where nothing is accepted there is no risk to have a band of.
@@ -94,18 +66,18 @@ def band_of_totals(
         count, wrong = times @ accepted, times @ errors
         # Before the first accepted pair of a resample its risk is undefined; the
         # curve stays level there.
-        some = count > 0
-        coverage = count[some] / (times @ pairs)
-        risk: FloatArray = np.interp(grid, coverage, wrong[some] / count[some])
+        filled = count > 0
+        coverage = count[filled] / (times @ pairs)
+        risk: FloatArray = np.interp(grid, coverage, wrong[filled] / count[filled])
         return risk
 
     low, high = cluster_bootstrap(
         # Vector by matrix: the tables of all resamples of a block need not fit.
         lambda block: [curve(times) for times in block],
-        n_queries,
-        n_resamples=options.n_resamples,
-        confidence=options.confidence,
-        random_state=options.random,
+        pairs.size,
+        n_resamples=n_resamples,
+        confidence=confidence,
+        random_state=random_state,
     )
     return np.column_stack([grid, low, high])
 
@@ -122,7 +94,7 @@ def tables_of_pairs(
     qid : array-like of shape (n_pairs,)
         Query of each pair.
     coverages : ndarray of shape (n_coverages,), float64
-        The thresholds are the risks at which so large a share is accepted.
+        The thresholds are the risks that accept these shares.
 
     Returns
     -------

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, check_labels, check_numbers
-from skrank_abstain.displays._drawing import (
-    outcome_styles,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
-)
-from skrank_abstain.displays._reading import (
-    check_coverages,
-    ranker_inside,
-    reachable,
-    totals_at,
-)
+from skrank_abstain.displays._display import Display
+from skrank_abstain.displays._drawing import draw_outcomes
+from skrank_abstain.displays._reading import check_coverages, reachable, totals_at
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +21,8 @@ _MERGED = ("strict: one item better", "tie")
 _LABELS = ("left better (+1)", "tie (0)", "right better (-1)")
 
 
-class ClassFractionDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassFractionDisplay(Display):
     """Share of each true outcome among accepted pairs, against coverage.
 
     Flat curves mean that abstention takes from all outcomes alike; a curve that is
@@ -44,18 +36,16 @@ class ClassFractionDisplay:
     fraction : ndarray of shape (n_outcomes, n_points), float64
         Share of each outcome among the accepted pairs; each column sums to one.
     outcomes : tuple of str
-        What the outcomes are called in the legend.
+        Names of the outcomes in the legend.
     name : str, default=None
-        Name in the legend.
+        Name of the model in the legend.
 
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One curve per outcome.
-    ax_ : matplotlib Axes
-        Axes with the curves.
-    figure_ : matplotlib Figure
-        Figure containing the curves.
+        One curve per outcome. Those of a second model on the same axes are dashed,
+        with hollow markers.
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -79,18 +69,12 @@ class ClassFractionDisplay:
            [0.5 , 0.25]])
     """
 
-    def __init__(
-        self,
-        *,
-        coverage: FloatArray,
-        fraction: FloatArray,
-        outcomes: tuple[str, ...],
-        name: str | None = None,
-    ) -> None:
-        self.coverage = coverage
-        self.fraction = fraction
-        self.outcomes = outcomes
-        self.name = name
+    needs = "operating_points"
+
+    coverage: FloatArray
+    fraction: FloatArray
+    outcomes: tuple[str, ...]
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -109,15 +93,8 @@ class ClassFractionDisplay:
 
         Parameters
         ----------
-        estimator : object
-            A fitted selective ranker, whatever its rule, or a Pipeline or fitted
-            search that ends in one. Its own threshold has no part in the picture.
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            Items that neither trained nor calibrated it.
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
+        estimator, X, y, qid
+            As in `RiskCoverageDisplay.from_estimator`.
         coverages : array-like of shape (n_points,), default=None
             Shares of the calibration pairs to accept, in (0, 1], ascending; 0.05,
             0.1, ..., 1 by default. Drawn are the coverages reached on X.
@@ -132,8 +109,6 @@ class ClassFractionDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If there is no ranker with ``operating_points`` inside.
         ValueError
@@ -143,11 +118,10 @@ class ClassFractionDisplay:
         Notes
         -----
         One run of the wrapped model, then O(n log n) per coverage; no pair is formed.
-        The labels -1 and +1 are not told apart here: which of the two a pair has
-        depends on the order of the rows alone. ``from_predictions`` tells them apart.
+        The labels -1 and +1 are one outcome here: which of the two a pair has depends
+        on the order of the rows alone. ``from_predictions`` can separate them.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = ranker_inside(cls, estimator, X, "operating_points")
+        ranker, X = cls.open_ranker(estimator, X)
         target = check_coverages(
             reachable(ranker, _COVERAGES) if coverages is None else coverages
         )
@@ -156,7 +130,7 @@ class ClassFractionDisplay:
         sums = np.array(
             [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
         )
-        # Of no pairs there are no shares: such a coverage is left out.
+        # A coverage that accepts no pair has no shares and is left out.
         accepted, tied = sums[sums[:, 0] > 0].T
         if accepted.size == 0:
             raise ValueError(
@@ -195,8 +169,8 @@ class ClassFractionDisplay:
             Accept the pairs whose risk is at most this quantile of ``risk``, in
             (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
         merge_strict : bool, default=True
-            Whether -1 and +1 are one outcome. Their shares depend on which item of a
-            pair stands left, so that they mean something where that does.
+            Whether -1 and +1 are one outcome. Separate them if it means something which
+            item of a pair stands left.
         name : str, default=None
             Name in the legend.
         ax, **kwargs
@@ -208,8 +182,6 @@ class ClassFractionDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If lengths differ, a label is not -1, 0 or +1, a risk is not finite, a
             coverage is out of range, or there are no pairs.
@@ -218,7 +190,6 @@ class ClassFractionDisplay:
         -----
         O(n_pairs log n_pairs).
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         target = check_coverages(_COVERAGES if coverages is None else coverages)
         truth = check_labels(y_true, "y_true")
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
@@ -235,8 +206,6 @@ class ClassFractionDisplay:
             ]
         )[:, :-1].cumsum(axis=1)
         accepted = counts.sum(axis=0)
-        # Where pairs have no order of their own, it is the order of the rows that makes
-        # a label -1 or +1.
         if merge_strict:
             counts = np.array([counts[0] + counts[2], counts[1]])
         display = cls(
@@ -247,40 +216,15 @@ class ClassFractionDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw a curve per outcome.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
-            A second model on the same axes is dashed, with hollow markers.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curves, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : ClassFractionDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.4))
-        label = self.name if name is None else name
-        self.lines_ = []
-        styles = outcome_styles(self.ax_, self.outcomes, label)
-        for share, style in zip(self.fraction, styles, strict=True):
-            self.lines_ += self.ax_.plot(
-                self.coverage, share, **style_of_line(style, kwargs)
-            )
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        coverage = np.broadcast_to(self.coverage, self.fraction.shape)
+        self.lines_ = draw_outcomes(
+            self.ax_, coverage, self.fraction, self.outcomes, name, kwargs
+        )
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",
             ylabel="share of accepted pairs\nby true outcome",
+            # Room for the markers at 0 and 1, which would be cut in half.
+            xlim=(0, 1.02),
+            ylim=(-0.02, 1.02),
         )
-        self.ax_.set_xlim(0, 1.02)
-        # Room for the markers at 0 and 1, which would be cut in half.
-        self.ax_.set_ylim(-0.02, 1.02)
-        put_legend(self.ax_)
-        return self

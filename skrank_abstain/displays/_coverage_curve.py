@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,26 +12,18 @@ from sklearn.utils.validation import _num_samples
 from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
-    IntArray,
     check_fraction,
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.displays._display import Display
 from skrank_abstain.displays._drawing import (
+    draw_curve,
+    draw_intervals,
     draw_reference,
     join_label,
-    next_style,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
 )
-from skrank_abstain.displays._reading import (
-    check_coverages,
-    ranker_inside,
-    reachable,
-    totals_at,
-)
+from skrank_abstain.displays._reading import check_coverages, reachable, totals_at
 from skrank_abstain.metrics import coverage_score
 
 if TYPE_CHECKING:
@@ -39,11 +32,12 @@ if TYPE_CHECKING:
 _COVERAGES = np.linspace(0.1, 1.0, 10)
 
 
-class CoverageDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoverageDisplay(Display):
     """Share of new pairs that are decided against the share that was asked for.
 
-    On the diagonal as many pairs go to a person as were planned for. No labels are
-    needed, so that it also watches a model in use. Make one with `from_estimator` or
+    On the diagonal as many pairs go to a person as were planned for. It needs no
+    labels, so it also watches a model in use. Make one with `from_estimator` or
     `from_predictions`.
 
     Parameters
@@ -65,10 +59,7 @@ class CoverageDisplay:
         The intervals.
     diagonal_ : matplotlib Line2D
         Coverage as asked for.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure containing the curve.
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -84,18 +75,12 @@ class CoverageDisplay:
     array([0.33333333, 1.        ])
     """
 
-    def __init__(
-        self,
-        *,
-        target: FloatArray,
-        coverage: FloatArray,
-        interval: FloatArray | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.target = target
-        self.coverage = coverage
-        self.interval = interval
-        self.name = name
+    needs = "operating_points"
+
+    target: FloatArray
+    coverage: FloatArray
+    interval: FloatArray | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -115,20 +100,14 @@ class CoverageDisplay:
 
         Parameters
         ----------
-        estimator : object
-            A fitted selective ranker, whatever its rule, or a Pipeline or fitted
-            search that ends in one. Its own threshold has no part in the picture.
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            Items that neither trained nor calibrated it.
+        estimator, X, qid
+            As in `RiskCoverageDisplay.from_estimator`.
         y : ignored
-            Coverage needs no labels; the parameter is there so that all displays of
-            items are called alike.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
+            Coverage needs no labels; present so that all displays are called alike.
         coverages : array-like of shape (n_targets,), default=None
-            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. A
-            ranker whose rule has a coverage is asked for each; for one with another
-            rule they are shares of the calibration pairs.
+            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. For
+            a ranker whose rule has no coverage they are shares of the calibration
+            pairs.
         confidence : float, default=0.95
             Of the intervals, in (0, 1). With fewer than two queries there are none.
         name : str, default=None
@@ -142,8 +121,6 @@ class CoverageDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If there is no ranker with ``operating_points`` inside.
         ValueError
@@ -156,9 +133,8 @@ class CoverageDisplay:
         of new queries, the difference to the diagonal spreads about 1.4 times as far.
         One run of the wrapped model, then O(n log n) per coverage.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = cls.open_ranker(estimator, X)
         check_fraction(confidence, "confidence")
-        ranker, X = ranker_inside(cls, estimator, X, "operating_points")
         target = check_coverages(
             reachable(ranker, _COVERAGES) if coverages is None else coverages
         )
@@ -166,10 +142,10 @@ class CoverageDisplay:
         unknown = np.zeros(_num_samples(X))
         totals, pairs = totals_at(ranker, X, unknown, qid, target)
         # Expected numbers: a randomised boundary adds no noise to the picture.
-        accepted = [total.accepted for total in totals]
+        accepted = np.stack([total.accepted for total in totals], axis=1)
         display = cls(
             target=target,
-            coverage=np.array([part.sum() / pairs.sum() for part in accepted]),
+            coverage=np.array([part.sum() / pairs.sum() for part in accepted.T]),
             interval=_intervals(accepted, pairs, confidence),
             name=type(ranker).__name__ if name is None else name,
         )
@@ -210,94 +186,55 @@ class CoverageDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If ``accepted`` is not boolean.
         ValueError
             If shapes do not fit, there are no pairs, or the targets do not ascend.
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         asked = check_coverages(target, "target")
         masks = _check_masks(accepted, asked.size)
         check_fraction(confidence, "confidence")
         interval = None
-        # With pairs as the sample, bounds on the risk were broken in 31 to 42 % of
-        # simulated draws where 10 % were allowed (docs/guarantees.md): no queries, no
-        # intervals.
+        # Intervals that took pairs as the sample would be far too narrow
+        # (docs/guarantees.md): no queries, no intervals.
         if qid is not None:
-            codes, values = encode_qid(qid, masks.shape[1], unit="pair")
-            sums = [_sum_by_query(mask, codes, values.size) for mask in masks]
-            pairs = np.bincount(codes, minlength=values.size).astype(np.float64)
-            interval = _intervals(sums, pairs, confidence)
+            codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
+            sums = np.array([np.bincount(codes, mask) for mask in masks], dtype=float)
+            pairs = np.bincount(codes).astype(np.float64)
+            interval = _intervals(sums.T, pairs, confidence)
         coverage = np.array([coverage_score(mask) for mask in masks])
         display = cls(target=asked, coverage=coverage, interval=interval, name=name)
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the curve.
+    def _height(self) -> float:
+        return 4.9
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curve, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : CoverageDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.9))
-        style = next_style(self.ax_)
-        style["label"] = join_label(self.name if name is None else name)
-        style["markersize"] = 5
-        options = style_of_line(style, kwargs)
-        (self.line_,) = self.ax_.plot(self.target, self.coverage, **options)
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        style = {"label": join_label(name), "markersize": 5}
+        self.line_ = draw_curve(self.ax_, self.target, self.coverage, style, kwargs)
         self.errorbar_ = None
         if self.interval is not None:
-            self.errorbar_ = self.ax_.errorbar(
-                self.target,
-                self.coverage,
-                # Lengths down and up, as matplotlib takes them.
-                yerr=np.abs(self.interval.T - self.coverage),
-                fmt="none",
-                ecolor=self.line_.get_color(),
-                elinewidth=1,
-                capsize=3,
-            )
-        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for", ":")
+            self.errorbar_ = draw_intervals(self.line_, self.interval, capsize=3)
+        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for")
         self.ax_.set(
             xlabel="target coverage\n(share of pairs asked for)",
             ylabel="coverage\n(share of pairs accepted)",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
         )
-        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        put_legend(self.ax_)
-        return self
 
 
 def _intervals(
-    accepted: list[FloatArray], pairs: FloatArray, confidence: float
+    accepted: FloatArray, pairs: FloatArray, confidence: float
 ) -> FloatArray | None:
-    """Return an interval per target; None where there are too few queries."""
-    some = pairs > 0  # a query of one item says nothing about pairs
-    if some.sum() < 2:
+    """Return an interval per target; None with fewer than two queries of pairs."""
+    # A query of one item says nothing about pairs.
+    with_pairs = pairs > 0
+    if with_pairs.sum() < 2:
         return None
-    return np.array(
-        [
-            ratio_interval(part[some], pairs[some], confidence=confidence)
-            for part in accepted
-        ]
-    )
-
-
-def _sum_by_query(mask: BoolArray, codes: IntArray, n_queries: int) -> FloatArray:
-    return np.bincount(codes, mask, n_queries).astype(np.float64)
+    accepted = accepted[with_pairs]
+    whole = np.broadcast_to(pairs[with_pairs, None], accepted.shape)
+    return np.stack(ratio_interval(accepted, whole, confidence=confidence), axis=1)
 
 
 def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:

@@ -1,4 +1,4 @@
-"""What the displays share: axes, styles that stay apart without colour, legends."""
+"""What the displays share: axes, styles that differ without colour too, legends."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, IntArray, shown
+from skrank_abstain._validation import FloatArray, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 #: Colours of Okabe and Ito (2008), "Color Universal Design", told apart by readers
-#: with any common colour vision. Grey is for references; it stands out from white as
-#: much as from black, whatever style the reader of a figure draws in.
+#: with any common colour vision. Grey is for references; it contrasts with white as
+#: much as with black, whatever style the reader of a figure draws in.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 GREY = "#767676"
 LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
@@ -23,15 +23,11 @@ MARKERS = ("o", "s", "^", "D", "v")
 #: How the markers of the first model on a set of axes are filled, of the second, ...
 _FILLINGS = ("full", "none", "left", "top", "right")
 
-#: A line of more points looks the same and only makes files large.
-_MOST_POINTS = 2000
-
 
 def require_pyplot(caller: str) -> Any:
     """Return ``matplotlib.pyplot``, or say which extra brings it."""
     try:
-        # Here, not above: the package works without it. Displays ask before they
-        # compute anything, so that its absence shows at once.
+        # Here, not above: the package works without it.
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
@@ -49,70 +45,106 @@ def take_axes(
         _, ax = plt.subplots(figsize=size, layout="constrained")
     from matplotlib.axes import Axes
 
-    # The array of axes that plt.subplots(1, 2) returns would fail later and less
-    # plainly.
+    # plt.subplots(1, 2) returns an array of axes, a likely mistake.
     if not isinstance(ax, Axes):
         raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
     return ax, ax.figure
 
 
-def next_style(ax: Axes) -> dict[str, Any]:
-    """Return colour, line style and marker that no line of the axes has."""
-    # Read off the axes, so that displays need not know of each other, and lines that
-    # the user drew count too.
-    used = colours_of(ax)
-    free = [k for k, colour in enumerate(PALETTE) if colour not in used]
-    k = free[0] if free else len(ax.lines) % len(PALETTE)
-    return {"color": PALETTE[k], "linestyle": LINE_STYLES[k], "marker": MARKERS[k]}
-
-
-def outcome_styles(
-    ax: Axes, outcomes: tuple[str, ...], name: str | None
-) -> list[dict[str, Any]]:
-    """Return a style per outcome: the line style and the filling tell the model.
+def draw_curve(
+    ax: Axes, x: Any, y: Any, style: dict[str, Any], chosen: dict[str, Any]
+) -> Any:
+    """Draw one line in a colour, line style and marker that no line of the axes has.
 
     Parameters
     ----------
     ax : Axes
-        Its curves tell how many models were drawn on it before.
+    x, y : array-like
+    style : dict
+        Of the display: a label, and what it changes.
+    chosen : dict
+        Of the user, which goes first.
+    """
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    # Read off the axes, so that displays need not know of each other, and lines that
+    # the user drew count too.
+    used = _colours(ax)
+    free = [k for k, colour in enumerate(PALETTE) if colour not in used]
+    k = free[0] if free else len(ax.lines) % len(PALETTE)
+    default = {
+        "color": PALETTE[k],
+        "linestyle": LINE_STYLES[k],
+        "marker": MARKERS[k],
+    }
+    # Short names, such as c for color, become long ones.
+    options = {**default, **style, **normalize_kwargs(chosen, Line2D)}
+    return ax.plot(x, y, **options)[0]
+
+
+def draw_outcomes(
+    ax: Axes,
+    x: Any,
+    y: FloatArray,
+    outcomes: tuple[str, ...],
+    name: str | None,
+    chosen: dict[str, Any],
+) -> list[Any]:
+    """Draw a curve per outcome; the line style and the filling tell the model.
+
+    Parameters
+    ----------
+    ax : Axes
+    x, y : ndarray of shape (n_outcomes, n_points), float64
     outcomes : tuple of str
-        What each curve is about.
+        Names of the curves.
     name : str or None
         The model, for the legend.
+    chosen : dict
+        Style by the user, which goes first.
     """
-    # Each model has one curve in the first colour.
-    model = colours_of(ax).count(PALETTE[0])
+    # Each model that was drawn before has one curve in the first colour.
+    model = _colours(ax).count(PALETTE[0])
+    shared = {
+        "markersize": 5,
+        "fillstyle": _FILLINGS[model % len(_FILLINGS)],
+        "markerfacecoloralt": ax.get_facecolor(),
+        "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
+    }
     return [
-        {
-            "color": PALETTE[k],
-            "marker": MARKERS[k],
-            "markersize": 5,
-            "fillstyle": _FILLINGS[model % len(_FILLINGS)],
-            "markerfacecoloralt": ax.get_facecolor(),
-            "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
-            "label": outcome if name is None else join_label(name, outcome),
-        }
+        draw_curve(
+            ax,
+            x[k],
+            y[k],
+            {
+                **shared,
+                "color": PALETTE[k],
+                "marker": MARKERS[k],
+                "label": outcome if name is None else join_label(name, outcome),
+            },
+            chosen,
+        )
         for k, outcome in enumerate(outcomes)
     ]
 
 
-def style_of_line(style: dict[str, Any], chosen: dict[str, Any]) -> dict[str, Any]:
-    """Return the style of a line, what the caller chose going first."""
-    from matplotlib.cbook import normalize_kwargs
-    from matplotlib.lines import Line2D
+def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
+    """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
+    x, y = line.get_data()
+    return line.axes.errorbar(
+        x,
+        y,
+        # Lengths down and up, as matplotlib takes them.
+        yerr=np.abs(interval.T - y),
+        fmt="none",
+        ecolor=line.get_color(),
+        elinewidth=1,
+        capsize=capsize,
+    )
 
-    # Short names, such as c for color, become long ones.
-    return {**style, **normalize_kwargs(chosen, Line2D)}
 
-
-def colours_of(ax: Axes) -> list[str]:
-    """Return the colour of each line of the axes, in capital letters."""
-    from matplotlib.colors import to_hex
-
-    return [to_hex(line.get_color()).upper() for line in ax.lines]
-
-
-def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str) -> Any:
+def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str = ":") -> Any:
     """Draw a grey line; the legend names it once, however many models it serves."""
     named = any(line.get_label() == label for line in ax.lines)
     return ax.plot(
@@ -126,22 +158,18 @@ def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str) -> Any:
     )[0]
 
 
-def is_reference(artist: Any) -> bool:
-    """Return whether an artist is one of the grey lines, which belong to no model."""
-    from matplotlib.lines import Line2D
-
-    return isinstance(artist, Line2D) and artist.get_color() == GREY
-
-
-def put_legend(ax: Axes, *, columns: int = 1) -> None:
+def put_legend(ax: Axes, columns: int) -> None:
     """Put the legend below the axes, where it covers no data."""
+    from matplotlib.lines import Line2D
     from matplotlib.transforms import ScaledTranslation
 
     entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
     if not entries:
         return
     # References, which are grey lines, come last.
-    entries.sort(key=lambda entry: is_reference(entry[0]))
+    entries.sort(
+        key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
+    )
     # Room for the tick labels and the label of the axis, which do not grow with it.
     lines = 1 + ax.get_xlabel().count("\n")
     room = (2.9 + 1.3 * lines) * float(ax.xaxis.label.get_fontsize()) / 72
@@ -158,17 +186,14 @@ def put_legend(ax: Axes, *, columns: int = 1) -> None:
 
 
 def join_label(name: str | None, fact: str = "") -> str:
-    """Return the text of a legend entry: ``name (fact)``, or what there is of it."""
+    """Return the text of a legend entry: ``name (fact)``, or the one that is given."""
     if name is None:
         return fact or "_nolegend_"
     return f"{name} ({fact})" if fact else name
 
 
-def thin(coverage: FloatArray) -> IntArray:
-    """Return the points of a curve to draw: evenly spread, the last one included."""
-    if coverage.size <= _MOST_POINTS:
-        return np.arange(coverage.size)
-    # Evenly along the axis: thresholds are dense where many pairs have nearly the same
-    # risk.
-    grid = np.linspace(coverage[0], coverage[-1], _MOST_POINTS)
-    return np.unique(np.searchsorted(coverage, grid).clip(max=coverage.size - 1))
+def _colours(ax: Axes) -> list[str]:
+    """Return the colour of each line of the axes, in capital letters."""
+    from matplotlib.colors import to_hex
+
+    return [to_hex(line.get_color()).upper() for line in ax.lines]

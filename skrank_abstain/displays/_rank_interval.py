@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,25 +18,20 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
 )
-from skrank_abstain.displays._drawing import (
-    GREY,
-    MARKERS,
-    PALETTE,
-    put_legend,
-    require_pyplot,
-    take_axes,
-)
-from skrank_abstain.displays._reading import ranker_inside, rows_by_query, rows_of_query
+from skrank_abstain.displays._display import Display
+from skrank_abstain.displays._drawing import GREY, MARKERS, PALETTE
+from skrank_abstain.displays._reading import rows_by_query, rows_of_query
 from skrank_abstain.pairs import check_item_id, group_queries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: More items than this have no room for their names.
+#: More items than this leave no room for their names.
 _MOST_NAMES = 60
 
 
-class RankIntervalDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankIntervalDisplay(Display):
     """Items of one query with the ranks that are left open for each, best first.
 
     A bar reaches from the best to the worst rank that an item can have, if the
@@ -48,17 +44,17 @@ class RankIntervalDisplay:
         Best and worst rank of each item, 1 = top.
     scores : ndarray of shape (n_items,), float64, default=None
         Items are drawn in the order of decreasing score, equal ones in the order of
-        the rows. Without scores the middle of the interval takes their place.
+        the rows. Without scores the middle of the interval sets the order.
     relevance : ndarray of shape (n_items,), float64, default=None
         Known relevance, for the colour and the shape of the markers.
     item_id : ndarray of shape (n_items,), default=None
-        What the items are called; the numbers of their rows by default. More than 60
-        items are drawn without.
+        Names of the items, the numbers of their rows by default; drawn for up to 60
+        items.
+    places : ndarray of shape (n_items,), int64, default=None
+        Place of each item, 1 = top: sets the order and the markers instead of the
+        scores, for models that look at more than these.
     name : str, default=None
         Title.
-    places : ndarray of shape (n_items,), int64, default=None
-        Place of each item, 1 = top, where it does not go by the score alone: sets the
-        order and the markers instead of the scores.
 
     Attributes
     ----------
@@ -70,10 +66,7 @@ class RankIntervalDisplay:
         Rows in the order drawn, the top one first.
     line_ : matplotlib Line2D or None
         The end of the top k.
-    ax_ : matplotlib Axes
-        Axes with the intervals.
-    figure_ : matplotlib Figure
-        Figure containing the intervals.
+    ax_, figure_ : matplotlib Axes and Figure
 
     Examples
     --------
@@ -85,22 +78,14 @@ class RankIntervalDisplay:
     array([1, 2, 0])
     """
 
-    def __init__(
-        self,
-        *,
-        intervals: IntArray,
-        scores: FloatArray | None = None,
-        relevance: FloatArray | None = None,
-        item_id: NDArray[Any] | None = None,
-        name: str | None = None,
-        places: IntArray | None = None,
-    ) -> None:
-        self.intervals = intervals
-        self.scores = scores
-        self.relevance = relevance
-        self.item_id = item_id
-        self.name = name
-        self.places = places
+    legend_columns = 3
+
+    intervals: IntArray
+    scores: FloatArray | None = None
+    relevance: FloatArray | None = None
+    item_id: NDArray[Any] | None = None
+    places: IntArray | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -121,8 +106,7 @@ class RankIntervalDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted selective ranker with ``ranking``, or a Pipeline or fitted
-            search that ends in one.
+            As in `RiskCoverageDisplay.from_estimator`, with ``ranking``.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             The items of one query, or of several with ``query``.
         y : array-like of shape (n_items,), default=None
@@ -134,9 +118,14 @@ class RankIntervalDisplay:
             The query to draw, one of the values of ``qid``; needed where ``qid``, or
             the ranker's column of X, names several.
         item_id : array-like of shape (n_items,), default=None
-            What the rows of X are called, as in ``ranking``; their numbers by default.
-        top_k, name, ax
-            As in ``plot``.
+            Names of the rows of X, as in ``ranking``; their numbers by default.
+        top_k : int, default=None
+            Draw a line behind this rank: items whose bar crosses it may or may not be
+            in the top ``k``.
+        name : str, default=None
+            Title.
+        ax
+            As in ``plot``. One query per axes.
 
         Returns
         -------
@@ -144,8 +133,6 @@ class RankIntervalDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
@@ -157,8 +144,7 @@ class RankIntervalDisplay:
         -----
         O(n log n), no pair is formed.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = ranker_inside(cls, estimator, X)
+        ranker, X = cls.open_ranker(estimator, X)
         if not hasattr(ranker, "ranking"):
             raise TypeError(
                 "estimator must have ranking, got "
@@ -186,7 +172,7 @@ class RankIntervalDisplay:
             np.stack([ranking.best, ranking.worst], axis=1)[by_row],
             ranking.score[by_row],
             relevance,
-            # Of models that look at features too, places do not go by the score.
+            # Models that look at features too do not place items by their scores.
             places=ranking.place[by_row],
             item_id=item_id,
             top_k=top_k,
@@ -221,9 +207,9 @@ class RankIntervalDisplay:
             Place of each item, 1 = top; sets the order and the markers instead of the
             scores.
         item_id : array-like of shape (n_items,), default=None
-            What the items are called; the numbers of their rows by default.
+            Names of the items; the numbers of their rows by default.
         top_k, name, ax
-            As in ``plot``.
+            As in ``from_estimator``.
 
         Returns
         -------
@@ -231,69 +217,46 @@ class RankIntervalDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If lengths differ, a rank is not among 1, ..., n_items, ``places`` are not
-            each of these once, two items are called the same, or ``top_k`` is below 1.
+            each of these once, two items have one name, or ``top_k`` is below 1.
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
+        if scores is not None:
+            scores = check_numbers(scores, "scores", n_items)
+        if relevance is not None:
+            relevance = check_numbers(relevance, "relevance", n_items)
         display = cls(
             intervals=ranks,
-            scores=(
-                None if scores is None else check_numbers(scores, "scores", n_items)
-            ),
-            relevance=(
-                None
-                if relevance is None
-                else check_numbers(relevance, "relevance", n_items)
-            ),
+            scores=scores,
+            relevance=relevance,
             item_id=check_item_id(item_id, group_queries(None, n_items)),
             name=name,
             places=None if places is None else _check_places(places, n_items),
         )
         return display.plot(ax, top_k=top_k)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        name: str | None = None,
-        top_k: int | None = None,
-    ) -> Self:
-        """Draw the intervals.
+    def _height(self) -> float:
+        # A fifth of an inch for each name, within what a page holds.
+        return float(np.clip(0.2 * len(self.intervals) + 1.6, 2.6, 12))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default, higher for more items. One query
-            per axes. The legend stands below the axes: make the figure with
-            ``layout="constrained"`` to leave room for it.
-        name : str, default=None
-            Title instead of ``self.name``.
-        top_k : int, default=None
-            Draw a line behind this rank: items whose bar crosses it may or may not be
-            in the top ``k``.
-
-        Returns
-        -------
-        self : RankIntervalDisplay
-        """
+    def _draw(
+        self, name: str | None, /, *, top_k: int | None = None, **kwargs: Any
+    ) -> None:
         if top_k is not None:
             check_positive_int(top_k, "top_k")
-        n_items = len(self.intervals)
-        # A fifth of an inch for each name, within what a page holds.
-        size = (5.5, float(np.clip(0.2 * n_items + 1.6, 2.6, 12)))
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)
         self.order_ = self._order()
         best, worst = self.intervals[self.order_].T
-        row = np.arange(1, n_items + 1)
+        row = np.arange(1, len(self.intervals) + 1)
+        style: dict[str, Any] = {
+            "color": GREY,
+            "alpha": 0.5,
+            "linewidth": 5,
+            "zorder": 2,
+        }
         # Longer than the ranks, so that a rank that is certain has a bar to see.
-        self.bars_ = self.ax_.hlines(
-            row, best - 0.3, worst + 0.3, color=GREY, alpha=0.5, linewidth=5, zorder=2
-        )
+        self.bars_ = self.ax_.hlines(row, best - 0.3, worst + 0.3, **style | kwargs)
         unplaced = self.scores is None and self.places is None
         self.markers_ = [] if unplaced else self._draw_markers(row)
         self.line_ = None
@@ -302,14 +265,14 @@ class RankIntervalDisplay:
             self.line_ = self.ax_.axvline(
                 top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
             )
-        self._draw_axes(n_items, self.name if name is None else name)
-        put_legend(self.ax_, columns=3)
-        return self
+        self._label_axes()
+        if name is not None:
+            self.ax_.set_title(name)
 
     def _order(self) -> IntArray:
-        # Twice the middle rank, in integers: equal ones stay exactly equal.
         if self.places is not None:
             return np.argsort(self.places)
+        # Twice the middle rank, in integers: equal ones stay exactly equal.
         key = self.intervals.sum(axis=1) if self.scores is None else -self.scores
         return np.argsort(key, kind="stable")
 
@@ -341,30 +304,29 @@ class RankIntervalDisplay:
             for k, grade in enumerate(grades)
         ]
 
-    def _draw_axes(self, n_items: int, title: str | None) -> None:
-        names = self.item_id
-        named = [str(row) if names is None else names[row] for row in self.order_]
-        what = "row of X" if names is None else "item"
-        if n_items <= _MOST_NAMES:
-            self.ax_.set_yticks(np.arange(1, n_items + 1), named, fontsize="small")
-        else:
-            what = "item"
+    def _label_axes(self) -> None:
+        n_items = len(self.intervals)
+        what = "item"
+        if n_items > _MOST_NAMES:
             self.ax_.set_yticks([])
-        order, marked = "best middle rank", ""
+        else:
+            names = self.order_ if self.item_id is None else self.item_id[self.order_]
+            what = "row of X" if self.item_id is None else "item"
+            row = np.arange(1, n_items + 1)
+            self.ax_.set_yticks(row, [str(name) for name in names], fontsize="small")
+        order, marker = "best middle rank", ""
         if self.scores is not None:
-            order, marked = "best score", "marker: by score; "
+            order, marker = "best score", "marker: by score; "
         if self.places is not None:
-            order, marked = "first place", "marker: place; "
+            order, marker = "first place", "marker: place; "
         self.ax_.set(
-            xlabel=f"rank, 1 = top\n({marked}bar: left open)",
+            xlabel=f"rank, 1 = top\n({marker}bar: left open)",
             ylabel=f"{what}, {order} on top",
             xlim=(0.2, n_items + 0.8),
             # Upside down: rank 1 on top, where lists begin.
             ylim=(n_items + 0.8, 0.2),
         )
         self.ax_.locator_params(axis="x", integer=True)
-        if title is not None:
-            self.ax_.set_title(title)
 
 
 def _check_places(places: ArrayLike, n_items: int) -> IntArray:

@@ -1,4 +1,4 @@
-"""What displays read off a fitted ranker, through its public methods alone."""
+"""What displays ask of a fitted ranker, through its public methods alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.intake import take_column
-from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_labels
 from skrank_abstain.selection import PairTotals
 
@@ -46,14 +45,6 @@ def check_coverages(
     return numbers
 
 
-def ranker_inside(
-    display: type, estimator: Any, X: Any, needs: str = "risk_profile"
-) -> tuple[Any, Any]:
-    """Return the ranker inside ``estimator``, which has ``needs``, and its X."""
-    remedy = f"Pass its pairs to {display.__name__}.from_predictions instead."
-    return find_ranker(estimator, X, needs, remedy=remedy)
-
-
 def reachable(ranker: Any, coverages: FloatArray) -> FloatArray:
     """Return the coverages, up to the largest one that the ranker can be asked for."""
     most = getattr(ranker, "highest_coverage_", 1.0)
@@ -63,28 +54,7 @@ def reachable(ranker: Any, coverages: FloatArray) -> FloatArray:
 def totals_at(
     ranker: Any, X: Any, y: ArrayLike, qid: Any, coverages: FloatArray
 ) -> tuple[list[PairTotals], FloatArray]:
-    """Return what happens to pairs at each coverage, and the pairs of each query.
-
-    Parameters
-    ----------
-    ranker : object
-        With ``operating_points``.
-    X, y, qid
-        As in ``ranker.evaluate``.
-    coverages : ndarray of shape (n_coverages,), float64
-        At least one.
-
-    Returns
-    -------
-    totals : list of PairTotals
-        One for each coverage.
-    pairs : ndarray of shape (n_queries,), float64
-
-    Raises
-    ------
-    ValueError
-        If no query has two items.
-    """
+    """Return the totals at each coverage, at least one, and the pairs of each query."""
     points = ranker.operating_points(X, y, qid, coverages=coverages.tolist())
     totals = [point.totals for point in points]
     # The pairs are the same at each coverage; only what happens to them differs.
@@ -94,7 +64,7 @@ def totals_at(
 
 
 def no_pairs() -> ValueError:
-    """Return the error of a display that has nothing to draw."""
+    """Return the error for a display that has nothing to draw."""
     return ValueError(
         "qid must leave a query with two items: there are no pairs to draw."
     )
@@ -104,26 +74,18 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     """Return the query of each row, from ``qid`` or from the ranker's column of X."""
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is not None:
-        # The column that names the queries is still in X: rankers take it out
-        # themselves.
+        # The column that names the queries is still in X.
         _, qid = take_column(X if hasattr(X, "shape") else np.asarray(X), column)
     return group_queries(qid, _num_samples(X))
 
 
 def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
-    """Return the rows of the one query that a display is about.
-
-    Parameters
-    ----------
-    ranker, X, qid
-        As in ``ranker.rank_intervals``.
-    query : object
-        One of the values of ``qid``; None where they all are the same.
+    """Return the rows of one query: ``query``, or None for the only one.
 
     Raises
     ------
     ValueError
-        If it is open which rows are of one query, or which query is meant.
+        If ``qid`` is missing, or ``query`` is missing or unknown.
     """
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
@@ -167,13 +129,13 @@ def labelled_pairs(
     Returns
     -------
     decisions : PairDecisions
-        Of the rows that were kept; ``left`` and ``right`` count among these.
+        Of the queries drawn; ``left`` and ``right`` number their rows alone.
     label : ndarray of shape (n_pairs,), int64
         True label of each pair.
     difference : ndarray of shape (n_pairs,), float64
         Score of the left item minus score of the right one.
     """
-    # By way of `evaluate`, which refuses items without queries where `fit` had some.
+    # `evaluate` refuses items without queries if `fit` had some.
     n_pairs = ranker.evaluate(X, y, qid=qid).pairs
     relevance = check_relevance(y)
     if n_pairs.sum() > max_pairs:
@@ -195,7 +157,7 @@ def _draw_queries(
 ) -> NDArray[np.bool_]:
     """Mark queries drawn at random whose pairs are at most ``max_pairs`` in all."""
     order = check_random_state(random_state).permutation(n_pairs.size)
-    # Else the one query that is always drawn could be one without pairs.
+    # The one query that is always drawn must have pairs.
     order = order[n_pairs[order] > 0]
     n_drawn = int(np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right"))
     drawn = np.zeros(n_pairs.size, dtype=bool)

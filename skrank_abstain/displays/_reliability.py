@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -18,15 +19,13 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.displays._display import Display
 from skrank_abstain.displays._drawing import (
+    draw_intervals,
+    draw_outcomes,
     draw_reference,
-    outcome_styles,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
 )
-from skrank_abstain.displays._reading import labelled_pairs, ranker_inside
+from skrank_abstain.displays._reading import labelled_pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 
 
-class PairReliabilityDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class PairReliabilityDisplay(Display):
     """Reliability diagram of pair probabilities, one curve per outcome.
 
-    Pairs are put into bins of similar score difference; in each bin the mean predicted
-    probability of an outcome is compared with its frequency. On the diagonal an
-    outcome is as frequent as predicted, which the risk, and so the choice of pairs to
-    abstain on, relies on. What a tie model knows beyond the score difference is
-    averaged out within a bin.
+    Each bin holds pairs of similar score difference and compares the mean predicted
+    probability of an outcome with its frequency. The risk, and so the choice of pairs
+    to abstain on, relies on points on the diagonal, where an outcome is as frequent as
+    predicted. A bin averages over what a tie model knows beyond the score difference.
 
     Parameters
     ----------
@@ -62,15 +61,13 @@ class PairReliabilityDisplay:
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One curve per outcome, in the order of ``prob_pred``.
+        One curve per outcome, in the order of ``prob_pred``. Those of a second model on
+        the same axes are dashed, with hollow markers.
     errorbars_ : list of matplotlib ErrorbarContainer
         The intervals.
     diagonal_ : matplotlib Line2D
         Frequencies as predicted.
-    ax_ : matplotlib Axes
-        Axes with the curves.
-    figure_ : matplotlib Figure
-        Figure containing the curves.
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -91,22 +88,12 @@ class PairReliabilityDisplay:
     array([0.5, 1. ])
     """
 
-    def __init__(
-        self,
-        *,
-        prob_pred: FloatArray,
-        prob_true: FloatArray,
-        gap: FloatArray,
-        n_pairs: IntArray,
-        interval: FloatArray | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.prob_pred = prob_pred
-        self.prob_true = prob_true
-        self.gap = gap
-        self.n_pairs = n_pairs
-        self.interval = interval
-        self.name = name
+    prob_pred: FloatArray
+    prob_true: FloatArray
+    gap: FloatArray
+    n_pairs: IntArray
+    interval: FloatArray | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -128,22 +115,16 @@ class PairReliabilityDisplay:
 
         Parameters
         ----------
-        estimator : object
-            A fitted selective ranker, or a Pipeline or fitted search that ends in
-            one. All pairs count, accepted or not.
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            Items that neither trained nor calibrated it.
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
+        estimator, X, y, qid
+            As in `RiskCoverageDisplay.from_estimator`. All pairs count, accepted or
+            not.
         n_bins : int, default=10
             Bins of nearly equal numbers of pairs; fewer where differences are equal.
         confidence : float, default=0.95
             Of the intervals, in (0, 1). With fewer than two queries there are none.
         max_pairs : int, default=1_000_000
             If there are more pairs, whole queries are drawn at random until the next
-            would go beyond; at least one.
+            would exceed this number; at least one.
         random_state : int, RandomState instance or None, default=None
             Draws the queries.
         name : str, default=None
@@ -157,8 +138,6 @@ class PairReliabilityDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If there is no selective ranker inside.
         ValueError
@@ -166,11 +145,10 @@ class PairReliabilityDisplay:
 
         Notes
         -----
-        The pairs are formed: O(n_pairs) time and memory, up to ``max_pairs``.
+        Forms the pairs: O(n_pairs) time and memory, up to ``max_pairs``.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = cls.open_ranker(estimator, X)
         check_positive_int(max_pairs, "max_pairs")
-        ranker, X = ranker_inside(cls, estimator, X)
         decisions, label, difference = labelled_pairs(
             ranker, X, y, qid, max_pairs=max_pairs, random_state=random_state
         )
@@ -213,10 +191,8 @@ class PairReliabilityDisplay:
             item is the higher-scored one; where it is zero, each counts half.
         qid : array-like of shape (n_pairs,), default=None
             Query of each pair; without it there are no intervals.
-        n_bins : int, default=10
-            Bins of nearly equal numbers of pairs; fewer where differences are equal.
-        confidence : float, default=0.95
-            Of the intervals, in (0, 1).
+        n_bins, confidence
+            As in ``from_estimator``.
         name : str, default=None
             Name in the legend.
         ax, **kwargs
@@ -228,8 +204,6 @@ class PairReliabilityDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If lengths differ, a label is not -1, 0 or +1, a row of ``proba`` holds no
             probabilities, a difference is not finite, there are no pairs, or an option
@@ -240,9 +214,8 @@ class PairReliabilityDisplay:
         The intervals are those of :func:`skrank_abstain.concentration.ratio_interval`,
         with the queries as the sample. O(n_pairs log n_pairs).
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         check_fraction(confidence, "confidence")
-        bins = check_positive_int(n_bins, "n_bins")
+        check_positive_int(n_bins, "n_bins")
         truth = check_labels(y_true, "y_true")
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
@@ -250,11 +223,11 @@ class PairReliabilityDisplay:
         signed = check_numbers(difference, "difference", truth.size, unit="pair")
         # Which item stands left is an accident of the row order. Seen from the
         # higher-scored one, "the order is right" is one outcome with one curve.
-        predicted = _turn(predicted, signed)
-        observed = _turn(np.eye(3)[truth + 1], signed)
+        predicted = _from_higher_scored(predicted, signed)
+        observed = _from_higher_scored(np.eye(3)[truth + 1], signed)
         # By gap, not by probability: the three curves share their bins, and a bin has
         # one number of pairs.
-        code = _bins(np.abs(signed), bins)
+        code = _bins(np.abs(signed), n_bins)
         # No bin is empty: bounds are gaps of pairs.
         n_pairs = np.bincount(code)
         interval = None
@@ -262,8 +235,8 @@ class PairReliabilityDisplay:
             queries, _ = encode_qid(qid, truth.size, unit="pair")
             interval = _intervals(observed, code, queries, confidence)
         display = cls(
-            prob_pred=_means(predicted, code),
-            prob_true=_means(observed, code),
+            prob_pred=_sums(predicted, code) / n_pairs,
+            prob_true=_sums(observed, code) / n_pairs,
             gap=np.bincount(code, np.abs(signed)) / n_pairs,
             n_pairs=n_pairs,
             interval=interval,
@@ -271,65 +244,33 @@ class PairReliabilityDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the three curves.
+    def _height(self) -> float:
+        return 5.4
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
-            A second model on the same axes is dashed, with hollow markers.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curves, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : PairReliabilityDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 5.4))
-        label = self.name if name is None else name
-        styles = outcome_styles(self.ax_, _OUTCOMES, label)
-        self.lines_, self.errorbars_ = [], []
-        for k, style in enumerate(styles):
-            self.lines_ += self.ax_.plot(
-                self.prob_pred[k], self.prob_true[k], **style_of_line(style, kwargs)
-            )
-            if self.interval is None:
-                continue
-            error = np.abs(self.interval[k].T - self.prob_true[k])
-            self.errorbars_.append(
-                self.ax_.errorbar(
-                    self.prob_pred[k],
-                    self.prob_true[k],
-                    yerr=error,
-                    fmt="none",
-                    ecolor=self.lines_[-1].get_color(),
-                    elinewidth=1,
-                    capsize=2,
-                )
-            )
-        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted", ":")
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        self.lines_ = draw_outcomes(
+            self.ax_, self.prob_pred, self.prob_true, _OUTCOMES, name, kwargs
+        )
+        self.errorbars_ = []
+        if self.interval is not None:
+            self.errorbars_ = [
+                draw_intervals(line, interval, capsize=2)
+                for line, interval in zip(self.lines_, self.interval, strict=True)
+            ]
+        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted")
         self.ax_.set(
             xlabel="predicted probability\n(mean of a bin of pairs)",
             ylabel="observed frequency\n(share of these pairs)",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
         )
-        self.ax_.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
-        put_legend(self.ax_)
-        return self
 
 
-def _turn(columns: FloatArray, difference: FloatArray) -> FloatArray:
+def _from_higher_scored(columns: FloatArray, difference: FloatArray) -> FloatArray:
     """Bring columns -1, 0, +1 into the order higher-scored, tie, lower-scored."""
-    # The columns as they are put the right item first.
-    left_first, turned = columns[:, ::-1], columns
-    sign = difference[:, None]
-    either = (left_first + turned) / 2
-    return np.where(sign > 0, left_first, np.where(sign < 0, turned, either))
+    sign, mirrored = difference[:, None], columns[:, ::-1]
+    either = (mirrored + columns) / 2
+    return np.where(sign > 0, mirrored, np.where(sign < 0, columns, either))
 
 
 def _bins(gap: FloatArray, n_bins: int) -> IntArray:
@@ -340,34 +281,22 @@ def _bins(gap: FloatArray, n_bins: int) -> IntArray:
     return np.searchsorted(upper, gap)
 
 
-def _means(columns: FloatArray, code: IntArray) -> FloatArray:
-    return np.array([np.bincount(code, column) for column in columns.T]) / np.bincount(
-        code
-    )
+def _sums(columns: FloatArray, code: IntArray, size: int = 0) -> FloatArray:
+    """Return the sum of each column by code, shape (n_columns, n_codes)."""
+    return np.array([np.bincount(code, column, size) for column in columns.T])
 
 
 def _intervals(
     observed: FloatArray, code: IntArray, queries: IntArray, confidence: float
 ) -> FloatArray | None:
     """Return an interval per outcome and bin; None for a single query."""
-    n_queries, n_bins = int(queries.max()) + 1, int(code.max()) + 1
+    shape = n_queries, n_bins = int(queries.max()) + 1, int(code.max()) + 1
     if n_queries < 2:
         return None
     # A cell for each query and bin: the query is the sample, since its pairs depend on
     # each other.
-    cell, shape = queries * n_bins + code, (n_queries, n_bins)
-    size = n_queries * n_bins
-    pairs = np.bincount(cell, minlength=size).reshape(shape)
-    return np.array(
-        [
-            [
-                ratio_interval(part, whole, confidence=confidence)
-                for part, whole in zip(
-                    np.bincount(cell, column, size).reshape(shape).T,
-                    pairs.T,
-                    strict=True,
-                )
-            ]
-            for column in observed.T
-        ]
-    )
+    cell = queries * n_bins + code
+    pairs = np.bincount(cell, minlength=n_queries * n_bins).reshape(shape)
+    tables = _sums(observed, cell, pairs.size).reshape(3, *shape)
+    ends = [ratio_interval(table, pairs, confidence=confidence) for table in tables]
+    return np.moveaxis(np.array(ends), 1, 2)

@@ -1,22 +1,16 @@
-"""What the answers of people make of a ranking."""
+"""How good a ranking gets by the answers of people."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray, check_choice, check_numbers
-from skrank_abstain.displays._drawing import (
-    draw_reference,
-    join_label,
-    next_style,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
-)
-from skrank_abstain.displays._reading import check_coverages, ranker_inside
+from skrank_abstain.displays._display import Display
+from skrank_abstain.displays._drawing import draw_curve, draw_reference, join_label
+from skrank_abstain.displays._reading import check_coverages
 from skrank_abstain.review import review_curve
 
 if TYPE_CHECKING:
@@ -28,7 +22,8 @@ _LABELS = {
 }
 
 
-class ReviewCurveDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ReviewCurveDisplay(Display):
     """How right a ranking gets by the share of its pairs that people answer.
 
     A steep start says that a few well-chosen questions are worth asking; draw another
@@ -53,11 +48,8 @@ class ReviewCurveDisplay:
     line_ : matplotlib Line2D
         The curve.
     expected_ : matplotlib Line2D or None
-        What was expected.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure containing the curve.
+        The expected accuracy, dotted.
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -73,20 +65,13 @@ class ReviewCurveDisplay:
     array([0.74, 0.89, 0.95])
     """
 
-    def __init__(
-        self,
-        *,
-        share: FloatArray,
-        value: FloatArray,
-        expected: FloatArray | None = None,
-        metric: str = "accuracy",
-        name: str | None = None,
-    ) -> None:
-        self.share = share
-        self.value = value
-        self.expected = expected
-        self.metric = metric
-        self.name = name
+    needs = "review"
+
+    share: FloatArray
+    value: FloatArray
+    expected: FloatArray | None = None
+    metric: str = "accuracy"
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -100,7 +85,7 @@ class ReviewCurveDisplay:
         budgets: ArrayLike = (0.0, 0.005, 0.01, 0.025, 0.05),
         error: Any = 0.1,
         noticeable: float = 0.0,
-        objective: str = "pairs",
+        objective: Any = "pairs",
         rounds: int = 10,
         reviewer_error: Any = None,
         random_state: Any = None,
@@ -108,7 +93,7 @@ class ReviewCurveDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw what simulated reviewers make of a fitted ranker's order.
+        """Draw how simulated reviewers improve the ranking of a fitted ranker.
 
         Parameters
         ----------
@@ -130,15 +115,12 @@ class ReviewCurveDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError, ValueError
-            As `review_curve` raises them; if ``metric`` is unknown, or there is no NDCG
+            As in `review_curve`; or if ``metric`` is unknown, or there is no NDCG
             because y does not lie in [0, 31].
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
+        ranker, X = cls.open_ranker(estimator, X)
         check_choice(metric, "metric", tuple(_LABELS))
-        ranker, X = ranker_inside(cls, estimator, X, "review")
         curve = review_curve(
             ranker,
             X,
@@ -157,7 +139,7 @@ class ReviewCurveDisplay:
             curve[metric],
             expected=curve["expected_accuracy"] if metric == "accuracy" else None,
             metric=metric,
-            name=objective if name is None else name,
+            name=str(objective) if name is None else name,
             ax=ax,
             **kwargs,
         )
@@ -197,52 +179,29 @@ class ReviewCurveDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
             If shares fall or leave [0, 1], lengths differ, a value is not finite, or
             ``metric`` is unknown.
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         check_choice(metric, "metric", tuple(_LABELS))
         shares = check_coverages(share, "share", asked=True)
         n = shares.size
+        if expected is not None:
+            expected = check_numbers(expected, "expected", n, unit="share")
         display = cls(
             share=shares,
             value=check_numbers(value, "value", n, unit="share"),
-            expected=(
-                None
-                if expected is None
-                else check_numbers(expected, "expected", n, unit="share")
-            ),
+            expected=expected,
             metric=metric,
             name=name,
         )
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the curve.
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curve, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : ReviewCurveDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.4))
-        label = join_label(self.name if name is None else name)
-        style = style_of_line(next_style(self.ax_) | {"label": label}, kwargs)
-        (self.line_,) = self.ax_.plot(self.share, self.value, **style)
+        style = {"label": join_label(name)}
+        self.line_ = draw_curve(self.ax_, self.share, self.value, style, kwargs)
         self.expected_ = None
         if self.expected is not None:
             colour = self.line_.get_color()
@@ -250,13 +209,9 @@ class ReviewCurveDisplay:
                 self.share, self.expected, color=colour, linestyle=":", linewidth=1.2
             )
             # The legend says once what all dotted lines are.
-            draw_reference(self.ax_, [], [], "as the review expects", ":")
-        from matplotlib.ticker import MaxNLocator, PercentFormatter
-
+            draw_reference(self.ax_, [], [], "as the review expects")
         self.ax_.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1.0))
         self.ax_.set(
             xlabel="share of the pairs that people answer", ylabel=_LABELS[self.metric]
         )
-        put_legend(self.ax_)
-        return self

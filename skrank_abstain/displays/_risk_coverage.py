@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, check_choice
-from skrank_abstain.displays._band import (
-    BandOptions,
-    band_of_totals,
-    tables_of_pairs,
-)
-from skrank_abstain.displays._drawing import (
-    draw_reference,
-    join_label,
-    next_style,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
-    thin,
-)
-from skrank_abstain.displays._reading import no_pairs, ranker_inside, totals_at
+from skrank_abstain._validation import FloatArray, IntArray, check_choice
+from skrank_abstain.displays._band import band_of_totals, tables_of_pairs
+from skrank_abstain.displays._display import Display
+from skrank_abstain.displays._drawing import draw_curve, draw_reference, join_label
+from skrank_abstain.displays._reading import no_pairs, totals_at
 from skrank_abstain.metrics import (
     area_of_prefixes,
     aurc_loss,
@@ -36,17 +25,20 @@ if TYPE_CHECKING:
 #: Coverages of a band. Each costs a pass over the items, and between two a band is
 #: straight: more would not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
+#: A line of more points looks the same and only makes files large.
+_MOST_POINTS = 2000
 _Y_LABELS = {
     "risk": "selective risk, lower is better\n(share wrong of accepted pairs)",
     "accuracy": "selective accuracy, higher is better\n(share right of accepted pairs)",
 }
 
 
-class RiskCoverageDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class RiskCoverageDisplay(Display):
     """Risk-coverage curve: how the share of errors falls as fewer pairs are decided.
 
-    Make one with `from_estimator` or `from_predictions`. Call ``plot`` of several
-    displays on the same axes to compare models: a lower risk is better.
+    Make one with `from_estimator` or `from_predictions`. To compare models, ``plot``
+    several displays on the same axes: a lower risk is better.
 
     Parameters
     ----------
@@ -69,10 +61,7 @@ class RiskCoverageDisplay:
         The band.
     reference_ : list of matplotlib Line2D
         Random abstention and the oracle, where asked for.
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure containing the curve.
+    ax_, figure_ : matplotlib Axes and Figure
 
     See Also
     --------
@@ -91,20 +80,11 @@ class RiskCoverageDisplay:
     'toy (AURC = 0.271)'
     """
 
-    def __init__(
-        self,
-        *,
-        coverage: FloatArray,
-        selective_risk: FloatArray,
-        aurc: float | None = None,
-        band: FloatArray | None = None,
-        name: str | None = None,
-    ) -> None:
-        self.coverage = coverage
-        self.selective_risk = selective_risk
-        self.aurc = aurc
-        self.band = band
-        self.name = name
+    coverage: FloatArray
+    selective_risk: FloatArray
+    aurc: float | None = None
+    band: FloatArray | None = None
+    name: str | None = None
 
     @classmethod
     def from_estimator(
@@ -128,8 +108,8 @@ class RiskCoverageDisplay:
         Parameters
         ----------
         estimator : object
-            A fitted selective ranker, or a Pipeline or fitted search that ends in
-            one. Its own threshold has no part in the picture.
+            A fitted selective ranker, whatever its rule, or a Pipeline or fitted
+            search that ends in one. Its own threshold does not matter.
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             Items that neither trained nor calibrated it.
         y : array-like of shape (n_items,)
@@ -137,16 +117,22 @@ class RiskCoverageDisplay:
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item.
         n_resamples : int, default=None
-            Draw a band from so many cluster-bootstrap samples of whole queries; 200
-            give a picture, 2000 smooth ends. None: no band.
+            Number of bootstrap samples of whole queries for a band; 200 give a picture,
+            2000 smooth ends. None: no band.
         confidence : float, default=0.95
             Of the band at each coverage, in (0, 1).
         random_state : int, RandomState instance or None, default=None
             Draws the samples.
-        kind, reference, ax, **kwargs
-            As in ``plot``.
+        kind : {"risk", "accuracy"}, default="risk"
+            The share of errors, or of correct labels, among accepted pairs.
+        reference : bool, default=False
+            Whether to draw what abstaining at random gives (the value at coverage 1
+            throughout) and what an oracle gives that abstains on errors first, both
+            with the labels of this model.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
+        ax, **kwargs
+            As in ``plot``.
 
         Returns
         -------
@@ -154,14 +140,12 @@ class RiskCoverageDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
-            If there is no selective ranker inside, or a band is asked for and the
+            If there is no selective ranker inside, or ``n_resamples`` is given and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, or a band is asked for and fewer than two queries
-            have.
+            If no query has two items, or ``n_resamples`` is given and fewer than two
+            queries have.
 
         Notes
         -----
@@ -170,16 +154,12 @@ class RiskCoverageDisplay:
         thresholds, which come from ``operating_points``: one more run of the model,
         and O(n log n) per threshold.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = ranker_inside(cls, estimator, X)
+        ranker, X = cls.open_ranker(estimator, X)
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             raise no_pairs()
         band = None
         if n_resamples is not None:
-            options = BandOptions.check(n_resamples, confidence, random_state)
-            # The profile adds up all queries; to resample them, each one's share is
-            # needed.
             if not hasattr(ranker, "operating_points"):
                 raise TypeError(
                     "n_resamples must be None for a ranker without operating_points, "
@@ -191,14 +171,15 @@ class RiskCoverageDisplay:
                 np.stack([total.accepted - total.correct for total in totals], axis=1),
                 np.stack([total.accepted for total in totals], axis=1),
                 pairs,
-                options,
+                n_resamples=n_resamples,
+                confidence=confidence,
+                random_state=random_state,
             )
         count = np.cumsum(profile.n_pairs)
         errors = np.cumsum(profile.n_pairs - profile.n_correct)
         display = cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
-            # Over all risks: only the picture is thinned out.
             aurc=area_of_prefixes(count, errors),
             band=band,
             name=type(ranker).__name__ if name is None else name,
@@ -234,16 +215,12 @@ class RiskCoverageDisplay:
             Pairs of low risk are accepted first; only the order counts.
         qid : array-like of shape (n_pairs,), default=None
             Query of each *pair*; needed for a band.
-        n_resamples : int, default=None
-            Draw a band from so many cluster-bootstrap samples of whole queries.
-        confidence : float, default=0.95
-            Of the band at each coverage, in (0, 1).
-        random_state : int, RandomState instance or None, default=None
-            Draws the samples.
-        kind, reference, ax, **kwargs
-            As in ``plot``.
+        n_resamples, confidence, random_state, kind, reference
+            As in ``from_estimator``.
         name : str, default=None
             Name in the legend.
+        ax, **kwargs
+            As in ``plot``.
 
         Returns
         -------
@@ -251,23 +228,22 @@ class RiskCoverageDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         ValueError
-            If the arrays break a rule of
-            :func:`skrank_abstain.metrics.risk_coverage_curve`, there are no pairs, or
-            ``qid`` is missing or names fewer than two queries and a band is asked for.
+            If `risk_coverage_curve` refuses the arrays, there are no pairs, or
+            ``n_resamples`` is given and ``qid`` is missing or names fewer than two
+            queries.
         """
-        require_pyplot(f"{cls.__name__}.from_predictions")
         coverage, selective_risk, _ = risk_coverage_curve(y_true, y_pred, risk)
         if coverage.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         band = None
         if n_resamples is not None:
-            options = BandOptions.check(n_resamples, confidence, random_state)
             wrong = np.asarray(y_true).ravel() != np.asarray(y_pred).ravel()
             band = band_of_totals(
-                *tables_of_pairs(wrong, np.asarray(risk).ravel(), qid, _GRID), options
+                *tables_of_pairs(wrong, np.asarray(risk).ravel(), qid, _GRID),
+                n_resamples=n_resamples,
+                confidence=confidence,
+                random_state=random_state,
             )
         display = cls(
             coverage=coverage,
@@ -278,48 +254,22 @@ class RiskCoverageDisplay:
         )
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
-    def plot(
+    def _draw(
         self,
-        ax: Axes | None = None,
+        name: str | None,
+        /,
         *,
-        name: str | None = None,
         kind: str = "risk",
         reference: bool = False,
         **kwargs: Any,
-    ) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        kind : {"risk", "accuracy"}, default="risk"
-            The share of errors, or of correct labels, among accepted pairs.
-        reference : bool, default=False
-            Whether to draw what abstaining at random gives (the value at coverage 1
-            throughout) and what an oracle gives that abstains on errors first, both
-            with the labels of this model.
-        **kwargs
-            For the curve, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : RiskCoverageDisplay
-        """
+    ) -> None:
         check_choice(kind, "kind", tuple(_Y_LABELS))
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
-        style = next_style(self.ax_)
-        # With up to 2,000 points, markers would hide the line.
-        style.pop("marker")
         fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
-        style["label"] = join_label(self.name if name is None else name, fact)
-        shown = thin(self.coverage)
-        values = _of_kind(self.selective_risk[shown], kind)
-        options = style_of_line(style, kwargs)
-        (self.line_,) = self.ax_.plot(self.coverage[shown], values, **options)
+        # With up to 2,000 points, markers would hide the line.
+        style = {"marker": "none", "label": join_label(name, fact)}
+        drawn = _points_to_draw(self.coverage)
+        values = _of_kind(self.selective_risk[drawn], kind)
+        self.line_ = draw_curve(self.ax_, self.coverage[drawn], values, style, kwargs)
         self.band_ = None
         if self.band is not None:
             at, low, high = self.band.T
@@ -333,35 +283,36 @@ class RiskCoverageDisplay:
             )
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
-            xlabel="coverage (share of pairs accepted)", ylabel=_Y_LABELS[kind]
+            xlabel="coverage (share of pairs accepted)",
+            ylabel=_Y_LABELS[kind],
+            xlim=(0, 1),
         )
-        self.ax_.set_xlim(0, 1)
-        put_legend(self.ax_)
-        return self
 
     def _draw_references(self, kind: str) -> list[Any]:
-        ends = np.array([0.0, 1.0])
-        # Whatever is given up at random, the share of errors stays what it is on
-        # average.
-        random = np.full(2, self.selective_risk[-1])
+        wrong = self.selective_risk[-1]
+        # Abstaining at random leaves the expected share of errors as it is.
+        random = _of_kind(np.full(2, wrong), kind)
         # Not from 0, where the share of errors is 0 / 0.
         coverage = np.linspace(0.005, 1.0, 200)
-        right = 1 - self.selective_risk[-1]
         # The oracle accepts all right pairs before the first wrong one.
-        oracle = np.maximum(coverage - right, 0) / coverage
+        oracle = _of_kind(np.maximum(coverage - (1 - wrong), 0) / coverage, kind)
         return [
+            draw_reference(self.ax_, [0.0, 1.0], random, "random abstention"),
             draw_reference(
-                self.ax_, ends, _of_kind(random, kind), "random abstention", ":"
-            ),
-            draw_reference(
-                self.ax_,
-                coverage,
-                _of_kind(oracle, kind),
-                "oracle: errors abstained first",
-                "-.",
+                self.ax_, coverage, oracle, "oracle: errors abstained first", "-."
             ),
         ]
 
 
 def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
     return risk if kind == "risk" else 1 - risk
+
+
+def _points_to_draw(coverage: FloatArray) -> IntArray:
+    """Return the points of a curve to draw: evenly spread, the last one included."""
+    if coverage.size <= _MOST_POINTS:
+        return np.arange(coverage.size)
+    # Evenly along the axis: thresholds are dense where many pairs have nearly the same
+    # risk.
+    grid = np.linspace(coverage[0], coverage[-1], _MOST_POINTS)
+    return np.unique(np.searchsorted(coverage, grid).clip(max=coverage.size - 1))

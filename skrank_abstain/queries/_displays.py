@@ -10,15 +10,12 @@ from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.displays import (
+    Display,
+    draw_curve,
     draw_reference,
     join_label,
-    next_style,
-    put_legend,
-    require_pyplot,
-    style_of_line,
-    take_axes,
 )
-from skrank_abstain.metrics import area_of_prefixes, find_ranker
+from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.queries._best_sets import best_levels, first_best_places
 from skrank_abstain.queries._scorers import query_blocks
 
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class TopSetDisplay:
+class TopSetDisplay(Display):
     """Share of sets that hold a best item, by the size of the sets.
 
     Compares the sets of a `TopSetRanker`, at all thresholds, with the first k items of
@@ -69,6 +66,8 @@ class TopSetDisplay:
     >>> float(display.fixed_size[0]), float(display.coverage[-1])
     (1.0, 1.0)
     """
+
+    needs = "predict_set"
 
     size: FloatArray
     coverage: FloatArray
@@ -112,15 +111,12 @@ class TopSetDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If ``estimator`` contains no ranker with sets.
         ValueError
             If the items of no query differ in relevance.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = find_ranker(estimator, X, "predict_set")
+        ranker, X = cls.open_ranker(estimator, X)
         items, relevance = ranker._labelled(X, y, qid)
         levels, queries = ranker._levels(items), items.queries
         best = best_levels(levels, relevance, queries)
@@ -145,49 +141,28 @@ class TopSetDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. A figure of your own needs
-            ``layout="constrained"``, since the legend stands below the axes.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curve of the sets, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : TopSetDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
-        style = next_style(self.ax_)
-        marker = style.pop("marker")
-        style["label"] = join_label(self.name if name is None else name)
-        options = style_of_line(style, kwargs)
-        (self.line_,) = self.ax_.plot(self.size, self.coverage, **options)
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        style = {"label": join_label(name)}
+        self.line_ = draw_curve(self.ax_, self.size, self.coverage, style, kwargs)
+        # The marker is for the point alone.
+        marker = self.line_.get_marker()
+        self.line_.set_marker("none")
         self.point_ = None
         if self.point is not None:
             (self.point_,) = self.ax_.plot(
                 *self.point, marker=marker, color=self.line_.get_color()
             )
         self.fixed_line_ = draw_reference(
-            self.ax_, self.fixed_size, self.fixed_coverage, "the first k items", ":"
+            self.ax_, self.fixed_size, self.fixed_coverage, "the first k items"
         )
         self.ax_.set(
             xlabel="mean size of a set",
             ylabel="coverage\n(share of sets that hold a best item)",
         )
-        put_legend(self.ax_)
-        return self
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class QueryRiskDisplay:
+class QueryRiskDisplay(Display):
     """Mean loss of the accepted queries, by the share accepted; lower is better.
 
     The loss is one minus the metric. Make one with `from_estimator`.
@@ -227,6 +202,8 @@ class QueryRiskDisplay:
     >>> bool(display.aurc < display.selective_risk[-1])  # better than at random
     True
     """
+
+    needs = "query_risk"
 
     coverage: FloatArray
     selective_risk: FloatArray
@@ -270,15 +247,12 @@ class QueryRiskDisplay:
 
         Raises
         ------
-        ImportError
-            If matplotlib is not installed.
         TypeError
             If ``estimator`` contains no ranker of queries.
         ValueError
             If no query holds a relevant item.
         """
-        require_pyplot(f"{cls.__name__}.from_estimator")
-        ranker, X = find_ranker(estimator, X, "query_risk")
+        ranker, X = cls.open_ranker(estimator, X)
         found = ranker.query_metric(X, y, qid=qid)
         count, lost = query_blocks(found, ranker.query_risk(X, qid=qid))
         if count.size == 0:
@@ -295,43 +269,21 @@ class QueryRiskDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. A figure of your own needs
-            ``layout="constrained"``, since the legend stands below the axes.
-        name : str, default=None
-            Name in the legend instead of ``self.name``.
-        **kwargs
-            For the curve, passed to ``matplotlib.axes.Axes.plot``.
-
-        Returns
-        -------
-        self : QueryRiskDisplay
-        """
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, (5, 4.6))
-        style = next_style(self.ax_)
-        style.pop("marker")
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
         fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
-        style["label"] = join_label(self.name if name is None else name, fact)
-        options = style_of_line(style, kwargs)
-        (self.line_,) = self.ax_.plot(self.coverage, self.selective_risk, **options)
+        style = {"marker": "none", "label": join_label(name, fact)}
+        self.line_ = draw_curve(
+            self.ax_, self.coverage, self.selective_risk, style, kwargs
+        )
         level = np.full(2, self.selective_risk[-1])
         self.reference_ = draw_reference(
-            self.ax_, np.array([0.0, 1.0]), level, "random abstention", ":"
+            self.ax_, [0.0, 1.0], level, "random abstention"
         )
         self.ax_.set(
             xlabel="coverage (share of queries accepted)",
             ylabel=f"1 - {self.metric} of the accepted queries, lower is better",
+            xlim=(0, 1),
         )
-        self.ax_.set_xlim(0, 1)
-        put_legend(self.ax_)
-        return self
 
 
 def _at_least(values: FloatArray, thresholds: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ import pytest
 
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.displays import RiskCoverageDisplay
-from skrank_abstain.displays._band import BandOptions, band_of_totals
+from skrank_abstain.displays._band import band_of_totals
 from skrank_abstain.metrics import aurc_loss, risk_coverage_curve
 from skrank_abstain.pairs import pair_labels
 
@@ -135,7 +135,8 @@ def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
         np.stack([total.accepted - total.correct for total in totals], axis=1),
         np.stack([total.accepted for total in totals], axis=1),
         totals[0].pairs,
-        BandOptions.check(20, 0.95, 0),
+        confidence=0.95,
+        **options,
     )
     np.testing.assert_array_equal(display.band, expected)
 
