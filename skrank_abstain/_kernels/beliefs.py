@@ -162,7 +162,7 @@ def _pass_messages(
                 for p in range(answered.start[i], answered.start[i + 1]):
                     e = answered.pairs[p]
                     j = answered.left[e] + answered.right[e] - i
-                    if (place[j] > place[i]) == (way == 1):
+                    if not answered.cut[e] and (place[j] > place[i]) == (way == 1):
                         moved = _send(e, i, keep, tied, answered, log_belief, messages)
                         change = max(change, moved)
         if change < _STILL:
@@ -187,9 +187,13 @@ def _evidence(
         for i in answered.order:
             highest = log_belief[i, u].max()
             scale = np.log(np.exp(log_belief[i, u] - highest).sum()) + highest
-            degree = answered.start[i + 1] - answered.start[i]
+            degree = 0
+            for p in range(answered.start[i], answered.start[i + 1]):
+                degree += not answered.cut[answered.pairs[p]]
             evidence[u] += (1 - degree) * scale
         for e in range(answered.left.shape[0]):
+            if answered.cut[e]:
+                continue
             i, j = answered.left[e], answered.right[e]
             evidence[u] += _cavity(log_belief[i, u], messages[2 * e, u], here)
             evidence[u] += _cavity(log_belief[j, u], messages[2 * e + 1, u], there)
@@ -230,6 +234,35 @@ def _given(
 
 
 @jit
+def _conditionals(
+    loops: bool,
+    tied: FloatArray,
+    answered: Answered,
+    log_belief: FloatArray,
+    messages: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``down``, ``up`` and ``off_tree``: see Beliefs."""
+    n, n_nodes, n_grades = log_belief.shape
+    m = answered.left.shape[0]
+    down = np.zeros((n, n_nodes, n_grades, n_grades))
+    up = np.zeros((n, n_nodes, n_grades, n_grades))
+    for i in range(n):
+        e = answered.parent[i]
+        if e >= 0:
+            is_left = answered.left[e] == i
+            _given(e, not is_left, tied, answered, log_belief, messages, down[i])
+            _given(e, is_left, tied, answered, log_belief, messages, up[i])
+    off_tree = np.zeros((2 * m if loops else 0, n_nodes, n_grades, n_grades))
+    if loops:
+        for e in range(m):
+            if not answered.cut[e]:
+                left, right = off_tree[2 * e], off_tree[2 * e + 1]
+                _given(e, True, tied, answered, log_belief, messages, left)
+                _given(e, False, tied, answered, log_belief, messages, right)
+    return down, up, off_tree
+
+
+@jit
 def _believe(
     prior: FloatArray, log_weight: FloatArray, tied: FloatArray, answered: Answered
 ) -> tuple[FloatArray, ...]:
@@ -237,7 +270,7 @@ def _believe(
     m = answered.left.shape[0]
     log_belief = prior.copy()
     messages = np.zeros((2 * m, n_nodes, n_grades))
-    loops = m > (answered.parent >= 0).sum()
+    loops = m - answered.cut.sum() > (answered.parent >= 0).sum()
     _pass_messages(tied, answered, loops, log_belief, messages)
     log_weight = log_weight + _evidence(tied, answered, log_belief, messages)
     weight = np.exp(log_weight - log_weight.max())
@@ -257,20 +290,8 @@ def _believe(
                 under[u, a, k] = below + (1 - tied[a]) / 2 * same
                 tie[u, a, k] = tied[a] * same
                 below += same
-    down = np.zeros((n, n_nodes, n_grades, n_grades))
-    up = np.zeros((n, n_nodes, n_grades, n_grades))
-    for i in range(n):
-        e = answered.parent[i]
-        if e >= 0:
-            is_left = answered.left[e] == i
-            _given(e, not is_left, tied, answered, log_belief, messages, down[i])
-            _given(e, is_left, tied, answered, log_belief, messages, up[i])
-    off_tree = np.zeros((2 * m if loops else 0, n_nodes, n_grades, n_grades))
-    if loops:
-        for e in range(m):
-            _given(e, True, tied, answered, log_belief, messages, off_tree[2 * e])
-            _given(e, False, tied, answered, log_belief, messages, off_tree[2 * e + 1])
-    return tied, weight, belief, mass, under, tie, down, up, off_tree
+    given = _conditionals(loops, tied, answered, log_belief, messages)
+    return tied, weight, belief, mass, under, tie, *given
 
 
 def believe(
@@ -322,7 +343,7 @@ def _chain(i: int, answered: Answered, beliefs: Beliefs, chain: FloatArray) -> N
     for p in range(answered.start[i], answered.start[i + 1]):
         e = answered.pairs[p]
         k = left[e] + right[e] - i
-        if parent[k] != e and parent[i] != e:
+        if parent[k] != e and parent[i] != e and not answered.cut[e]:
             known[k] = True
             chain[k] = beliefs.off_tree[2 * e if left[e] == i else 2 * e + 1]
     here = i
@@ -375,7 +396,8 @@ def _row(
             half = (1 - tied[a]) / 2
             total = _same(tied[a], worse, even, better)
             for u in range(chain.shape[1]):
-                same = chain[k, u, a, a]
+                cut = answered.cut[e]
+                same = beliefs.belief[k, u, a] if cut else chain[k, u, a, a]
                 under[u, a, k] += half * (better / total - 1) * same
                 tie[u, a, k] += tied[a] * (even / total - 1) * same
 
@@ -423,6 +445,8 @@ def answered_signs(answered: Answered, beliefs: Beliefs) -> FloatArray:
             given = beliefs.down[k]
         elif answered.parent[i] == e:
             given = beliefs.up[i]
+        elif answered.cut[e]:
+            given = beliefs.down[k]  # not looked at
         else:
             given = beliefs.off_tree[2 * e]
         worse, better = answered.likelihood[e, 0], answered.likelihood[e, 2]
@@ -432,7 +456,9 @@ def answered_signs(answered: Answered, beliefs: Beliefs) -> FloatArray:
             total = _same(tied, worse, even, better)
             for u in range(n_nodes):
                 for b in range(n_grades):
-                    joint = beliefs.mass[i, u, a] * given[u, a, b]
+                    cut = answered.cut[e]
+                    after = beliefs.belief[k, u, b] if cut else given[u, a, b]
+                    joint = beliefs.mass[i, u, a] * after
                     if a != b:
                         out[e, 2 if a > b else 0] += joint
                     else:

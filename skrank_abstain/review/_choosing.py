@@ -97,6 +97,7 @@ def questions_of_query(
     check_output_size(n * (n - 1) // 2, BYTES_PER_PAIR, remedy=FEWER)
     first, second = np.triu_indices(n, 1)
     truth = None if rng is None else posterior.draw_labels(rng)
+    posterior = posterior.roughly()
     while True:
         proba = posterior.pair_proba
         pairs = np.flatnonzero(_open_pairs(posterior) & (1 - proba.max(axis=1) > _SURE))

@@ -6,14 +6,14 @@ about two items multiplies in its likelihood, and sum-product sums over all grad
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from skrank_abstain._kernels.beliefs import Beliefs
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 #: No grade is impossible, so that the logarithm of its probability is finite.
 _LEAST = 1e-30
+#: Most nodes where all loops are cut, and where some are left; most numbers in the
+#: conditionals of all items.
+_MOST_NODES, _MOST_NODES_IN_LOOPS = 5000, 500
+#: What a question is worth takes the product of nodes and candidates.
+_MOST_NODES_OF_QUESTIONS = 150
+_MOST_NUMBERS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +74,11 @@ class GivenGrades(NamedTuple):
 class Posterior:
     """A query under review: its prior, its answered pairs and what follows from both.
 
-    Exact where the answered pairs form no loop. In a loop the messages of sum-product
-    are repeated until they settle, the weights of the nodes follow Bethe's formula, and
-    pairs that were not asked depend on each other along a spanning tree.
+    Exact where the answered pairs have no loop, or where few items cut all loops: each
+    node is then divided by the grades of these items [1]_. With too many loops for that
+    some are cut; in the others messages are repeated until they stand still, the
+    weights of the nodes follow Bethe's formula, and pairs without an answer depend on
+    each other along a spanning tree.
 
     Attributes
     ----------
@@ -78,15 +86,28 @@ class Posterior:
     answered : Answered
         The answered pairs, and the likelihood of their answers.
     beliefs : Beliefs
+    most_nodes : int
+        As in ``of``.
+
+    References
+    ----------
+    .. [1] Pearl (1986). "A constraint-propagation approach to probabilistic reasoning".
+       Uncertainty in Artificial Intelligence. (Cutset conditioning.)
     """
 
     prior: GradePrior
     answered: Answered
     beliefs: Beliefs
+    most_nodes: int = _MOST_NODES
 
     @classmethod
     def of(
-        cls, prior: GradePrior, left: IntArray, right: IntArray, likelihood: FloatArray
+        cls,
+        prior: GradePrior,
+        left: IntArray,
+        right: IntArray,
+        likelihood: FloatArray,
+        most_nodes: int = _MOST_NODES,
     ) -> Self:
         """Combine a prior with answers.
 
@@ -99,16 +120,29 @@ class Posterior:
         likelihood : ndarray of shape (n_answered, 3), float64
             P(answers about the pair | true label), up to a factor, for the labels -1,
             0, +1; positive.
+        most_nodes : int
+            Nodes at most, if all loops are cut.
         """
         from skrank_abstain._kernels.beliefs import believe
         from skrank_abstain._kernels.linking import link_items
 
-        answered = link_items(prior.grade.shape[1], left, right, likelihood)
+        n_nodes, n, n_grades = prior.grade.shape
+        # Cutting all loops is exact; if that takes too many nodes, cut some of them and
+        # repeat messages in the others.
+        for limit in (most_nodes, min(most_nodes, _MOST_NODES_IN_LOOPS)):
+            most = _most_cut(n_nodes, n, n_grades, limit)
+            answered, cut = link_items(n, left, right, likelihood, most)
+            if not answered.has_loops:
+                break
         grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
-        beliefs = believe(
-            np.ascontiguousarray(grade), np.log(prior.weight), prior.tied, answered
-        )
-        return cls(prior, answered, beliefs)
+        weight = np.log(prior.weight)
+        for item in cut.tolist():
+            grade, weight = _know(item, grade, weight)
+        known = np.isin(np.arange(n), cut)
+        for pair in np.flatnonzero(answered.cut).tolist():
+            _hear(pair, answered, known, grade, weight, prior.tied)
+        beliefs = believe(np.ascontiguousarray(grade), weight, prior.tied, answered)
+        return cls(prior, answered, beliefs, most_nodes)
 
     @property
     def n_items(self) -> int:
@@ -132,7 +166,16 @@ class Posterior:
         right = np.append(before.right, np.asarray(right, dtype=np.int64))
         order = np.lexsort((right, left))
         likelihood = np.concatenate([before.likelihood, likelihood])[order]
-        return self.of(self.prior, left[order], right[order], likelihood)
+        pairs = left[order], right[order], likelihood
+        return self.of(self.prior, *pairs, self.most_nodes)
+
+    def roughly(self) -> Self:
+        """Return a posterior that cuts fewer loops, to choose questions by."""
+        if self.beliefs.weight.size <= _MOST_NODES_OF_QUESTIONS:
+            return replace(self, most_nodes=_MOST_NODES_OF_QUESTIONS)
+        answered = self.answered
+        pairs = answered.left, answered.right, answered.likelihood
+        return self.of(self.prior, *pairs, _MOST_NODES_OF_QUESTIONS)
 
     @cached_property
     def pair_proba(self) -> FloatArray:
@@ -204,3 +247,55 @@ class Posterior:
                 given = beliefs.down[i, node, grades[parent]].cumsum()
                 grades[i] = (uniform[i] > given[:-1]).sum()
         return grades
+
+
+def _most_cut(n_nodes: int, n_items: int, n_grades: int, most_nodes: int) -> int:
+    """Return how many items may be cut without exceeding ``most_nodes`` nodes."""
+    most = min(most_nodes, _MOST_NUMBERS // max(n_items * n_grades**2, 1))
+    n_cut = 0
+    while n_cut < n_items and n_nodes * n_grades ** (n_cut + 1) <= most:
+        n_cut += 1
+    return n_cut
+
+
+def _know(
+    item: int, grade: FloatArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Divide each node into one for each grade of ``item``.
+
+    Parameters
+    ----------
+    item : int
+    grade : ndarray of shape (n_items, n_nodes, n_grades), float64
+    weight : ndarray of shape (n_nodes,), float64
+        Both logarithms.
+    """
+    n_nodes, n_grades = grade.shape[1:]
+    divided = np.repeat(grade, n_grades, axis=1)
+    known = np.where(np.eye(n_grades, dtype=bool), 0.0, -np.inf)
+    divided[item] = np.tile(known, (n_nodes, 1))
+    return divided, np.repeat(weight, n_grades) + grade[item].ravel()
+
+
+def _hear(
+    pair: int,
+    answered: Answered,
+    known: BoolArray,
+    grade: FloatArray,
+    weight: FloatArray,
+    tied: FloatArray,
+) -> None:
+    """Take in, in place, what was said about a pair of an item of known grade."""
+    one, other = answered.left[pair], answered.right[pair]
+    worse, even, better = answered.likelihood[pair]
+    same = tied * even + (1 - tied) * (worse + better) / 2
+    number = np.arange(tied.size)
+    above = number[:, None] > number
+    heard = np.log(np.where(above, better, np.where(above.T, worse, np.diag(same))))
+    if not known[one]:
+        one, other, heard = other, one, heard.T
+    given = heard[grade[one].argmax(axis=1)]
+    if known[other]:
+        weight += given[np.arange(weight.size), grade[other].argmax(axis=1)]
+    else:
+        grade[other] += given

@@ -71,8 +71,8 @@ def test_messages_show_a_few_values_in_order():
     "labels",
     [("model_a", "tie", "model_b"), ("Left", "right"), ("win", "draw", "loss")],
 )
-def test_words_that_are_to_mean_their_opposite_are_told(labels):
-    with pytest.warns(UserWarning, match="is taken to say that the right one is pref"):
+def test_words_that_mean_their_opposite_warn(labels):
+    with pytest.warns(UserWarning, match="means that the right one is preferred"):
         told = read_pair_labels(list(labels), labels)
     expected = [-1, 0, 1] if len(labels) == 3 else [-1, 1]
     assert told.tolist() == expected
