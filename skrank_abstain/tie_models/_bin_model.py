@@ -13,9 +13,9 @@ from skrank_abstain.tie_models._tie_model import MIRROR, TieModel
 
 
 class BinModel(TieModel):
-    """A tie model that sees of an item only the bin in which its value lies.
+    """A tie model of the bins in which the values of two items lie.
 
-    One hook makes a model: ``fit_bins`` sets ``edges_`` and ``table_``, which are
+    Subclasses write one hook: ``fit_bins`` sets ``edges_`` and ``table_``, which are
     checked. The higher of two bins must win at least as probably as the lower one.
 
     Attributes
@@ -60,9 +60,7 @@ class BinModel(TieModel):
         return self
 
     def check_probabilities(self) -> None:
-        """Refuse a table that breaks a rule of pair probabilities.
-
-        What rounding took below zero is set to zero.
+        """Check ``edges_`` and ``table_``; set negative rounding errors to zero.
 
         Raises
         ------
@@ -72,37 +70,31 @@ class BinModel(TieModel):
             (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
             the more probable winner.
         """
-        edges = np.asarray(self.edges_)
-        # Written so that NaN, which compares false, is refused too.
-        if (
-            edges.ndim != 1
-            or not (edges[:-1] <= edges[1:]).all()
-            or np.isnan(edges).any()
-        ):
+        edges, shape = self.edges_, self.table_.shape
+        ascending = edges.ndim == 1 and (edges[:-1] <= edges[1:]).all()
+        if not ascending or np.isnan(edges).any():
             raise ValueError(
                 f"{type(self).__name__}.edges_ must be ascending numbers, got "
                 f"{np.array2string(edges, threshold=6, precision=3)}."
             )
         name = f"{type(self).__name__}.table_"
         n_bins = edges.size + 1
-        if np.shape(self.table_) != (n_bins, n_bins, 3):
+        if shape != (n_bins, n_bins, 3):
             raise ValueError(
                 f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "
-                f"3) for {n_bins - 1} edges, got {np.shape(self.table_)}."
+                f"3) for {n_bins - 1} edges, got {shape}."
             )
-        shape = np.shape(self.table_)
-        rows = check_proba(np.reshape(self.table_, (-1, 3)), name=name)
+        rows = check_proba(self.table_.reshape(-1, 3), name=name)
         self.table_ = rows.reshape(shape)
         mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
         apart = np.abs(self.table_ - mirrored).max()
         if apart > MIRROR:
             raise ValueError(
                 f"{name} must be mirrored, table_[i, j] == table_[j, i, ::-1], so that "
-                f"turning a pair around changes nothing, got entries {apart:.3g} apart."
+                f"a reversed pair is judged alike, got entries {apart:.3g} apart."
             )
         higher, lower = np.tril_indices(n_bins, -1)
-        # Selection relies on it: the order of two bins is the order of their values,
-        # and accepted orders form no cycle.
+        # Otherwise accepted orders could form a cycle.
         lead = self.table_[higher, lower, 2] - self.table_[higher, lower, 0]
         if lead.size and lead.min() < -MIRROR:
             raise ValueError(
@@ -139,8 +131,7 @@ class BinModel(TieModel):
             bin.
         """
         n_bins = self.table_.shape[0]
-        # One triangle is enough: items are sorted, so that the later one never lies in
-        # the lower bin.
+        # Items are sorted: the later one never lies in the lower bin.
         group = np.full((n_bins, n_bins), -1)
         n_groups = n_bins * (n_bins + 1) // 2
         group[np.triu_indices(n_bins)] = np.arange(n_groups)

@@ -26,7 +26,7 @@ from skrank_abstain.tie_models._ordinal import (
 )
 from skrank_abstain.tie_models._tie_model import warn_of_disagreement
 
-#: Bins that the values are divided into; more change nothing that can be measured.
+#: Bins that the values are divided into; more make no measurable difference.
 _N_BINS = 256
 
 
@@ -34,27 +34,27 @@ class GradedRelevance(BinModel):
     """An ordinal tie model: proportional odds of the grade, given the score.
 
     Each item has a distribution over grades of relevance that depends on its score,
-    and a pair is tied where both have the same grade. So two low-scored items, both
-    of which are probably irrelevant, are more often tied than two middling ones with
-    the same difference: no model of the difference alone can say that.
+    and a pair is tied if both have the same grade. So two low-scored items, both
+    probably irrelevant, are more often tied than two middling ones with the same
+    difference, which no model of the difference alone can express.
 
     Parameters
     ----------
     max_grades : int, default=10
-        Relevance with more distinct values is divided into so many quantile grades,
+        Relevance with more distinct values is divided into this many quantile grades,
         at least 2. Two items of one quantile grade are then tied with the share of
-        such pairs that are tied in the calibration data; where no two items of a query
+        such pairs that are tied in the calibration data; if no two items of a query
         have the same relevance that share is 0, and no tie is ever predicted.
 
     Attributes
     ----------
     slope_ : float
-        Of the logit of P(grade >= k) in the score, at least 0.
+        Slope of the logit of P(grade >= k) in the score, at least 0.
     cut_points_ : ndarray of shape (n_grades - 1,), float64
-        Where these logits are zero, times the slope.
+        Scores at which these logits are zero, times the slope.
     query_spread_ : float
         Standard deviation of what the items of a query share, on the logit scale.
-        Too small in queries of more than 20 items, which weigh as 20.
+        Too small for queries of more than 20 items, which weigh as 20.
     node_weights_ : ndarray of shape (n_nodes,), float64
         Probabilities of the nodes of the normal distribution of u, ascending in u.
     tied_shares_ : ndarray of shape (n_grades,), float64
@@ -68,8 +68,8 @@ class GradedRelevance(BinModel):
 
     See Also
     --------
-    FeatureAwareRelevance : Looks at the features too.
-    BradleyTerry : Knows the difference of the scores alone.
+    FeatureAwareRelevance : Uses the features too.
+    BradleyTerry : Uses only the difference of the scores.
 
     Notes
     -----
@@ -78,18 +78,17 @@ class GradedRelevance(BinModel):
         logit P(grade >= k | query) = slope * score + spread * u - cut_k,  u ~ N(0, 1).
 
     Given u the items of a query are independent. Averaged over u they are not: in a
-    query whose items are all irrelevant everything is tied, and the spread says how
-    much of that there is. For ``P(left > right) = sum_{a > b} P_left(a) P_right(b)``
-    given u the higher-scored item wins at least as probably as the other, so that
-    accepted orders never form a cycle; for thresholds of at most 1/2 they are a
-    semiorder.
+    query of irrelevant items everything is tied, and the spread says how common such
+    queries are. Given u, ``P(left > right) = sum_{a > b} P_left(a) P_right(b)``, by
+    which the higher-scored item is never the less probable winner. So accepted orders
+    form no cycle; for thresholds of at most 1/2 they are a semiorder.
 
-    Fitted by marginal maximum likelihood. A query weighs as 20 items at most, since
-    pairs of one query are dependent, and a weak prior keeps slope and spread finite;
-    one pair of unknown outcome is added, so that no probability is 0 or 1. Of more
-    than 30,000 items, evenly spaced queries are fitted. The fit has a handful of
-    parameters, so that the threshold comes from the risks of the calibration pairs
-    themselves. O(n log n) for n items.
+    Fitted by marginal maximum likelihood, on the means of the bins. A query weighs as
+    20 items at most, since pairs of one query are dependent, and a weak prior keeps
+    slope and spread finite; one pair of unknown outcome is added, so that no
+    probability is 0 or 1. With more than 30,000 items, evenly spaced queries are
+    fitted. The fit has so few parameters that the risks of the calibration pairs
+    themselves can set the threshold. O(n log n) for n items.
 
     References
     ----------
@@ -169,12 +168,12 @@ class GradedRelevance(BinModel):
         self.table_ = self._made_table(items.n_pairs)
 
     def grade_proba(self, values: ArrayLike) -> FloatArray:
-        """Return P(grade | node) of items: given the node they are independent.
+        """Return P(grade | node) of items, which are independent given the node.
 
         Parameters
         ----------
         values : array-like of shape (n_items,)
-            Scores, or the values that ``transform`` returns.
+            As ``transform`` returns them: the scores, unless the model uses features.
 
         Returns
         -------
@@ -190,7 +189,7 @@ class GradedRelevance(BinModel):
         return self._grade_proba(check_scores(values))
 
     def _grade_proba(self, values: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):  # so far out that the grade is certain
+        with np.errstate(over="ignore"):  # the grade of such a value is certain
             logits = self.slope_ * values
         return grade_proba(logits, self.cut_points_, self.query_spread_)
 
@@ -202,7 +201,7 @@ class GradedRelevance(BinModel):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        # 1.5 MB that follow from a few numbers, unless a subclass made another table.
+        # These 1.5 MB follow from a few numbers, unless a subclass changed the table.
         if hasattr(self, "_centres") and np.array_equal(
             self.table_, self._made_table(self.n_pairs_)
         ):
@@ -225,7 +224,7 @@ def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     edges : ndarray of shape (n_bins - 1,), float64
-        Between two values each; equal values are never divided.
+        Each lies between two values; equal values are never divided.
     centres : ndarray of shape (n_bins,), float64
         Mean of the values of each bin.
     """
@@ -239,10 +238,10 @@ def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     low, high = levels[last], levels[last + 1]
     # Halved first: the sum of two huge scores would overflow.
     middle = low / 2 + high / 2
-    # Between neighbouring floats there is no third: the upper one is the edge then, and
-    # a value on an edge belongs above it.
+    # Nothing lies between neighbouring floats: the upper one is the edge then, since a
+    # value on an edge belongs above it.
     edges = np.where(middle > low, np.minimum(middle, high), high)
     number = np.searchsorted(edges, levels, side="right")
-    # Shares add up to a mean without a large sum on the way.
+    # Weighted by shares, so that no large sum can overflow.
     share = counts / np.bincount(number, counts)[number]
     return edges, np.bincount(number, share * levels).astype(np.float64)

@@ -15,7 +15,7 @@ from skrank_abstain.tie_models._tie_model import DifferenceModel
 
 
 class _ParametricModel(DifferenceModel):
-    """A link, with its two parameters counted or fitted."""
+    """A link whose scale and tie parameter are counted or fitted."""
 
     calibration: str
     _fitted_state: tuple[str, ...] = ("scale_", "_margin", "n_pairs_")
@@ -27,8 +27,8 @@ class _ParametricModel(DifferenceModel):
             self.scale_, self._margin = fit_maximum_likelihood(link, outcomes)
         else:
             # Right for equally strong items only: with a true theta of 4 and normal
-            # scores of standard deviation 2 the count gives 1.94, below the 2 from
-            # which on a tie can be predicted, and maximum likelihood 3.96.
+            # scores of standard deviation 2 counting gives 1.94 and maximum likelihood
+            # 3.96; a tie can be predicted from 2 on.
             n_untied = n_pairs_of(outcomes, -1, 1)
             if not n_untied:
                 warn_user(
@@ -38,15 +38,14 @@ class _ParametricModel(DifferenceModel):
             n_pairs = float(outcomes.weight.sum())
             self.scale_ = 1.0
             self._margin = self._counted(link, n_pairs, n_untied or 0.5)
-        # After set_params(ties=...) a refit must not leave the parameter of the other
-        # link behind.
+        # A refit after set_params(ties=...) must not keep the other link's parameter.
         for name in ("theta_", "epsilon_", "nu_"):
             if hasattr(self, name):
                 delattr(self, name)
         self._name_margin(self._margin)
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore"):  # so far apart that the order is certain
+        with np.errstate(over="ignore"):  # at such a gap the order is certain
             x = self.scale_ * gap
         return self._link().proba(x, self._margin)
 
@@ -55,7 +54,7 @@ class _ParametricModel(DifferenceModel):
 
     @abstractmethod
     def _link(self) -> Link:
-        """Return the link with the likelihood of a pair."""
+        """Return the link that gives the likelihood of a pair."""
 
     @abstractmethod
     def _name_margin(self, margin: float) -> None:
@@ -73,14 +72,13 @@ class BradleyTerry(_ParametricModel):
     Parameters
     ----------
     ties : {"rao_kupper", "davidson"}, default="rao_kupper"
-        How a tie comes about.
+        Model of a tie.
     calibration : {"ml", "counts"}, default="ml"
         ``"ml"`` fits the scale and the tie parameter by maximum likelihood on the
-        calibration pairs. ``"counts"`` is our reading of [3]_: scale 1 and the tie
-        parameter from the share of tied pairs, theta = (2N - n) / n for n untied
-        ones out of N. The text names the counts; on which part of the data they are
-        made it leaves open. It is right only if all items are equally strong and is
-        biased low otherwise.
+        calibration pairs. ``"counts"`` is our reading of [3]_: scale 1, and
+        theta = (2N - n) / n from n untied pairs out of N. The paper leaves open which
+        part of the data is counted. Theta is too low unless all items are equally
+        strong.
 
     Attributes
     ----------
@@ -156,10 +154,9 @@ class ThurstoneMosteller(_ParametricModel):
         reading of [1]_: scale 1 and epsilon from n untied pairs out of N, by
         ``margin``.
     margin : {"log_theta", "tie_rate"}, default="log_theta"
-        What the counts make of epsilon; used by ``"counts"`` alone. ``"log_theta"``:
-        ln((2N - n) / n), the epsilon that Bradley-Terry has. ``"tie_rate"``: the
-        epsilon at which equally strong items tie as often as counted,
-        2 Phi(epsilon) - 1 = (N - n) / N.
+        How ``calibration="counts"`` computes epsilon. ``"log_theta"``:
+        ln((2N - n) / n), as for Bradley-Terry. ``"tie_rate"``: the epsilon at which
+        equally strong items tie as often as counted, 2 Phi(epsilon) - 1 = (N - n) / N.
 
     Attributes
     ----------
@@ -176,11 +173,10 @@ class ThurstoneMosteller(_ParametricModel):
 
     Notes
     -----
-    [1]_ does not print how the counts give epsilon, nor the unit of the difference
-    (Thurstone's case V divides it by the square root of 2). What it reports of the
-    entropy, which behaves under this model as the risk does, fits ``"log_theta"``: with
-    5 of 7 pairs tied (theta = 6) the entropy at equal scores is 0.45 of its largest
-    value there, and 0.995 under ``"tie_rate"``.
+    [1]_ states neither how the counts give epsilon nor the unit of the difference
+    (Thurstone's case V divides it by the square root of 2). The entropies that it
+    reports fit ``"log_theta"``: with 5 of 7 pairs tied (theta = 6) the entropy at equal
+    scores is 0.45 of the largest possible, and 0.995 under ``"tie_rate"``.
 
     References
     ----------

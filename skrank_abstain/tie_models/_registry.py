@@ -69,10 +69,9 @@ def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieMod
             f" got {shown(tie_model)}."
         )
     if not isinstance(tie_model, DifferenceModel | BinModel):
-        # Structure decides how pairs are counted; refused before anything is trained.
+        # Checked here, before anything is trained.
         raise TypeError(
             "tie_model must be a DifferenceModel or a BinModel, which say how its "
             f"pairs can be counted, got {tie_model!r}."
         )
-    model: TieModel = clone(tie_model)
-    return model
+    return clone(tie_model)  # type: ignore[no-any-return]

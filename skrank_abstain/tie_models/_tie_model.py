@@ -1,4 +1,4 @@
-"""What every tie model offers, and what the models of a score difference share."""
+"""The base of all tie models, and that of the models of a score difference."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from skrank_abstain.pairs import (
     outcomes_of,
 )
 
-#: How far the probabilities of the two orders may be from mirroring each other.
+#: Tolerance of all checks that compare the probabilities of the two orders.
 MIRROR = 1e-9
-#: Outside these a unit in which differences are small numbers under- or overflows.
+#: Bounds of the largest score difference of a fit.
 _SMALLEST, _LARGEST = 1e-305, 1e305
 
 
 class TieModel(Saved, BaseEstimator, ABC):
     """Probabilities of the three outcomes of a pair from the values of its items.
 
-    The value of an item is its score, or what a model makes of the score, the query
-    and the features (``transform``). A model of one's own derives from
+    The value of an item is its score, unless ``transform`` computes it from the score,
+    the query and the features. To write a model of your own, derive it from
     `DifferenceModel` or from `BinModel`, which say how its pairs can be counted.
 
     Examples
@@ -104,7 +104,7 @@ class TieModel(Saved, BaseEstimator, ABC):
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        """Learn how items get their values, and return these out of fold.
+        """Learn to compute values, and return out-of-fold ones for ``fit_items``.
 
         As in scikit-learn's `TargetEncoder`, this is not ``fit`` and ``transform``:
         the value of an item comes from a fit that has not seen its query.
@@ -118,12 +118,11 @@ class TieModel(Saved, BaseEstimator, ABC):
         Returns
         -------
         values : ndarray of shape (n_items,), float64
-            What ``fit_items`` is called with.
         """
         return scores
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        """Return what the model compares: one value per item, higher is better.
+        """Return the values that the model compares; higher is better.
 
         Parameters
         ----------
@@ -140,7 +139,7 @@ class TieModel(Saved, BaseEstimator, ABC):
     def checked_fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        """Return what ``fit_transform`` returns, if it is one number per item."""
+        """Call ``fit_transform`` and check that it returns one number per item."""
         name = f"what {type(self).__name__}.fit_transform returns"
         values = self.fit_transform(scores, y, queries, X)
         return check_numbers(values, name, scores.size)
@@ -148,7 +147,7 @@ class TieModel(Saved, BaseEstimator, ABC):
     def checked_transform(
         self, scores: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        """Return what ``transform`` returns, if it is one number per item."""
+        """Call ``transform`` and check that it returns one number per item."""
         name = f"what {type(self).__name__}.transform returns"
         values = self.transform(scores, queries, X)
         return check_numbers(values, name, scores.size)
@@ -182,13 +181,12 @@ class TieModel(Saved, BaseEstimator, ABC):
 
 
 class DifferenceModel(TieModel):
-    """A tie model of the score difference ``d`` alone: two hooks make one.
+    """A tie model of the score difference ``d`` alone; subclasses write two hooks.
 
-    ``fit_outcomes`` learns from gaps ``|d|`` and outcomes, ``proba_at_gap`` returns
-    probabilities. What it returns is checked. With a growing gap a tie must grow less
-    probable and the order of the scores more so: the conditional risk then rises up
-    to one point and falls from there, so that the pairs below any risk are those with
-    a gap below one cut or above another.
+    ``fit_outcomes`` learns from gaps ``|d|`` and outcomes; ``proba_at_gap`` returns
+    probabilities, which are checked. As the gap grows, a tie must become less probable
+    and the order of the scores more probable. The conditional risk then has one peak:
+    the pairs below any risk are those with a gap below one cut or above another.
 
     Examples
     --------
@@ -206,12 +204,13 @@ class DifferenceModel(TieModel):
 
     @abstractmethod
     def fit_outcomes(self, outcomes: GapOutcomes) -> None:
-        """Fit on gaps and outcomes, of labelled queries or of labelled pairs alike.
+        """Fit on the gaps and outcomes of labelled queries or labelled pairs.
 
         Parameters
         ----------
         outcomes : GapOutcomes
-            ``gap``, ``outcome`` and ``weight``, each of shape (n,).
+            ``gap``, ``outcome`` and ``weight``, each of shape (n,). The pairs of
+            queries with one outcome and gaps within 0.2 % are one entry.
         """
 
     @abstractmethod
@@ -227,7 +226,7 @@ class DifferenceModel(TieModel):
         -------
         proba : ndarray of shape (n, 3)
             Lower-scored item preferred, tie, higher-scored item preferred. At a gap of
-            0 the two orders are equally probable.
+            0 both orders must be equally probable.
         """
 
     def fit_items(self, items: ScoredItems) -> Self:
@@ -255,8 +254,8 @@ class DifferenceModel(TieModel):
         Raises
         ------
         ValueError
-            If there is no pair, lengths differ, a score is not finite, or a label
-            is another than -1, 0 and +1.
+            If there is no pair, lengths differ, a score is not finite, or a label is
+            not -1, 0 or +1.
         """
         left = check_scores(left_scores)
         right = check_scores(right_scores, left.shape[0])
@@ -273,23 +272,17 @@ class DifferenceModel(TieModel):
         return self
 
     def check_probabilities(self, largest: float) -> None:
-        """Refuse what is no probability, at gaps inside and outside those fitted.
-
-        Parameters
-        ----------
-        largest : float
-            Largest gap that was fitted.
+        """Check ``proba_at_gap`` at gaps from 0 to ten times the ``largest`` fitted.
 
         Raises
         ------
         ValueError
-            If ``proba_at_gap`` returns another shape than (n, 3), numbers that are
-            negative or not finite, rows that do not sum to 1 within 1e-6, at a gap of
-            0 one order as more probable than the other, or at any of these gaps the
-            lower-scored item as the more probable winner.
+            If it returns another shape than (n, 3), numbers that are negative or not
+            finite, rows that do not sum to 1 within 1e-6, one order as more probable
+            at a gap of 0, or the lower-scored item as the more probable winner.
         """
         unit = largest if 0 < largest < np.inf else 1.0
-        # Beyond the calibration gaps is where curves that were fitted go wrong.
+        # Fitted curves go wrong beyond the calibration gaps.
         gap = unit * np.array([0.0, 1e-6, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 10.0])
         proba = self.checked_proba_at_gap(gap)
         if abs(proba[0, 0] - proba[0, 2]) > MIRROR:
@@ -307,7 +300,7 @@ class DifferenceModel(TieModel):
             )
 
     def checked_proba_at_gap(self, gap: FloatArray) -> FloatArray:
-        """Return what ``proba_at_gap`` returns, if these are probabilities."""
+        """Call ``proba_at_gap`` and check that it returns probabilities."""
         name = f"what {type(self).__name__}.proba_at_gap returns"
         return check_proba(self.proba_at_gap(gap), gap.size, name=name)
 
@@ -315,15 +308,14 @@ class DifferenceModel(TieModel):
         with np.errstate(over="ignore"):
             difference = left - right
         proba = self.checked_proba_at_gap(np.abs(difference))
-        # Computed from the gap and turned: both orientations agree to the last bit.
+        # Computed from the gap and reversed: both orientations agree to the last bit.
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
 
 
 def check_spread(scores: FloatArray) -> None:
-    """Refuse scores whose differences floats hold with few digits, or not at all.
+    """Refuse calibration scores whose differences under- or overflow.
 
-    Between the bounds fits are the same in any unit. Two items may differ by anything
-    when they are decided; only what sets the unit of a fit is looked at.
+    Between the bounds a fit is the same in any unit. New items may differ by anything.
 
     Raises
     ------
@@ -342,7 +334,7 @@ def check_spread(scores: FloatArray) -> None:
 
 
 def warn_of_disagreement() -> None:
-    """Warn that no scale above 0 fits: higher scores do not win more often."""
+    """Warn that the best slope of the scores is not positive."""
     warn_user(
         "The scores do not agree with relevance on the calibration pairs: higher "
         "scores are not preferred more often. Check the orientation of the scores; the "
@@ -353,10 +345,10 @@ def warn_of_disagreement() -> None:
 def expected_losses(proba: FloatArray, loss: FloatArray) -> FloatArray:
     """Return the expected loss of each prediction.
 
-    A mirror-symmetric loss with a zero diagonal has three free entries: confusing the
-    orders, an order for a tie, a tie for an order. Written in these, turning a pair
-    around mirrors the result to the last bit; as sums of the improbable outcomes, risks
-    near zero keep their relative precision.
+    A mirror-symmetric loss with a zero diagonal has three free entries: the price of a
+    wrong order, of an order for a tie, and of a tie for an order. Computed from these,
+    the result of a reversed pair is mirrored to the last bit, and risks near zero keep
+    their relative precision.
 
     Parameters
     ----------
