@@ -68,20 +68,8 @@ def take_items(
 ) -> Items:
     """Check X against the columns of ``fit`` and group its rows by query.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Stores ``n_features_in_`` and ``feature_names_in_``, and is named in messages.
-    X : array-like, sparse matrix or frame of shape (n_items, n_features)
-    qid : None, scalar or array-like of shape (n_items,)
-    qid_col : str, int or None
-        Column of X that holds the query.
-    reset : bool
-        Whether this is ``fit``.
-
-    Returns
-    -------
-    items : Items
+    ``reset`` says whether this is ``fit``: ``estimator`` then stores
+    ``n_features_in_`` and ``feature_names_in_``.
     """
     check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
@@ -197,23 +185,8 @@ def _position(qid_col: Any, columns: list[Any] | None, X: Any) -> int:
 def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
     """Return the group of each query; None without groups.
 
-    Parameters
-    ----------
-    groups : None or array-like of shape (n_items,)
-        Any hashable values, the same within a query.
-    queries : Queries
-
-    Returns
-    -------
-    groups : Groups or None
-        Numbered in order of first appearance.
-
-    Raises
-    ------
-    TypeError
-        If it is a text, such as the name of a column.
-    ValueError
-        If lengths differ, a value is missing, or a query is in two groups.
+    Groups are any hashable values, of shape (n_items,) and the same within a query;
+    they are numbered in order of first appearance.
     """
     if groups is None:
         return None

@@ -61,19 +61,9 @@ def hash_rows(X: Any) -> BitArray | None:
 def fingerprint(hashes: BitArray | None, *columns: Any) -> str:
     """Return 16 hexadecimal digits that identify the data.
 
-    Parameters
-    ----------
-    hashes : ndarray of shape (n_rows,) or (n_rows, n_parts), uint64, or None
-        Of the rows, or of the parts of each.
-    *columns : array-like of shape (n_rows,) or (n_rows, n_columns)
-        Numbers that belong to the rows: the number of the query, counted as queries
-        appear, and the label.
-
-    Returns
-    -------
-    digits : str
-        The first of the SHA-256 of the hashes and of the columns as float64, all of
-        them little-endian, in the order of the rows. Empty without hashes.
+    They begin the SHA-256 of the hashes of the rows (or of their parts) and of further
+    columns (the number of the query, the label) as float64, all little-endian, in the
+    order of the rows. Empty without hashes.
     """
     if hashes is None:
         return ""

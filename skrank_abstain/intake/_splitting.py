@@ -25,7 +25,6 @@ def split_for_calibration(
     queries : Queries
     calibration_size : float
         Share of the queries (of the items, if there is one query) to calibrate on.
-    random_state : int, RandomState instance or None
     groups : ndarray of shape (n_queries,), int64, default=None
         If several groups have pairs, each is split by itself and has calibration
         queries.
@@ -33,12 +32,8 @@ def split_for_calibration(
     Returns
     -------
     train, calibration : ndarray of int64
-        Rows, ascending. No query is in both, unless there is only one.
-
-    Raises
-    ------
-    ValueError
-        If either part has fewer than two items.
+        Rows, ascending, at least two each. No query is in both, unless there is only
+        one.
     """
     # Whole queries, since their pairs depend on each other; the items of a single one.
     one = queries.n_queries == 1
@@ -77,17 +72,11 @@ def divide_queries(
         Each group is divided by itself, and has queries that certify.
     tuning_size : float
         Share of the queries that fit the tie model, in (0, 1).
-    random_state : int, RandomState instance or None
 
     Returns
     -------
     tuning, rest : ndarray of int64
-        Numbers of the queries, ascending.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two queries have pairs, or each is the only one of its group.
+        Numbers of the queries, ascending, at least one each.
     """
     # A query of one item has no pairs: it would make a part look larger than it is.
     usable = np.flatnonzero(sizes > 1)

@@ -70,10 +70,7 @@ class TrainingRecord:
 def take_labelled_items(
     ranker: Any, X: Any, y: Any, qid: Any
 ) -> tuple[Items, FloatArray]:
-    """Check the data of ``fit``; warn if they seem to lack their queries.
-
-    Parameters and returns as in ``check_labelled_items``, without the doubt.
-    """
+    """As `check_labelled_items`, but warn of doubts about the queries."""
     items, relevance, doubt = check_labelled_items(ranker, X, y, qid)
     if doubt is not None:
         warn_user(doubt)
@@ -83,21 +80,9 @@ def take_labelled_items(
 def check_labelled_items(
     ranker: Any, X: Any, y: Any, qid: Any
 ) -> tuple[Items, FloatArray, OneQueryWarning | None]:
-    """Check the data of ``fit``.
+    """Check the data of ``fit``; return items, relevance and doubts about the queries.
 
-    Parameters
-    ----------
-    ranker : estimator
-        Stores the columns of X, and is named in messages.
-    X : array-like, sparse matrix or frame of shape (n_items, n_features)
-    y : array-like of shape (n_items,)
-    qid : None, scalar or array-like of shape (n_items,)
-
-    Returns
-    -------
-    items : Items
-    relevance : ndarray of shape (n_items,), float64
-    doubt : OneQueryWarning or None
+    ``ranker`` stores the columns of X, and is named in messages.
     """
     if y is None:
         raise ValueError(
@@ -123,8 +108,6 @@ def train_and_score(
     ----------
     ranker : ModelWrapper
         Not changed; the record is for its ``_take_over``.
-    items : Items
-    relevance : ndarray of shape (n_items,), float64
     groups : array-like of shape (n_items,), default=None
         Kind of query of each item; each group is split by itself.
     tuning_size : float, default=0.0
