@@ -22,6 +22,10 @@ def band_of_totals(
 ) -> FloatArray:
     """Return a pointwise percentile interval of the selective risk at a coverage.
 
+    Each resample of queries has a curve of its own, read off at the coverages of the
+    data by linear interpolation; the band holds the central share of these at each
+    coverage. O(n_resamples * n_queries * n_thresholds).
+
     Parameters
     ----------
     errors, accepted : ndarray of shape (n_queries, n_thresholds), float64
@@ -36,18 +40,6 @@ def band_of_totals(
     -------
     band : ndarray of shape (n_points, 3), float64
         Coverage, lower and upper end; as many points as distinct coverages above 0.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two queries have pairs, or a number is out of range.
-
-    Notes
-    -----
-    Each resample has a curve of its own, read off at the coverages of the data by
-    linear interpolation, and the band holds the central share of these at each
-    coverage. It is pointwise: the whole curve leaves it more often. O(n_resamples *
-    n_queries * n_thresholds).
     """
     check_positive_int(n_resamples, "n_resamples", minimum=2)
     # A query of one item has no pair: to draw it would only make resamples smaller.
@@ -87,19 +79,7 @@ def tables_of_pairs(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Add up pairs by query and threshold, for ``band_of_totals``.
 
-    Parameters
-    ----------
-    wrong : ndarray of shape (n_pairs,), bool
-    risk : ndarray of shape (n_pairs,)
-    qid : array-like of shape (n_pairs,)
-        Query of each pair.
-    coverages : ndarray of shape (n_coverages,), float64
-        The thresholds are the risks that accept these shares.
-
-    Returns
-    -------
-    errors, accepted, pairs
-        As ``band_of_totals`` takes them.
+    The thresholds are the risks that accept the shares ``coverages`` of the pairs.
     """
     if qid is None:
         raise ValueError("qid must be given for a band (n_resamples), got None.")

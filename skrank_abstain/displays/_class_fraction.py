@@ -103,10 +103,6 @@ class ClassFractionDisplay(Display):
         ax, **kwargs
             As in ``plot``.
 
-        Returns
-        -------
-        display : ClassFractionDisplay
-
         Raises
         ------
         TypeError
@@ -171,14 +167,8 @@ class ClassFractionDisplay(Display):
         merge_strict : bool, default=True
             Whether -1 and +1 are one outcome. Separate them if it means something which
             item of a pair stands left.
-        name : str, default=None
-            Name in the legend.
-        ax, **kwargs
-            As in ``plot``.
-
-        Returns
-        -------
-        display : ClassFractionDisplay
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
 
         Raises
         ------

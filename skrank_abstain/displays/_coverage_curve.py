@@ -115,10 +115,6 @@ class CoverageDisplay(Display):
         ax, **kwargs
             As in ``plot``.
 
-        Returns
-        -------
-        display : CoverageDisplay
-
         Raises
         ------
         TypeError
@@ -173,16 +169,8 @@ class CoverageDisplay(Display):
             Which pairs were decided when each was asked for.
         qid : array-like of shape (n_pairs,), default=None
             Query of each pair; without it there are no intervals.
-        confidence : float, default=0.95
-            Of the intervals, in (0, 1).
-        name : str, default=None
-            Name in the legend.
-        ax, **kwargs
-            As in ``plot``.
-
-        Returns
-        -------
-        display : CoverageDisplay
+        confidence, name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
 
         Raises
         ------
@@ -193,6 +181,7 @@ class CoverageDisplay(Display):
         """
         asked = check_coverages(target, "target")
         masks = _check_masks(accepted, asked.size)
+        coverage = np.array([coverage_score(mask) for mask in masks])
         check_fraction(confidence, "confidence")
         interval = None
         # Intervals that took pairs as the sample would be far too narrow
@@ -202,7 +191,6 @@ class CoverageDisplay(Display):
             sums = np.array([np.bincount(codes, mask) for mask in masks], dtype=float)
             pairs = np.bincount(codes).astype(np.float64)
             interval = _intervals(sums.T, pairs, confidence)
-        coverage = np.array([coverage_score(mask) for mask in masks])
         display = cls(target=asked, coverage=coverage, interval=interval, name=name)
         return display.plot(ax, **kwargs)
 
@@ -244,7 +232,4 @@ def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:
             f"accepted must be of shape (n_targets, n_pairs) with n_targets={n_targets}"
             f" and at least one pair, got {masks.shape}."
         )
-    # 0/1 integers are refused: labels, given by mistake, look the same.
-    if masks.dtype != np.bool_:
-        raise TypeError(f"accepted must be boolean, got dtype {masks.dtype}.")
     return masks

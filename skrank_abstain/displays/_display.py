@@ -52,10 +52,6 @@ class Display:
         **kwargs
             Options of the picture, as in ``from_estimator``. Others style the curves,
             as in ``matplotlib.axes.Axes.plot``, or the bars, as in ``hlines``.
-
-        Returns
-        -------
-        self : display
         """
         size = (5, self._height())
         self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)

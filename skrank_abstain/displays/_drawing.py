@@ -56,14 +56,7 @@ def draw_curve(
 ) -> Any:
     """Draw one line in a colour, line style and marker that no line of the axes has.
 
-    Parameters
-    ----------
-    ax : Axes
-    x, y : array-like
-    style : dict
-        Of the display: a label, and what it changes.
-    chosen : dict
-        Of the user, which goes first.
+    The ``style`` of the display replaces these, and what the user has ``chosen`` both.
     """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
@@ -91,18 +84,10 @@ def draw_outcomes(
     name: str | None,
     chosen: dict[str, Any],
 ) -> list[Any]:
-    """Draw a curve per outcome; the line style and the filling tell the model.
+    """Draw a curve per outcome, for a model called ``name``.
 
-    Parameters
-    ----------
-    ax : Axes
-    x, y : ndarray of shape (n_outcomes, n_points), float64
-    outcomes : tuple of str
-        Names of the curves.
-    name : str or None
-        The model, for the legend.
-    chosen : dict
-        Style by the user, which goes first.
+    The line style and the filling of the markers tell the models on one axes. ``x`` and
+    ``y`` are of shape (n_outcomes, n_points); the user has ``chosen`` a style.
     """
     # Each model that was drawn before has one curve in the first colour.
     model = _colours(ax).count(PALETTE[0])

@@ -127,10 +127,6 @@ class RankIntervalDisplay(Display):
         ax
             As in ``plot``. One query per axes.
 
-        Returns
-        -------
-        display : RankIntervalDisplay
-
         Raises
         ------
         TypeError
@@ -210,10 +206,6 @@ class RankIntervalDisplay(Display):
             Names of the items; the numbers of their rows by default.
         top_k, name, ax
             As in ``from_estimator``.
-
-        Returns
-        -------
-        display : RankIntervalDisplay
 
         Raises
         ------

@@ -118,14 +118,6 @@ def labelled_pairs(
 ) -> tuple[PairDecisions, IntArray, FloatArray]:
     """Form the pairs of all queries, or of queries drawn at random up to a number.
 
-    Parameters
-    ----------
-    ranker, X, y, qid
-        As in ``ranker.evaluate``.
-    max_pairs : int
-        Whole queries are drawn until the next would make more pairs; at least one.
-    random_state : int, RandomState instance or None
-
     Returns
     -------
     decisions : PairDecisions

@@ -132,10 +132,6 @@ class PairReliabilityDisplay(Display):
         ax, **kwargs
             As in ``plot``.
 
-        Returns
-        -------
-        display : PairReliabilityDisplay
-
         Raises
         ------
         TypeError
@@ -193,14 +189,8 @@ class PairReliabilityDisplay(Display):
             Query of each pair; without it there are no intervals.
         n_bins, confidence
             As in ``from_estimator``.
-        name : str, default=None
-            Name in the legend.
-        ax, **kwargs
-            As in ``plot``.
-
-        Returns
-        -------
-        display : PairReliabilityDisplay
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
 
         Raises
         ------

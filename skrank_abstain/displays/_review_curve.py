@@ -109,10 +109,6 @@ class ReviewCurveDisplay(Display):
         ax, **kwargs
             As in ``plot``.
 
-        Returns
-        -------
-        display : ReviewCurveDisplay
-
         Raises
         ------
         TypeError, ValueError
@@ -168,14 +164,8 @@ class ReviewCurveDisplay(Display):
             Its ``expected_accuracy``.
         metric : {"accuracy", "ndcg"}, default="accuracy"
             What ``value`` is.
-        name : str, default=None
-            Name in the legend.
-        ax, **kwargs
-            As in ``plot``.
-
-        Returns
-        -------
-        display : ReviewCurveDisplay
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
 
         Raises
         ------

@@ -134,10 +134,6 @@ class RiskCoverageDisplay(Display):
         ax, **kwargs
             As in ``plot``.
 
-        Returns
-        -------
-        display : RiskCoverageDisplay
-
         Raises
         ------
         TypeError
@@ -217,14 +213,8 @@ class RiskCoverageDisplay(Display):
             Query of each *pair*; needed for a band.
         n_resamples, confidence, random_state, kind, reference
             As in ``from_estimator``.
-        name : str, default=None
-            Name in the legend.
-        ax, **kwargs
-            As in ``plot``.
-
-        Returns
-        -------
-        display : RiskCoverageDisplay
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
 
         Raises
         ------

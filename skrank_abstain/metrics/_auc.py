@@ -46,11 +46,6 @@ def selective_auc_score(
     -------
     auc : float, or Estimate with an interval
 
-    Raises
-    ------
-    ValueError
-        As in `selective_accuracy_score`.
-
     See Also
     --------
     selective_accuracy_score : Counts true ties too, and a predicted tie as an error.

@@ -139,7 +139,10 @@ default="auto"
     alpha = 1 - check_fraction(confidence, "confidence")
     n_resamples = check_positive_int(n_resamples, "n_resamples", minimum=100)
     positive, values = _check_items(y, scores)
-    method = _check_method(method, qid)
+    allowed = _ITEM_METHODS if qid is None else _QUERY_METHODS
+    which = "without" if qid is None else "with"
+    check_choice(method, f"method {which} qid", ("auto", *allowed))
+    method = allowed[0] if method == "auto" else method
     random = check_random_state(random_state)
     if qid is None:
         return _item_interval(positive, values, alpha, method, n_resamples, random)
@@ -182,17 +185,6 @@ def _item_interval(
     else:
         low, high = _resample_items(positive, scores, alpha, n_resamples, random)
     return _result(auc, low, high, min(m, n), alpha)
-
-
-def _check_method(method: Any, qid: Any) -> str:
-    allowed = _ITEM_METHODS if qid is None else _QUERY_METHODS
-    check_choice(method, "method", ("auto", *_ITEM_METHODS, "cluster"))
-    if method not in ("auto", *allowed):
-        raise ValueError(
-            f"method must be one of {', '.join(map(repr, allowed))} "
-            f"{'without' if qid is None else 'with'} qid, got {method!r}."
-        )
-    return allowed[0] if method == "auto" else str(method)
 
 
 def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray]:

@@ -46,11 +46,6 @@ def correctness_completeness_score(
         ``(C + D)`` over the number of pairs of different relevance; NaN, with a
         warning, without any.
 
-    Raises
-    ------
-    ValueError
-        As in `selective_accuracy_score`.
-
     See Also
     --------
     selective_auc_score : ``(correctness + 1) / 2`` where no tie is predicted.

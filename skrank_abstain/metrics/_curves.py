@@ -105,7 +105,9 @@ def risk_coverage_curve(
     """
     cost, risks = _cost_and_risk(y_true, y_pred, risk, loss)
     weight = pair_weight(sample_weight, risks.size)
-    count, total, thresholds = cumulate_blocks(cost, risks, weight)
+    # Each pair is a query of its own, which counts as often as its weight says.
+    blocks = _cumulate_queries(cost, risks, np.arange(risks.size))
+    count, total, thresholds = blocks(weight)
     return count / count[-1:], total / count, thresholds
 
 
@@ -232,11 +234,6 @@ def augrc_loss(
     -------
     augrc : float, or Estimate with an interval
 
-    Raises
-    ------
-    ValueError
-        As in `aurc_loss`.
-
     See Also
     --------
     aurc_loss : The area under the selective risk itself.
@@ -272,19 +269,6 @@ def augrc_loss(
     return over.area(_augrc, cost, risks, "AUGRC")
 
 
-def cumulate_blocks(
-    cost: FloatArray, risk: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return summed weight and cost up to each distinct risk, and these risks."""
-    order = np.argsort(risk, kind="stable")
-    # A pair of no weight must not make a point of the curve.
-    order = order[weight[order] > 0]
-    last = _ends(risk[order])
-    count = np.cumsum(weight[order])[last]
-    total = np.cumsum((weight * cost)[order])[last]
-    return count, total, risk[order][last]
-
-
 def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
     """Return the mean of expected prefix risks from summed blocks of equal risk.
 
@@ -309,11 +293,11 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
 
 def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     by_risk = _cumulate_queries(cost, risk, codes)
-    return lambda times: area_of_prefixes(*by_risk(times))
+    return lambda times: area_of_prefixes(*by_risk(times)[:2])
 
 
 def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
-    # The best order accepts by what the pairs cost in truth.
+    # The best order accepts by the true cost of the pairs.
     area, best = _aurc(cost, risk, codes), _aurc(cost, cost, codes)
     return lambda times: area(times) - best(times)
 
@@ -322,7 +306,7 @@ def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     by_risk = _cumulate_queries(cost, risk, codes)
 
     def area(times: FloatArray) -> float:
-        count, total = by_risk(times)
+        count, total, _ = by_risk(times)
         # Straight lines between blocks are the average over orders within a block.
         both = trapezoid(np.append(0, total), np.append(0, count))
         return float(both / count[-1] ** 2)
@@ -332,30 +316,29 @@ def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
 
 def _cumulate_queries(
     cost: FloatArray, risk: FloatArray, codes: IntArray
-) -> Callable[[FloatArray], tuple[FloatArray, FloatArray]]:
-    """Return a function of how often each query counts that adds up the blocks."""
+) -> Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]:
+    """Return a function of how often each query counts.
+
+    It returns the summed number and cost of pairs up to each distinct risk, and these
+    risks.
+    """
     # Resamples change how often a pair counts, never the order of the pairs: one sort
     # serves them all.
     order = np.argsort(risk, kind="stable")
-    ordered, query, last = cost[order], codes[order], _ends(risk[order])
+    ordered, query, risks = cost[order], codes[order], risk[order]
+    # Exact comparison: risks of equal pairs are equal by construction, and a tolerance
+    # would chain distinct ones together.
+    last = np.flatnonzero(np.append(risks[1:] != risks[:-1], risks.size > 0))
 
-    def blocks(times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def blocks(times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         weight = times[query]
         count = np.cumsum(weight)[last]
         total = np.cumsum(weight * ordered)[last]
         # A block without a pair in the resample is not a point of its curve.
         filled = np.diff(count, prepend=0) > 0
-        return count[filled], total[filled]
+        return count[filled], total[filled], risks[last][filled]
 
     return blocks
-
-
-def _ends(ordered: FloatArray) -> IntArray:
-    """Return the last position of each block of equal numbers."""
-    # Exact comparison: risks of equal pairs are equal by construction, and a tolerance
-    # would chain distinct ones together.
-    ends = np.append(ordered[1:] != ordered[:-1], ordered.size > 0)
-    return np.flatnonzero(ends)
 
 
 def _cost_and_risk(

@@ -116,11 +116,6 @@ def pairwise_brier_loss(
     -------
     loss : float, or Estimate with an interval
 
-    Raises
-    ------
-    ValueError
-        As in `pairwise_log_loss`.
-
     See Also
     --------
     pairwise_log_loss : Punishes a certain error far more.

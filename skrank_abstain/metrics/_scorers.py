@@ -75,28 +75,10 @@ class RankerScorer:
     needs: str = "evaluate"
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None) -> float:
-        """Return the score of a fitted ranker.
+        """Return the score; X, y and qid are those of the ranker's ``evaluate``.
 
-        Parameters
-        ----------
-        estimator : object
-            A fitted selective ranker, or a Pipeline or search that ends in one.
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-        y : array-like of shape (n_items,)
-            Relevance, higher is better.
-        qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        TypeError
-            If there is no selective ranker in ``estimator``.
-        ValueError
-            If the ranker was fitted with a ``qid`` and is scored without one.
+        Raises TypeError if there is no selective ranker in ``estimator``, and
+        ValueError if it was fitted with a ``qid`` and is scored without one.
         """
         ranker, X = find_ranker(estimator, X, self.needs)
         return self.measure(ranker, X, y, qid)
@@ -105,12 +87,7 @@ class RankerScorer:
         return self.name or str(getattr(self.measure, "__name__", self.measure))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for ``qid``, so that users need no set_score_request.
-
-        Returns
-        -------
-        request : MetadataRequest
-        """
+        """Return the request for ``qid``, so that users need no set_score_request."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
@@ -154,10 +131,6 @@ def accuracy_at_coverage(
     zero_division : float, default=np.nan
         Value without any pair; NaN comes with an UndefinedMetricWarning.
 
-    Returns
-    -------
-    scorer : RankerScorer
-
     See Also
     --------
     coverage_at_risk : The other way round.
@@ -190,10 +163,6 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
         Largest share of errors among the accepted pairs, in [0, 1].
     zero_division : float, default=np.nan
         As in `accuracy_at_coverage`.
-
-    Returns
-    -------
-    scorer : RankerScorer
 
     See Also
     --------
@@ -229,10 +198,6 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
         longer worth deciding a pair.
     zero_division : float, default=np.nan
         As in `accuracy_at_coverage`.
-
-    Returns
-    -------
-    scorer : RankerScorer
 
     Notes
     -----

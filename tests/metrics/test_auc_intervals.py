@@ -278,12 +278,20 @@ def test_one_item_of_a_class_needs_a_bound(method):
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"method": "wald"}, ValueError, "method must be one of 'auto', 'delong'"),
-        ({"method": "cluster"}, ValueError, "'mcdiarmid' without qid, got 'cluster'"),
+        (
+            {"method": "wald"},
+            ValueError,
+            "method without qid must be one of 'auto', 'delong'",
+        ),
+        (
+            {"method": "cluster"},
+            ValueError,
+            "method without qid .*'mcdiarmid', got 'cluster'",
+        ),
         (
             {"method": "delong", "qid": [1, 1, 2, 2]},
             ValueError,
-            "method must be one of 'cluster', 'bootstrap' with qid, got 'delong'",
+            "method with qid must be one of 'auto', 'cluster', .* got 'delong'",
         ),
         ({"confidence": 1.0}, ValueError, r"confidence must be in \(0, 1\), got 1.0"),
         ({"n_resamples": 99}, ValueError, "n_resamples must be at least 100, got 99"),
