@@ -32,17 +32,21 @@ def coverage_interval(
     Notes
     -----
     Queries are resampled, not pairs, which are dependent within a query [1]_. The
-    coverage is a ratio of two sums over queries. What it is in new queries differs from
-    what it was in the calibration queries as two samples differ: the ends are those
-    quantiles of the differences of two resamples. O(n_queries) a thousand times.
-    Resamples of few queries vary too little, and by how much is itself uncertain: the
-    differences are stretched by ``sqrt(n / (n - 1))`` and by the ratio of the quantiles
-    of Student's t and of the normal distribution.
+    coverage of new queries differs from that of the calibration queries as two samples
+    differ, so that the ends are quantiles of the differences of two resamples.
+    O(n_queries) a thousand times.
+
+    Resamples of few queries vary too little. The differences are stretched by
+    ``sqrt(m / (m - 1))`` and by the ratio of the quantiles of Student's t with m - 1
+    degrees of freedom and of the normal distribution. ``m = sum(N)**2 / sum(N**2)``
+    is the effective number of queries of N pairs [2]_: a few large queries say less
+    than as many equal ones.
 
     References
     ----------
     .. [1] Davison and Hinkley (1997). "Bootstrap Methods and their Application",
        section 3.8. Cambridge University Press.
+    .. [2] Kish (1965). "Survey Sampling", section 11.7. Wiley.
     """
     has_pairs = pairs > 0
     accepted, pairs = accepted[has_pairs], pairs[has_pairs]
@@ -59,5 +63,8 @@ def coverage_interval(
     tail = (1 - _CONFIDENCE) / 2
     one, other = coverage.reshape(2, -1)
     differs = np.quantile(one - other, [tail, 1 - tail])
-    stretch = np.sqrt(n / (n - 1)) * stdtrit(n - 1, tail) / ndtri(tail)
+    m = pairs.sum() ** 2 / (pairs**2).sum()
+    # One query that outweighs all others leaves no degree of freedom.
+    free = max(m - 1, 1e-3)
+    stretch = np.sqrt(m / free) * stdtrit(free, tail) / ndtri(tail)
     return np.asarray(np.clip(accepted.sum() / pairs.sum() + stretch * differs, 0, 1))

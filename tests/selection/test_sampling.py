@@ -47,6 +47,29 @@ def test_as_many_new_queries_are_inside_as_often_as_it_says(n_queries):
     assert np.mean(inside) == pytest.approx(0.95, abs=4 * np.sqrt(0.95 * 0.05 / 200))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("n_queries", [10, 20, 60])
+def test_it_holds_for_thresholds_of_queries_of_very_different_sizes(n_queries):
+    rng = np.random.default_rng(n_queries)
+
+    def draw():
+        """Return the risks of all pairs of queries of 2 to 45 items, by query."""
+        sizes = rng.integers(2, 46, n_queries)
+        return [
+            0.6 * rng.normal() + rng.normal(size=size * (size - 1) // 2)
+            for size in sizes
+        ]
+
+    inside = []
+    for seed in range(500):
+        past, new = draw(), draw()
+        threshold = np.quantile(np.concatenate(past), 0.7, method="inverted_cdf")
+        counts = [[(risks <= threshold).sum(), risks.size] for risks in past]
+        low, high = coverage_interval(*np.array(counts, dtype=float).T, seed=seed)
+        inside.append(low <= np.mean(np.concatenate(new) <= threshold) <= high)
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
 def test_one_query_says_nothing():
     accepted, pairs = np.array([0.0, 6.0]), np.array([0.0, 10.0])
     assert coverage_interval(accepted, pairs, seed=0).tolist() == [0, 1]
