@@ -34,18 +34,19 @@ from skrank_abstain.intake import (
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import LabelledScores
 
-#: Beyond it the sum over a few features, or the difference of two, may overflow.
+#: With larger features, sums and differences may overflow.
 _LARGEST_FEATURE = 1e300
 
 
 class DistanceAbstainer(PairDecider):
     """Ranker that decides pairs of items that are far apart in feature space.
 
-    A pair is abstained on when the distance of its two items is at most ``gamma``, at
-    a price of ``cost`` [1]_; else the order of the scores is the answer. No tie model,
-    no probabilities: what near items share is that scorers of bounded slope (more
-    generally, an equicontinuous hypothesis set) give them nearly equal scores, so that
-    a small surrogate loss does not promise their order (Theorems 4.1 and 4.3).
+    A pair is abstained on when the distance of its two items is at most ``gamma``, at a
+    price of ``cost`` (Mao, Mohri and Zhong, 2023); else the order of the scores is the
+    answer. No tie model, no probabilities: what near items share is that scorers of
+    bounded slope (more generally, an equicontinuous hypothesis set) give them nearly
+    equal scores, so that a small surrogate loss does not promise their order (Theorems
+    4.1 and 4.3).
 
     Parameters
     ----------
@@ -135,10 +136,6 @@ class DistanceAbstainer(PairDecider):
     the distances of all pairs, in bounded memory, O(n^2 d) for a query of n items;
     from 128 items on, where few pairs are near, they search for those with k-d trees
     and count the others from sorted scores.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -320,8 +317,8 @@ class DistanceAbstainer(PairDecider):
         if isinstance(self.scale, str):
             self.radius_ = _half_width(X, self._norm)
         items = ScoredItems.build(data.scores, data.queries, data.y)
-        # Measured as they come and divided then: features that were divided first would
-        # put equal distances apart by rounding.
+        # Distances are divided, not features: dividing features would make equal
+        # distances differ by rounding.
         curve = NearCurve.of(X, self._norm, items)
         self._curve = replace(curve, gamma=curve.gamma / self.radius_)
         self.n_queries_ = data.queries.n_queries
@@ -329,7 +326,7 @@ class DistanceAbstainer(PairDecider):
 
     def _set_threshold(self) -> None:
         cost = float(self.cost)
-        # gamma is in units of the scaled features, the region in those of X.
+        # gamma is in units of the scaled features, the region in units of X.
         automatic = isinstance(self.gamma, str)
         self.gamma_ = self._curve.best(cost) if automatic else float(self.gamma)
         self._region = self.gamma_ * self.radius_
@@ -352,7 +349,7 @@ class DistanceAbstainer(PairDecider):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # Distances need dense numbers; whether a transformer makes them is not known.
+        # Distances need dense numbers; a transformer may or may not make them.
         tags.input_tags.sparse = tags.input_tags.allow_nan = False
         return tags
 
@@ -378,8 +375,8 @@ def _numbers(X: Any, name: str) -> FloatArray:
 
 def _half_width(X: FloatArray, norm: float) -> float:
     """Return the largest distance of an item from the middle of all."""
-    # Halves first: the sum of two large numbers may overflow. The middle of the box is
-    # not the centre of the smallest ball, but within a factor of 2 and found in one go.
+    # Halved before adding, since a sum may overflow. The middle of the box is
+    # not the centre of the smallest ball, but its radius is at most twice as large.
     middle = X.min(axis=0) / 2 + X.max(axis=0) / 2
     n_items = X.shape[0]
     last = np.full(n_items, n_items)

@@ -1,4 +1,4 @@
-"""Balls of the l_1, l_2 and l_inf norm, in which weights are kept."""
+"""Projections on balls of the l_1, l_2 and l_inf norm."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
     .. [1] Duchi, Shalev-Shwartz, Singer and Chandra (2008). "Efficient Projections onto
        the l1-Ball for Learning in High Dimensions". ICML 2008.
     """
-    # Each coordinate has a bound of its own.
+    # Each coordinate has its own bound.
     if q == np.inf:
         clipped: FloatArray = np.clip(vectors, -radius, radius)
         return clipped
@@ -74,7 +74,7 @@ def _shrink(vectors: FloatArray, radius: float) -> FloatArray:
     """Return the rows with sizes less the amount that leaves ``radius`` in all."""
     sizes = np.abs(vectors)
     descending = -np.sort(-sizes, axis=-1)
-    # The amount if the largest 1, 2, ... coordinates were those that stay.
+    # The amount to subtract if the largest 1, 2, ... coordinates stay.
     counts = np.arange(1, vectors.shape[-1] + 1)
     amounts = (np.cumsum(descending, axis=-1) - radius) / counts
     staying = np.maximum((descending > amounts).sum(axis=-1, keepdims=True), 1)
@@ -84,8 +84,8 @@ def _shrink(vectors: FloatArray, radius: float) -> FloatArray:
 
 
 def _round_inwards(vectors: FloatArray, radius: float, q: float) -> FloatArray:
-    """Take from rows that rounding left outside of the ball what rounding added."""
-    # The promise is about the norm that a user will compute, to the last bit. Doubling
+    """Shrink rows that rounding left outside of the ball."""
+    # The norm that a user computes must not exceed the radius in the last bit. Doubling
     # the cut ends after a few rounds.
     ulps = np.finfo(np.float64).eps
     while True:

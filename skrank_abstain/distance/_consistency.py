@@ -1,4 +1,4 @@
-"""H-consistency: what a small surrogate loss says about misranking.
+"""H-consistency: bounds of misranking by a surrogate loss.
 
 For a hypothesis set H, a class of scoring functions, a loss L and a surrogate Phi of
 it, each with abstention from the pairs at most gamma apart, an H-consistency bound is
@@ -63,11 +63,7 @@ class LinearScorers:
     Notes
     -----
     By Hoelder's inequality w . (x - x') is at most W times the l_p distance of x and
-    x', and some w attains it: that is the reach [1]_. O(1).
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    x', and some w attains it: that is the reach (Mao, Mohri and Zhong, 2023). O(1).
 
     Examples
     --------
@@ -113,11 +109,8 @@ class OneHiddenLayerScorers:
     Items lie in the unit ball of the l_p norm, 1 / p + 1 / q = 1. There a bias of W
     keeps a unit active at both items of a pair, whatever they are, so that the reach is
     Lambda W times the l_p distance. With smaller biases it can be less, and the bounds
-    fail: the paper [1]_ needs ``bias >= weight_norm`` without saying so. O(1).
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    fail: the paper (Mao, Mohri and Zhong, 2023) needs ``bias >= weight_norm`` without
+    saying so. O(1).
 
     Examples
     --------
@@ -163,8 +156,8 @@ def minimal_conditional_risk(
     weight, opposite : array-like
         Probabilities of the two orders, each at least 0: eta and 1 - eta for pairs that
         carry a label; eta (1 - eta') and eta' (1 - eta) for items that do. A positive
-        difference of scores is right with ``weight``. For pairs, eta of [1]_ is that of
-        the second item, the pair label -1 of this package.
+        difference of scores is right with ``weight``. For pairs, eta of Mao, Mohri and
+        Zhong (2023) is that of the second item, the pair label -1 of this package.
     reach : array-like
         Largest difference of scores, at least 0 and finite, as ``scorers.reach`` of the
         distance.
@@ -193,15 +186,12 @@ def minimal_conditional_risk(
     -----
     Of a Phi(d) + b Phi(-d) the minimiser in [-u, u] is the point nearest to the
     minimiser over all d: sign(a - b) for the hinge, half of ln(a / b) for the
-    exponential, ln(a / b) for the logistic and infinity for the sigmoid loss. So with
-    a + b = 1 and a - b = e >= 0: 1 - e min(u, 1) for the hinge, 1 - e tanh(k u) for the
-    sigmoid, 2 sqrt(a b) for the exponential loss where its minimiser is in reach [1]_,
-    and b for misranking (Lemma C.1), where sgn(0) = +1 decides at a reach of 0. A pair
-    that is abstained from costs the price instead. O(1) for each number.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    exponential, ln(a / b) for the logistic and infinity for the sigmoid loss. So with a
+    + b = 1 and a - b = e >= 0: 1 - e min(u, 1) for the hinge, 1 - e tanh(k u) for the
+    sigmoid, 2 sqrt(a b) for the exponential loss where its minimiser is in reach (Mao,
+    Mohri and Zhong, 2023), and b for misranking (Lemma C.1), where sgn(0) = +1 decides
+    at a reach of 0. A pair that is abstained from costs the price instead. O(1) for
+    each number.
 
     Examples
     --------
@@ -237,7 +227,7 @@ def minimizability_gap(
     minimal_risks: ArrayLike,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Return how far the best scorer of a set is from the best for each pair alone.
+    """Return how far the best scorer of a set is from the best scorer of each pair.
 
     Lower is better, at least 0.
 
@@ -268,11 +258,7 @@ def minimizability_gap(
 
     Notes
     -----
-    M = R(H) - E[smallest conditional risk] [1]_. O(n_pairs).
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    M = R(H) - E[smallest conditional risk] (Mao, Mohri and Zhong, 2023). O(n_pairs).
 
     Examples
     --------
@@ -286,8 +272,8 @@ def minimizability_gap(
         raise ValueError("sample_weight must have a positive sum, got 0.")
     mean = float(np.average(risks, weights=weight))
     best = float(check_finite(best_risk, "best_risk", ()))
-    # No scorer beats the best for each pair alone: else the arguments are of different
-    # data, and a gap of 0 would hide it.
+    # No scorer beats the best one of each pair. If one seems to, the arguments belong
+    # to different data, which a gap of 0 would hide.
     if best < mean - 1e-9 * (1 + abs(mean)):
         raise ValueError(
             f"best_risk must be at least the mean of minimal_risks = {mean}, "
@@ -362,7 +348,7 @@ def consistency_bound(
     Notes
     -----
     With u = ``scorers.reach(gamma)`` and s the excess, by Theorem 2.1 (pairwise) and
-    Theorem 3.1 (bipartite) of [1]_:
+    Theorem 3.1 (bipartite) of Mao, Mohri and Zhong (2023):
 
     - hinge: s / min(u, 1);
     - sigmoid: s / tanh(k u);
@@ -378,7 +364,8 @@ def consistency_bound(
       the misranking excess is 1, the surrogate excess 1 - exp(-u), and the printed
       bound less than 1 at every u. Where an item may be drawn twice both are halved,
       and the printed bound is less than 0.5 for u < ln 2;
-    - logistic, not in [1]_: the inverse of the calibration function psi(t) = ln 2 less
+    - logistic, not in the paper: the inverse of the calibration
+    function psi(t) = ln 2 less
       the entropy of (1 + t) / 2, for t <= tanh(u / 2), and its tangent beyond. psi is
       convex and psi(0) = 0, so that (a + b) psi(t / (a + b)) >= psi(t) for a + b <= 1:
       it holds in the bipartite setting too.
@@ -386,14 +373,10 @@ def consistency_bound(
     The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
     equal scores prefer the second item, and half an error for equal scores in the
     bipartite one. The surrogate risk may be with abstention (near pairs cost the price,
-    as in `surrogate_loss` with ``X``) or without (all pairs cost the
-    surrogate, equation (3) of [1]_): near pairs add nothing to the left side and
-    nothing negative to the right. But the risk of the scorer and the smallest one must
-    go by the same convention; else ``excess`` is of no use.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    as in `surrogate_loss` with ``X``) or without (all pairs cost the surrogate,
+    equation (3) of the paper): near pairs add nothing to the left
+    side and nothing negative to the right. But the risk of the scorer and the smallest
+    one must go by the same convention; else ``excess`` is of no use.
 
     Examples
     --------
@@ -412,7 +395,7 @@ def consistency_bound(
     """
     loss = check_surrogate(surrogate)
     s = check_finite(excess, "excess")
-    # The difference of two risks that are equal is not quite 0.
+    # The difference of two equal risks may be just below 0.
     s = _non_negative(np.where((s < 0) & (s > -_ROUNDING), 0.0, s), "excess")
     u = float(_check_scorers(scorers).reach(check_gamma(gamma)))
     check_choice(setting, "setting", ("pairwise", "bipartite"))
@@ -434,7 +417,8 @@ def consistency_bound(
                 "surrogate must be the hinge, exponential, sigmoid or logistic loss, "
                 f"for which a bound is known, got {surrogate!r}."
             )
-        # As printed: the pairwise one is valid and loose, the bipartite one fails.
+        # As printed, the pairwise bound is valid but loose, and the bipartite one
+        # fails.
         elif as_printed:
             twice = 2.0 if setting == "pairwise" else 1.0
             bound = np.maximum(np.sqrt(twice * s), twice * s / np.tanh(u))
@@ -477,8 +461,8 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
 
 def _entropy_lost(s: FloatArray) -> FloatArray:
     """Return the t with s = ln 2 less the entropy of (1 + t) / 2."""
-    # Newton's method from the right, where a convex function lets it come ever nearer
-    # and never pass: t^2 / 2 is less than the function.
+    # Newton's method from the right converges monotonically on a convex function;
+    # the start is on the right, since t^2 / 2 is less than the function.
     t = np.minimum(np.sqrt(2 * s), 1 - 2.0**-53)
     while True:
         slope = np.arctanh(t)
@@ -544,13 +528,14 @@ def negative_example(
 
     Notes
     -----
-    From the proofs of Theorem 4.1 (pairwise) and Theorem 4.3 (bipartite) of [1]_. The
-    better item always wins, at most epsilon / 2 of scores apart. The scorer that is 0
-    everywhere has the surrogate risk Phi(0), the best of the hypothesis set Phi of the
-    reach: the excess goes to 0 with epsilon. Its misranking excess stays 1 (pairwise)
-    or 1/2 (bipartite: a tie is half wrong). The 1 is that of the ordered pair (better,
-    worse) alone, of which equal scores prefer the second item, by sgn(0) = +1; of the
-    pair (worse, better) the same scorer makes no error, and of both orders 1/2.
+    From the proofs of Theorem 4.1 (pairwise) and Theorem 4.3 (bipartite) of Mao, Mohri
+    and Zhong (2023). The better item always wins, at most epsilon / 2 of scores apart.
+    The scorer that is 0 everywhere has the surrogate risk Phi(0), the best of the
+    hypothesis set Phi of the reach: the excess goes to 0 with epsilon. Its misranking
+    excess stays 1 (pairwise) or 1/2 (bipartite: a tie is half wrong). The 1 is that of
+    the ordered pair (better, worse) alone, of which equal scores prefer the second
+    item, by sgn(0) = +1; of the pair (worse, better) the same scorer makes no error,
+    and of both orders 1/2.
 
     What follows is a theorem about hypothesis sets that contain 0, are equicontinuous
     at an interior point of the space, and regular: some member orders any two different
@@ -560,10 +545,6 @@ def negative_example(
     norm make such sets. All continuous scorers together are not equicontinuous, and
     nothing is said about them. With abstention from items that close both losses are
     the price, and both excesses 0.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------

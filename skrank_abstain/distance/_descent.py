@@ -12,9 +12,9 @@ from skrank_abstain.distance._balls import dual_norm, project_rows
 from skrank_abstain.distance._margins import MarginLoss
 from skrank_abstain.distance._strict import Batch, PairBatches
 
-#: Pairs on which a result that was trained on batches is checked.
+#: Number of pairs for the gap after training on batches.
 _CHECKED_PAIRS = 1 << 20
-#: Of the longest first step, those that are tried.
+#: Shares of the longest first step to try.
 _SHARES = 0.25 ** np.arange(100)
 
 
@@ -27,7 +27,7 @@ class Descent(NamedTuple):
     losses : list of float
         Mean surrogate of the batch of each step.
     gap : float
-        Upper bound on what the mean surrogate exceeds its minimum by, if convex.
+        Bound on the mean surrogate minus its minimum, if it is convex.
     """
 
     weights: FloatArray
@@ -120,7 +120,7 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
     differences, average = (diameter / step) ** 2, start
     best, lowest = start, highest
     floor = _Floor(problem, highest - gap)
-    # One step at least: weights of zero order nothing.
+    # At least one step, since weights of zero order nothing.
     while len(losses) < max_iter and (not losses or gap > tol):
         mass += t
         step = t * diameter / np.sqrt(differences)
@@ -130,7 +130,7 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
         loss, gradient = problem.slope(average, batch)
         square = float((gradient - hint) @ (gradient - hint))
         if not (loss <= highest and np.isfinite(square)):
-            # Averages wandered to where the surrogate explodes: again, by less.
+            # The averages came to where the surrogate explodes: restart, by less.
             anchor, total, mass, t, average = start, start, 0, 1, start
             differences *= 256
             loss, gradient = problem.slope(start, batch)
@@ -141,8 +141,8 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
             differences += t**2 * square
             t += 1
         losses.append(loss)
-        # Tangents bound convex functions alone; elsewhere the last point is the result,
-        # and its own tangent says how stationary it is.
+        # Tangents bound convex functions only. Otherwise the result is the last point,
+        # and its tangent tells how stationary it is.
         if not problem.surrogate.convex:
             best, gap = average, problem.gap(average, gradient)
             continue
@@ -153,10 +153,10 @@ def descend(problem: LinearProblem, batch: Batch, max_iter: int, tol: float) -> 
 
 
 class _Floor:
-    """What a convex mean surrogate cannot be less than within the ball.
+    """A lower bound of a convex mean surrogate within the ball.
 
-    It lies above each of its tangents, and above every mean of them. The mean knows
-    more where it has kinks: there a single tangent says little.
+    The surrogate lies above each of its tangents, and above every mean of them. Where
+    it has kinks, the mean gives the better bound.
     """
 
     def __init__(self, problem: LinearProblem, height: float) -> None:
@@ -164,14 +164,14 @@ class _Floor:
         self.forget()
 
     def forget(self) -> None:
-        """Begin the mean anew; what was found stays true."""
+        """Restart the mean; the bound found so far remains valid."""
         self.constant, self.weight = 0.0, 0
         self.tangent: Any = 0.0
 
     def raise_by(
         self, weights: FloatArray, loss: float, gradient: FloatArray, times: int
     ) -> None:
-        """Take another tangent into the mean, so many times."""
+        """Add a tangent to the mean, ``times`` times."""
         self.constant += times * (loss - float(gradient @ weights))
         self.tangent = self.tangent + times * gradient
         self.weight += times
@@ -205,10 +205,10 @@ def descend_on_batches(
         if squares > 0:
             step = diameter / np.sqrt(2 * squares)
             weights = problem.project(weights - step * gradient)
-        # The recursion of weights that grow as t^3: the start is soon forgotten.
+        # A running average with weights that grow as t^3 soon forgets the start.
         average = average + 4 / (t + 3) * (weights - average)
     average = problem.project(average)
-    # The gradient of the last batch is noise; this one stands for all pairs.
+    # The gradient of the last batch is noisy; this one stands for all pairs.
     checked = batches.evenly(_CHECKED_PAIRS)
     loss, gradient = problem.slope(average, checked)
     checked.check_finite(loss, gradient)

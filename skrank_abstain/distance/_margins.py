@@ -1,4 +1,4 @@
-"""What a margin costs: functions of one number, with derivatives and minimisers."""
+"""Losses of the margin of a pair, with derivatives and minimisers."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Sigmoid(MarginLoss):
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return infinity with the sign of the difference of the weights."""
-        # Ever larger margins are ever better; equal weights cancel at every margin.
+        # Larger margins are always better; equal weights cancel at every margin.
         difference = _numbers(weight) - _numbers(opposite)
         result: FloatArray = np.where(
             difference == 0, 0.0, np.copysign(np.inf, difference)

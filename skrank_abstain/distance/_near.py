@@ -20,22 +20,22 @@ from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import DecisionArrays, DecisionEngine, PairTotals
 
-#: So many pairs choose gamma, at most.
+#: Largest number of pairs to choose gamma from.
 _MOST_PAIRS = 1 << 22
-#: Values of gamma that are kept besides those that are best at some cost.
+#: Values of gamma to keep besides those that are best at some cost.
 _KEPT = 1 << 16
-#: Neighbours are searched for in queries of at least so many items ...
+#: Smallest query to search for neighbours in ...
 _SEARCHED = 128
-#: ... if no more than this share of some pairs is near; measured, see `NearDecision`.
+#: ... and the largest share of near pairs, estimated from _SOME_PAIRS pairs.
 _NEAR_SHARE = 0.25
 _SOME_PAIRS = 1 << 12
-#: Pairs of one query that are looked at one by one, at most: a minute's work.
+#: Largest number of pairs of one query to look at: about a minute.
 _MOST_LOOKED_AT = 1 << 30
-#: Items of one tree: two of them have at most four million pairs.
+#: Items of one tree: two trees have at most four million pairs.
 _TREE = 2048
-#: The search goes this much further than asked, so that its own rounding loses no pair.
+#: Relative extension of the search radius, so that rounding loses no pair.
 _SLACK = 1e-9
-#: Losses that differ by no more are equal.
+#: Differences of losses up to this count as rounding.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -130,7 +130,7 @@ class NearCurve:
 
     def best(self, cost: float) -> float:
         """Return the smallest distance of the least loss."""
-        # argmax of a condition: the first, hence the smallest distance.
+        # argmax of a condition finds the first, that is the smallest distance.
         loss = self.at_cost(cost).loss
         return float(self.gamma[np.argmax(loss <= loss.min() + _ROUNDING)])
 
@@ -155,7 +155,7 @@ def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
     pairs = np.diff(reached)
     if pairs.size == 0:
         return np.zeros(1, dtype=np.int64)
-    # Pool adjacent violators computes the hull: slopes between its corners fall.
+    # Isotonic regression computes the hull, whose slopes fall from corner to corner.
     rate = np.diff(wrong) / pairs
     corners: IntArray = isotonic_regression(
         rate, weights=pairs, increasing=False
@@ -220,7 +220,7 @@ class NearDecision(DecisionEngine[float]):
                 f"{_MOST_LOOKED_AT:.1e}. Evaluate a random part of its items, of which "
                 "all shares are about the same."
             )
-        # Both by query, whether scores are equal, and outcome.
+        # Sums by query, equality of scores, and outcome.
         # All pairs, and those of different scores.
         cuts = [0.0, np.nextafter(0.0, 1.0)]
         beyond = items.weigh_outcomes(cuts, 0.0, weight)
@@ -230,7 +230,7 @@ class NearDecision(DecisionEngine[float]):
             if low.size:
                 query, sums = _outcomes(items, low, high, value)
                 near_cells[query : query + len(sums)] += sums
-        # Weighted sums differ in the last digits: what is left of equal numbers is 0.
+        # Weighted sums differ in the last digits, so differences may be just below 0.
         far_cells = np.maximum(every - near_cells, 0)
         pieces = np.concatenate([near_cells, far_cells], axis=1)
         accepted = np.array([0.0, 0.0, 1.0, 1.0])

@@ -12,7 +12,7 @@ from skrank_abstain.distance._balls import dual_norm, project_rows
 from skrank_abstain.distance._margins import MarginLoss
 from skrank_abstain.distance._strict import Batch, PairBatches
 
-#: Length of the first step as a share of the bound. From 0.1 to 1 results are alike.
+#: Length of the first step as a share of the bound; 0.1 to 1 give similar results.
 _FIRST_STEP = 0.3
 
 
@@ -49,7 +49,7 @@ class Network(NamedTuple):
 
         The derivative of max(0, t) at 0 is set to 0.
         """
-        # Both factors of u_j max(0, .) see the scores: back-propagation by hand.
+        # Back-propagation through both factors of u_j max(0, .).
         inner = np.where(active > 0, np.outer(slope, self.output), 0.0)
         return Network(inner.T @ items, inner.sum(axis=0), active.T @ slope)
 
@@ -117,7 +117,7 @@ def _step(
     for part, slope, square, radius in zip(
         network, gradient, squares, radii, strict=True
     ):
-        # What had no gradient so far does not move: infinity in the denominator.
+        # A block without a gradient so far does not move.
         size = rate * radius / np.sqrt(np.where(square > 0, square, np.inf))
         moved.append(part - size * slope)
     return bounds.project(Network(*moved))

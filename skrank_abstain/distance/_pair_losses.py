@@ -96,10 +96,11 @@ def misranking_loss(
 
     Notes
     -----
-    The losses of [1]_. Pairwise: the mean over ordered pairs (i, j) of
-    1[sgn(y_j - y_i) != sgn(s_j - s_i)], with sgn(0) = +1. Two items make two ordered
-    pairs; exactly one of them is wrong if relevance is tied and scores are not, or the
-    reverse. Bipartite: the mean of 1[(y - y')(s - s') < 0] + 1[s = s', y != y'] / 2.
+    The losses of Mao, Mohri and Zhong (2023). Pairwise: the mean over ordered pairs (i,
+    j) of 1[sgn(y_j - y_i) != sgn(s_j - s_i)], with sgn(0) = +1. Two items make two
+    ordered pairs; exactly one of them is wrong if relevance is tied and scores are not,
+    or the reverse. Bipartite: the mean of 1[(y - y')(s - s') < 0] + 1[s = s', y != y']
+    / 2.
 
     With L the loss of a pair, c = ``cost`` and ``X``, the mean of
     ``L 1[|x - x'| > gamma] + c 1[|x - x'| <= gamma]``. It is linear in the cost: the
@@ -107,16 +108,12 @@ def misranking_loss(
     pairs not decided. Distances that exceed gamma by rounding alone (relatively 8 units
     in the last place) count as equal to it.
 
-    ``pair_labels`` are those of this package, +1 for the left item. The label of [1]_
-    is the opposite: y = +1 prefers the second item, x'. Its sgn(0) = +1 makes equal
-    scores prefer the second item, here the label -1.
+    ``pair_labels`` are those of this package, +1 for the left item. The label of the
+    paper is the opposite: y = +1 prefers the second item, x'. Its sgn(0) = +1 makes
+    equal scores prefer the second item, here the label -1.
 
     All pairs without ``X``: O(n log n). Otherwise O(n_pairs n_features) time and
     bounded memory.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -207,22 +204,19 @@ default="logistic"
     Notes
     -----
     Pairwise: the mean over ordered pairs (i, j) of Phi(l (s_j - s_i)), with l = +1
-    where y_j >= y_i and -1 elsewhere. This is the label of [1]_, where +1 prefers the
-    second item; l = -``pair_labels``. Two items of equal relevance have l = +1 in both
-    orders: they ask for equal scores. Bipartite: pairs of equal relevance count in the
-    mean and cost nothing.
+    where y_j >= y_i and -1 elsewhere. This is the label of Mao, Mohri and Zhong (2023),
+    where +1 prefers the second item; l = -``pair_labels``. Two items of equal relevance
+    have l = +1 in both orders: they ask for equal scores. Bipartite: pairs of equal
+    relevance count in the mean and cost nothing.
 
     With ``X``, pairs at most ``gamma`` apart cost ``cost``, whatever their scores. That
-    is a convention of this package; equation (3) of [1]_ has no abstention in the
-    surrogate, and is this without ``X``. `consistency_bound` holds for either, if the
-    risk of the scorer and the smallest conditional risks follow the same convention.
+    is a convention of this package; equation (3) of the paper has no
+    abstention in the surrogate, and is this without ``X``. `consistency_bound` holds
+    for either, if the risk of the scorer and the smallest conditional risks follow the
+    same convention.
 
     O(n_pairs) time in blocks of bounded memory. What exceeds float64 is infinite, and
     the gradient then not finite.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 
     Examples
     --------
@@ -242,14 +236,14 @@ default="logistic"
             if setting == "bipartite":
                 untied = label != 0
                 left, right, label = left[untied], right[untied], label[untied]
-            # Of two items of equal relevance the right one is to win, in both orders,
+            # With equal relevance the right item is to win, in both orders,
             # as in the misranking loss.
             sign = np.where(label <= 0, 1.0, -1.0)
             margin = sign * (values[right] - values[left])
             total += float(phi.value(margin).sum())
             slope = sign * phi.derivative(margin)
-            # The margin rises with the score of the right item where that is to win,
-            # and falls with that of the left one by as much.
+            # If the right item is to win, the margin rises with its score and falls
+            # with that of the left one; otherwise the reverse.
             gradient += np.bincount(right, slope, values.size)
             gradient -= np.bincount(left, slope, values.size)
         price = 0.0 if rule is None else rule.cost

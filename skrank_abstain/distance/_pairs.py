@@ -25,7 +25,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import Queries, check_pairs, group_queries
 
-#: Pairs held together, and those whose features are looked at together.
+#: Pairs held at a time, and pairs whose features are compared at a time.
 _PAIRS = 1 << 18
 _CACHED = 1 << 14
 #: Distances that exceed gamma by no more than rounding count as equal to it.
@@ -117,33 +117,25 @@ class OrderedPairs:
 
         Without labels of their own pairs have those of ``y``, 0 for equal relevance.
         """
-        # Both orders of a pair are decided alike: distances are taken once for the two.
-        start = 0
-        for left, right in self.once():
+        pairs = StrictPairs.every(self.queries.offsets)
+        n_pairs = pairs.n_pairs if self.chosen is None else self.n_pairs
+        for numbers in in_blocks(n_pairs):
+            if self.chosen is None:
+                right, left = (self.queries.order[i] for i in pairs.decode(numbers))
+            else:
+                left, right = (side[numbers] for side in self.chosen)
             if self.labels is None:
                 label = np.sign(y[left] - y[right]).astype(np.int64)
             else:
-                label = self.labels[start : start + left.size]
-            start += left.size
+                label = self.labels[numbers]
             if rule is not None:
                 distance = distances(rule.X, left, right, rule.norm)
                 decided = distance > farthest_near(rule.gamma)
                 left, right, label = left[decided], right[decided], label[decided]
             yield left, right, label
+            # Both orders of a pair have the same distance, which is computed once.
             if self.chosen is None:
                 yield right, left, -label
-
-    def once(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield blocks of rows; of all pairs each once, i before j."""
-        if self.chosen is not None:
-            left, right = self.chosen
-            for numbers in in_blocks(left.size):
-                yield left[numbers], right[numbers]
-            return
-        pairs = StrictPairs.every(self.queries.offsets)
-        for numbers in in_blocks(pairs.n_pairs):
-            later, earlier = pairs.decode(numbers)
-            yield self.queries.order[earlier], self.queries.order[later]
 
 
 def in_blocks(n_pairs: int) -> Iterator[IntArray]:
@@ -202,7 +194,7 @@ def check_pairs_of_labels(y: Any, pairs: ArrayLike | None) -> ArrayLike:
 def check_pair_labels(pair_labels: ArrayLike, n_pairs: int) -> IntArray:
     """Return labels of pairs in {-1, +1}, +1 where the left item is preferred."""
     labels = check_vector(pair_labels, "pair_labels", n_pairs, unit="pair")
-    # Compared before the conversion, which would turn 1.5 into 1; True is no label.
+    # Compared before the conversion, which would turn 1.5 into 1; True is not a label.
     known = np.isin(labels, (-1, 1)) & (labels.dtype.kind != "b")
     if not known.all():
         raise ValueError(
@@ -217,7 +209,7 @@ def _draw(
     queries: Queries, n_pairs: int, random_state: Any
 ) -> tuple[IntArray, IntArray]:
     """Draw ordered pairs, each as likely as any other."""
-    # A query counts with its n (n - 1) ordered pairs, so that every pair is as likely.
+    # A query counts with its n (n - 1) ordered pairs: every pair is equally likely.
     generator = check_random_state(random_state)
     ends = np.cumsum(2 * queries.pair_counts)
     if queries.n_pairs == 0:
@@ -227,7 +219,7 @@ def _draw(
     query = np.searchsorted(ends, drawn, side="right")
     within = drawn - (ends - 2 * queries.pair_counts)[query]
     left, right = np.divmod(within, queries.sizes[query] - 1)
-    # The partner is one of the other items: those from the left one on move up by one.
+    # The partner is another item: positions from the left one on move up by one.
     right += right >= left
     start = queries.offsets[query]
     return queries.order[start + left], queries.order[start + right]
@@ -265,12 +257,8 @@ def pair_feature_distances(
 
     Notes
     -----
-    The l_p norm of x_left - x_right, as in [1]_. O(n_pairs * n_features) time, bounded
-    memory besides the result.
-
-    References
-    ----------
-    .. [1] Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
+    The l_p norm of x_left - x_right, as in Mao, Mohri and Zhong (2023). O(n_pairs *
+    n_features) time, bounded memory besides the result.
 
     Examples
     --------

@@ -90,8 +90,8 @@ class StrictPairs(NumberedPairs):
         ValueError
             If there is no pair.
         """
-        # Ascending within a query: the worse items of an item are those in front of its
-        # grade, a range, so that pairs have numbers and need no list.
+        # Within a query relevance ascends: the items worse than an item are those
+        # before its grade, a range, so pairs have numbers and need no list.
         rows = np.lexsort((y, queries.codes))
         code, grade = queries.codes[rows], y[rows]
         new_query = np.diff(code, prepend=-1) != 0
@@ -155,7 +155,7 @@ class Batch(NamedTuple):
     ) -> tuple[float, FloatArray]:
         """Return the mean surrogate of the margins, and its gradient in the scores."""
         margin = self.margins(scores)
-        # Sums by item: an item is in many pairs.
+        # An item is in many pairs, so slopes are summed by item.
         slope = surrogate.derivative(margin) / margin.size
         gradient: Any = np.bincount(self.better, slope, scores.size)
         gradient -= np.bincount(self.worse, slope, scores.size)

@@ -20,7 +20,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.multilabel import _ranked_labels as rows
 
-#: Losses that look at the top p labels, at all labels, and at relevant ones alone.
+#: Losses of the top p labels, of all graded labels, and of relevant labels.
 TOP_LOSSES: dict[str, Callable[[rows.RankedLabels, int], FloatArray]] = {
     "sum": rows.sum_loss,
     "precision": rows.precision_loss,
@@ -189,7 +189,7 @@ def multilabel_sample_losses(
     check_choice(ties, "ties", ("index", "average"))
     y = check_label_matrix(y_true, "y_true")
     scores = check_label_matrix(y_score, "y_score", y.shape)
-    # Grades, not any numbers: 2**y - 1 is a gain for those alone.
+    # 2**y - 1 is a gain for grades only.
     unknown = (y < 0) | (y != np.rint(y)) | (y > LARGEST_GRADE)
     if unknown.any():
         raise ValueError(

@@ -228,12 +228,12 @@ def _label_file(file: Path) -> Path:
 def _label_names(xml: Path) -> set[str]:
     if not xml.is_file():
         raise FileNotFoundError(f"labels must be an existing file, got '{xml}'.")
-    # Bytes, so that the encoding that the XML declares is heeded.
+    # Read as bytes, in the encoding that the XML declares.
     try:
         root = ET.fromstring(xml.read_bytes())
     except ET.ParseError as error:
         raise ValueError(f"{xml}: {error}.") from error
-    # With or without the namespace of Mulan, in a hierarchy or not.
+    # Elements may have the namespace of Mulan and may be nested.
     elements = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label"]
     names = {e.get("name", "") for e in elements}
     if not names or "" in names:
@@ -321,7 +321,7 @@ def _read_rows(
         return np.array(values).reshape(len(rows), -1), numbers
     shape = (len(rows), len(attributes))
     table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
-    # Zeros that a row mentions would make equal matrices differ.
+    # Explicit zeros would make equal matrices differ.
     table.eliminate_zeros()
     return table, numbers
 

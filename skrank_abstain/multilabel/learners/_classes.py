@@ -1,8 +1,8 @@
-"""Finite classes of rankings: their checks, BinRel, and learners that pick a member.
+"""Finite classes of rankings: checks, BinRel, and learners that pick a member.
 
-A class is an array of ranks, (n_hypotheses, n_points, n_labels): what each hypothesis
-says of each point of a finite domain. Its *threshold class* of label i and rank j has
-the binary functions ``bin_rel(class_ranks, j)[:, :, i]``.
+A class is an array of ranks, (n_hypotheses, n_points, n_labels): the ranking of each
+point of a finite domain by each hypothesis. The *threshold class* of label i and rank j
+is the set of binary functions ``bin_rel(class_ranks, j)[:, :, i]``.
 """
 
 from __future__ import annotations
@@ -51,13 +51,9 @@ def bin_rel(ranks: ArrayLike, j: int) -> IntArray:
 
     Notes
     -----
-    ``BinRel(r, j)`` of [1]_. Column i of ``bin_rel(class_ranks, j)`` is the threshold
-    class of label i and rank j, a class of binary functions.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
+    ``BinRel(r, j)`` of Raman, Subedi and Tewari (2023). Column i of
+    ``bin_rel(class_ranks, j)`` is the threshold class of label i and rank j, a class of
+    binary functions.
 
     Examples
     --------
@@ -95,8 +91,8 @@ def check_learner(learner: Learner | None) -> None:
 def learned_row(
     learner: Learner, class_ranks: IntArray, points: IntArray, relevance: IntArray
 ) -> int:
-    """Return the number of the row that a learner takes, or raise if it is none."""
-    # What the user's function returns, whatever its type says.
+    """Return the row that a learner picks; refuse anything but a row number."""
+    # The user's function may return anything.
     row: Any = learner(class_ranks, points, relevance)
     if not isinstance(row, Integral) or int(row) not in range(len(class_ranks)):
         raise ValueError(

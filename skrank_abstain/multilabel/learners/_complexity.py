@@ -1,4 +1,4 @@
-"""How rich a finite class is: Rademacher complexity, VC and Littlestone dimension.
+"""Rademacher complexity, VC dimension and Littlestone dimension of finite classes.
 
 A class of functions is a matrix, one row for each function and one column for each
 point; rows may repeat. The threshold classes of a class of rankings are the matrices
@@ -25,10 +25,10 @@ from skrank_abstain.multilabel.learners._classes import (
 )
 from skrank_abstain.multilabel.learners._families import check_family
 
-#: Most sums, of a function and a choice of signs, that are computed.
+#: Largest number of sums to compute, one for each function and choice of signs.
 MAX_SUMS = 2**24
 
-#: Most subclasses, or sets of points, that are looked at.
+#: Largest number of subclasses, or of sets of points, to look at.
 MAX_SUBCLASSES = 250_000
 
 
@@ -60,14 +60,9 @@ def empirical_rademacher_complexity(values: ArrayLike) -> float:
 
     Notes
     -----
-    Definition 3 of [1]_, exactly: O(2**n_samples n_functions) time and memory. If it
-    goes to 0 with the size of the sample, the means over the sample go to expectations
-    for all functions at once.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
+    Definition 3 of Raman, Subedi and Tewari (2023), exactly: O(2**n_samples
+    n_functions) time and memory. If it goes to 0 with the size of the sample, the means
+    over the sample go to expectations for all functions at once.
 
     Examples
     --------
@@ -133,14 +128,10 @@ def rademacher_bound(
 
     Notes
     -----
-    From the proofs of Lemmas 4.3 and C.2 of [1]_. Whatever the relevance of the sample,
-    the complexity of the losses is no larger: threshold classes that can be learned
-    make a class of rankings that can be learned, by taking the one of least mean loss.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
+    From the proofs of Lemmas 4.3 and C.2 of Raman, Subedi and Tewari (2023). Whatever
+    the relevance of the sample, the complexity of the losses is no larger: threshold
+    classes that can be learned make a class of rankings that can be learned, by taking
+    the one of least mean loss.
 
     Examples
     --------
@@ -196,14 +187,9 @@ def vc_dimension(members: ArrayLike) -> int:
     Notes
     -----
     A class of rankings is agnostic PAC learnable if and only if all its threshold
-    classes (those of j = p for the precision family) are [1]_, that is if their VC
-    dimensions are finite. Those of a finite class always are, at most
-    log2(n_functions). Sets are extended while they are shattered.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
+    classes (those of j = p for the precision family) are (Raman, Subedi and Tewari,
+    2023), that is if their VC dimensions are finite. Those of a finite class always
+    are, at most log2(n_functions). Sets are extended while they are shattered.
 
     Examples
     --------
@@ -262,14 +248,10 @@ def littlestone_dimension(members: ArrayLike) -> int:
     Notes
     -----
     A class of rankings is agnostic online learnable if and only if all its threshold
-    classes (those of j = p for the precision family) are [1]_, that is if their
-    Littlestone dimensions are finite. Those of a finite class always are, at most
-    log2(n_functions). By recursion over what is left of the class after some answers.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
+    classes (those of j = p for the precision family) are (Raman, Subedi and Tewari,
+    2023), that is if their Littlestone dimensions are finite. Those of a finite class
+    always are, at most log2(n_functions). By recursion over what is left of the class
+    after some answers.
 
     Examples
     --------
@@ -280,7 +262,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
     """
     array = _distinct(members)
     everyone = (1 << len(array)) - 1
-    # Sets of functions as the bits of a number: those that say 1 at each point.
+    # For each point, the functions that are 1 there, as the bits of a number.
     ones = [sum(1 << int(f) for f in np.flatnonzero(column)) for column in array.T]
     known: dict[int, int] = {}
 
@@ -290,7 +272,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
             found, most = 0, left.bit_count().bit_length() - 1
             for says_one in ones:
                 one, zero = left & says_one, left & ~says_one
-                # Both parts must be large enough to do better than what was found.
+                # Smaller parts cannot improve on what was found.
                 if min(one.bit_count(), zero.bit_count()) >= 2**found:
                     found = max(found, 1 + min(dimension(one), dimension(zero)))
                 if found == most:

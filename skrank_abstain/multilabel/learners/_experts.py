@@ -16,10 +16,10 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fr
 from skrank_abstain.multilabel._weights import exponential_weights
 from skrank_abstain.multilabel.learners._classes import Learner, learned_row
 
-#: Most experts that are simulated.
+#: Largest number of experts.
 MAX_EXPERTS = 50_000
 
-#: What a learner says of all points of the domain after the lessons at some of them.
+#: From lessons at some points to the answers at all points of the domain.
 Answers = Callable[[IntArray, IntArray], IntArray]
 
 
@@ -78,14 +78,14 @@ class OnlineExpertRun(NamedTuple):
 
 
 class TaughtLearner:
-    """A learner as all experts have it: who was taught the same so far is one of them.
+    """One learner of all experts; experts with the same lessons so far share a group.
 
     Parameters
     ----------
     answers : callable
-        What the learner says of the domain after lessons at points.
+        The learner, as a function of points and their lessons.
     lessons : ndarray of shape (n_rankings, ...)
-        What each ranking teaches when an expert takes it for the truth.
+        The lesson of each ranking that an expert may take for the truth.
     """
 
     def __init__(self, answers: Answers, lessons: IntArray) -> None:
@@ -99,13 +99,13 @@ class TaughtLearner:
         self.untaught = self.said[0]
 
     def says(self, point: int) -> IntArray:
-        """Return what the one that never learns and each group of experts say."""
+        """Return the answers of the untaught expert and of each group."""
         groups = self.said[self.history_of, point]
         answers: IntArray = np.append(self.untaught[point], groups)
         return answers
 
     def update(self, point: int) -> None:
-        """Teach all rankings at a point: each group becomes one group per ranking."""
+        """Teach at a point: each group splits into one group per ranking."""
         kinds = range(len(self.lessons))
         self.points.append(point)
         self.histories = [(*past, kind) for past in self.histories for kind in kinds]
@@ -185,7 +185,7 @@ def play_rounds(
         rounds.append(choose(np.stack([inner.says(point) for inner in learners])))
         for inner in learners if learn else []:
             inner.update(point)
-    # Without a learning round all experts are the one that never learns.
+    # Without a learning round, the only expert is the one that never learns.
     if not updated.any():
         return np.stack([groups[:1] for groups in rounds])
     n_followers = learners[0].history_of.size

@@ -33,10 +33,10 @@ LossRow = tuple[tuple[int, ...], FloatArray]
 
 FAMILIES = ("sum", "precision")
 
-#: Most losses that are computed.
+#: Largest number of losses to compute.
 MAX_LOSSES = 250_000
 
-#: Losses that differ by no more are equal.
+#: Differences up to this count as rounding.
 TOLERANCE = 1e-9
 
 
@@ -105,21 +105,18 @@ def loss_family_membership(
 
     Notes
     -----
-    The definition of [1]_. A loss is in the family of the sum (precision) loss at p if
-    it is 0 exactly where that loss is 0, and takes equal values on any two rankings
-    with the same label at each of the top p positions (with the same set of top p
-    labels). All losses of a family are learnable for the same classes of rankings.
+    The definition of Raman, Subedi and Tewari (2023). A loss is in the family of the
+    sum (precision) loss at p if it is 0 exactly where that loss is 0, and takes equal
+    values on any two rankings with the same label at each of the top p positions (with
+    the same set of top p labels). All losses of a family are learnable for the same
+    classes of rankings.
 
-    [1]_ lists the reciprocal-rank loss in the family of the precision loss at 1. By
-    this definition it is no member (see the example): it looks below a wrong top label.
-    The loss that only asks whether the top label is relevant is a member.
+    The paper lists the reciprocal-rank loss in the family of the
+    precision loss at 1. By this definition it is no member (see the example): it looks
+    below a wrong top label. The loss that only asks whether the top label is relevant
+    is a member.
 
     By enumeration: O(n_labels! (max_grade + 1)**n_labels) losses are computed.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -176,7 +173,7 @@ def check_function(function: Any, name: str, call: str, remedy: str = "") -> Non
             f"{_named(function)}: {cause}.{remedy}"
         ) from cause
     except ValueError:
-        # Some functions that are not written in Python tell nothing of themselves.
+        # Functions that are not written in Python may have no signature.
         pass
 
 
@@ -223,7 +220,7 @@ def check_grades(n_labels: int, max_grade: int) -> int:
 
 
 def number_of_losses(n_labels: int, n_grades: int) -> int:
-    """Return how many pairs of a ranking and a relevance of the labels there are."""
+    """Return the number of pairs of a ranking and a relevance of the labels."""
     number: int = math.factorial(n_labels) * n_grades**n_labels
     return number
 
@@ -254,13 +251,13 @@ def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
     best = -np.sort(-y, axis=-1)
     in_order = top_positions(np.arange(1, y.shape[-1] + 1), family, p)
     excess = (top_positions(ranks, family, p) * y - in_order * best).sum(axis=-1)
-    # In the sum loss positions are costs, in the precision loss they are gains.
+    # Positions are costs in the sum loss and gains in the precision loss.
     loss: IntArray = excess if family == "sum" else -excess
     return loss
 
 
 def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
-    """Return what the family sees of rankings: the top positions, or their set."""
+    """Return the part of rankings that the family sees: top positions, or their set."""
     seen: IntArray = np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
     return seen
 

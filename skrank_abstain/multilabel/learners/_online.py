@@ -121,9 +121,10 @@ def online_expert_run(
 
     Notes
     -----
-    ``family="precision"`` is Algorithm 7 of [1]_ inside its Algorithm 3. Algorithm 3 is
-    printed in the main text, which was not at hand; the appendix says what it does.
-    ``family="sum"`` is our reconstruction of Algorithm 2, also of the main text.
+    ``family="precision"`` is Algorithm 7 of Raman, Subedi and Tewari (2023) inside its
+    Algorithm 3. Algorithm 3 is printed in the main text, which was not at hand; the
+    appendix says what it does. ``family="sum"`` is our reconstruction of Algorithm 2,
+    also of the main text.
 
     For each sequence of rankings of the rounds drawn there is an expert that takes
     these rankings for the truth, and one more that never learns: with u rounds drawn,
@@ -152,11 +153,6 @@ def online_expert_run(
 
     Time and memory grow with ``(n_labels!)**u``: three labels and six learning rounds
     are 46,657 experts. ``n_labels! (max_grade + 1)**n_labels`` losses are computed.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -194,7 +190,7 @@ def online_expert_run(
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
     rankings = all_rankings(n_labels)
-    # Losses of all rankings at all relevances: experts and hypotheses look theirs up.
+    # Losses of all rankings at all relevances, for experts and hypotheses to look up.
     rows = loss_table(loss, n_labels, n_grades)
     check_member(loss, rows, n_labels, family, p)
     table = np.stack([losses for _, losses in rows])
@@ -294,12 +290,13 @@ def online_threshold_run(
 
     Notes
     -----
-    Algorithm 6 of [1]_ with REWA over its experts. For each sequence of rankings of the
-    rounds drawn there is an expert that takes these rankings for the truth, and one
-    more that never learns. Each has an online learner of rankings of its own, predicts
-    ``1[rank of the label <= j]`` of the ranking that this learner predicts, and where
-    the round was drawn teaches it ``bin_rel(ranking taken for the truth, j)``. Weights
-    are those of `online_expert_run`, with the zero-one loss: M = 1.
+    Algorithm 6 of Raman, Subedi and Tewari (2023) with REWA over its experts. For each
+    sequence of rankings of the rounds drawn there is an expert that takes these
+    rankings for the truth, and one more that never learns. Each has an online learner
+    of rankings of its own, predicts ``1[rank of the label <= j]`` of the ranking that
+    this learner predicts, and where the round was drawn teaches it ``bin_rel(ranking
+    taken for the truth, j)``. Weights are those of `online_expert_run`, with the
+    zero-one loss: M = 1.
 
     Against the threshold class of the label and j, with K labels and T rounds,
 
@@ -312,11 +309,6 @@ def online_threshold_run(
     for ever: R = n_hypotheses - 1.
 
     Time and memory grow with ``(n_labels!)**u`` for u rounds drawn.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -373,7 +365,7 @@ def _place_values(base: int, n_digits: int) -> IntArray:
 
 def _number_of(rankings: IntArray, ranks: IntArray) -> IntArray:
     """Return the numbers of ranks, (..., n_labels), in the list of all rankings."""
-    # The list is sorted, so that ranks read as digits are sorted too.
+    # The list is sorted, and so are its rows when read as numbers.
     values = _place_values(rankings.shape[1] + 1, rankings.shape[1])
     found: IntArray = np.searchsorted(rankings @ values, ranks @ values)
     return found

@@ -34,7 +34,7 @@ from skrank_abstain.multilabel.learners._families import (
     number_of_losses,
 )
 
-#: Most losses that are computed to see whether a loss is in the family.
+#: Largest number of losses to compute for the check of the family.
 MAX_CHECKED = 5_000
 
 
@@ -120,10 +120,10 @@ def agnostic_relabelling_learner(
 
     Notes
     -----
-    ``family="precision"`` is Algorithm 5 of [1]_. ``family="sum"`` is our
-    reconstruction of Algorithm 1, from the proofs in the appendix: the main text, which
-    prints it, was not at hand. Both turn a learner that needs noise-free data into an
-    agnostic learner for all losses of the family.
+    ``family="precision"`` is Algorithm 5 of Raman, Subedi and Tewari (2023).
+    ``family="sum"`` is our reconstruction of Algorithm 1, from the proofs in the
+    appendix: the main text, which prints it, was not at hand. Both turn a learner that
+    needs noise-free data into an agnostic learner for all losses of the family.
 
     1. Each hypothesis h relabels the sample without labels, a point x by
        ``bin_rel(h(x), j)``: j = p in the precision family; in the sum family each point
@@ -138,11 +138,6 @@ def agnostic_relabelling_learner(
     refused where it is found out, it might not be.
 
     O(n_hypotheses**2 m p n_labels) with the default learner.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -173,7 +168,7 @@ def agnostic_relabelling_learner(
     points = check_points(unlabelled, "unlabelled", ranks.shape[1])
     known = check_points(labelled, "labelled", ranks.shape[1])
     relevance = check_label_relevance(y, known.size, n_labels, "labelled point")
-    # Grades that are none are left to the loss.
+    # The loss checks the grades themselves.
     n_grades = max(1, math.ceil(relevance.max())) + 1
     if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
         table = loss_table(loss, n_labels, n_grades)
@@ -244,8 +239,9 @@ def threshold_relabelling_learner(
 
     Notes
     -----
-    Algorithm 4 of [1]_: who can learn the rankings for one loss of a family can learn
-    each of its threshold classes for the zero-one loss, whatever the data.
+    Algorithm 4 of Raman, Subedi and Tewari (2023): who can learn the rankings for one
+    loss of a family can learn each of its threshold classes for the zero-one loss,
+    whatever the data.
 
     1. Each hypothesis h relabels the sample without labels: a point x by
        ``bin_rel(h(x), j)``, for this j alone. These data are noise-free for h.
@@ -260,11 +256,6 @@ def threshold_relabelling_learner(
     data, as the default one, the loss of the result is the smallest of the class.
 
     O(n_hypotheses**2 m n_labels) with the default learner.
-
-    References
-    ----------
-    .. [1] Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Ranking".
-       NeurIPS 2023. arXiv:2304.03337.
 
     Examples
     --------
@@ -301,7 +292,7 @@ def _candidates(
     ranks: IntArray, points: IntArray, tops: list[int], learner: Learner
 ) -> list[int]:
     """Return the row learned from each different relabelling, in order of rows."""
-    # Each point once for each j, with the relabellings by all hypotheses.
+    # Every point appears once for each j, relabelled by every hypothesis.
     relabelled = np.concatenate([in_top(ranks[:, points], j) for j in tops], axis=1)
     first = np.sort(np.unique(relabelled, axis=0, return_index=True)[1])
     repeated = np.tile(points, len(tops))

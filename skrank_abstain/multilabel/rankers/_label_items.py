@@ -128,6 +128,6 @@ class ScoreColumn(BaseEstimator):
         """
         return np.asarray(X, dtype=np.float64)[:, 0]
 
-    # So that rankers around it take it as given and spend all samples on calibration.
+    # Rankers around it then use all samples for calibration.
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -48,8 +48,8 @@ def pairwise_logistic_objective(
     gradient = np.empty_like(weights)
     gradient[:, :n_features] = (X.T @ slopes).T / n_samples + alpha * coef
     gradient[:, n_features:] = slopes.sum(axis=0)[:, None] / n_samples
-    # Intercepts are free: how popular a label is has nothing to do with the unit of the
-    # features.
+    # Intercepts are not penalised: the popularity of a label does not depend on the
+    # unit of the features.
     penalty = 0.5 * alpha * float(np.sum(coef**2))
     return total / n_samples + penalty, gradient.ravel()
 
@@ -173,7 +173,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         n_columns = X.shape[1] + bool(self.fit_intercept)
         # From zero: the slopes of the two labels of a pair are opposite, so that every
         # gradient, and with it every iterate, sums to zero over labels. The loss itself
-        # depends on differences alone and leaves these sums open.
+        # depends on differences alone and does not fix these sums.
         result = minimize(
             pairwise_logistic_objective,
             np.zeros(self.n_labels_ * n_columns),
@@ -182,8 +182,8 @@ class LinearMultilabelRanker(MultilabelRanker):
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
         )
-        # 1: out of iterations. 2, a line search that finds no lower value, is no
-        # failure: that is as close as floats come.
+        # 1: out of iterations. 2, a line search that finds no lower value, is not a
+        # failure: floats come no closer.
         if result.status == 1:
             warn_user(
                 f"L-BFGS stopped after max_iter={self.max_iter} iterations before the "
@@ -196,8 +196,8 @@ class LinearMultilabelRanker(MultilabelRanker):
         self.intercept_ = (
             weights[:, -1].copy() if self.fit_intercept else np.zeros(self.n_labels_)
         )
-        # It takes none where no two labels differ in relevance; scikit-learn's checks
-        # ask for at least one.
+        # No iteration is needed if no two labels differ in relevance, but scikit-learn
+        # asks for at least one.
         self.n_iter_ = max(int(result.nit), 1)
         return self
 

@@ -1,4 +1,4 @@
-"""Advice of several rankers, weighed as the labels come in."""
+"""Weighted advice of several rankers, learned online."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from skrank_abstain.multilabel._weights import exponential_weights, regret_bound
 from skrank_abstain.multilabel.rankers._ranker import MultilabelRanker, label_scores
 from skrank_abstain.scorers import is_fitted
 
-#: How far a loss may leave its range by rounding.
+#: Rounding by which a loss may leave its range.
 _ROUNDING = 1e-9
 
 
@@ -201,7 +201,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 self._start()
             self._learn(X, relevance)
         except BaseException:
-            # Samples that are refused leave what was learned before.
+            # Refused samples leave an earlier state as it was.
             if first:
                 forget(self)
             raise
@@ -235,7 +235,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
             (name, _take_expert(name, expert, self.n_labels_))
             for name, expert in self.experts
         ]
-        # Ranks and fitted estimators stay as they are.
+        # Ranks and fitted estimators do not learn.
         self._learners = [
             name
             for name, expert in self.experts_
@@ -293,8 +293,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
                 f"shape {values.shape}. multilabel_sample_losses of "
                 "skrank_abstain.multilabel does."
             )
-        # The regret bound needs losses in the range; a sum that rounding takes over its
-        # edge does not hurt it.
+        # The regret bound needs losses in this range; rounding over its edge does no
+        # harm.
         slack = _ROUNDING * self.loss_bound
         bad = ~((values >= -slack) & (values <= self.loss_bound + slack))
         if bad.any():
@@ -311,7 +311,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         advice = []
         for _, expert in self.experts_:
             if isinstance(expert, np.ndarray):
-                # Rank 1 is the best, of scores the highest.
+                # Rank 1 is the best, and so is the highest score.
                 advice.append(np.broadcast_to(-expert, shape).copy())
             elif is_fitted(expert):
                 advice.append(label_scores(expert, X, self.n_labels_))
@@ -320,7 +320,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         return advice
 
     def _scores(self, X: Any) -> FloatArray:
-        # Ranks, since the scores of different experts have different units.
+        # Ranks are averaged, since scores of different experts have different units.
         votes = np.zeros((X.shape[0], self.n_labels_))
         for weight, scores in zip(self.weights_, self._advice(X), strict=True):
             votes -= weight * rankdata(-scores, axis=1)
@@ -342,8 +342,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
         drawn = self._random.choice(
             self.weights_.size, size=X.shape[0], p=self.weights_
         )
-        # A draw for each sample: one draw for all has the same expectation, which is
-        # what the bound is about, but varies more.
+        # One draw per sample: a single draw for all has the same expectation, the
+        # subject of the bound, but varies more.
         scores: FloatArray = np.stack(self._advice(X))[drawn, np.arange(X.shape[0])]
         return scores
 
@@ -368,7 +368,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        # What each expert takes; fixed rankings look at nothing.
+        # Fixed rankings have no tags: they do not look at X.
         read = [
             get_tags(entry[-1]).input_tags
             for entry in self.experts
@@ -407,6 +407,6 @@ def _teach(expert: Any, X: Any, relevance: FloatArray) -> None:
     if not is_classifier(expert):
         expert.partial_fit(X, relevance)
         return
-    # All of them at once: partial_fit takes no class that its first call did not name.
+    # Both classes are named, since partial_fit refuses classes that come later.
     classes = [np.array([0, 1])] * relevance.shape[1]
     expert.partial_fit(X, relevance.astype(int), classes=classes)

@@ -1,4 +1,4 @@
-"""What the multilabel rankers share."""
+"""Base class of the multilabel rankers."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class MultilabelRanker(Saved, BaseEstimator):
     def _check_fit(
         self, X: Any, y: Any, *, reset: bool = True
     ) -> tuple[Any, FloatArray]:
-        """Check training data, and store its numbers of features and labels.
+        """Check training data; store its numbers of features and labels.
 
-        Or compare them with those of before, without ``reset``.
+        Without ``reset``, compare them with the stored ones.
         """
         if y is None:
             raise ValueError(
@@ -92,8 +92,8 @@ class MultilabelRanker(Saved, BaseEstimator):
             Higher is better, like ``y``: scikit-learn's ranking metrics may be given
             either. Ranks, of which 1 is the best, come from ``predict_ranks``.
         """
-        # Not the ranks: a scorer that asks for predict would take the last label for
-        # the best, without a word.
+        # Not the ranks: a scorer that calls predict would silently take the last label
+        # for the best.
         return self.decision_function(X)
 
     def predict_ranks(self, X: Any) -> IntArray:
@@ -146,7 +146,7 @@ class MultilabelRanker(Saved, BaseEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
-        # One column per label, and no single-column y: what is predicted is an order.
+        # y has one column per label; a single column has no order to predict.
         tags.target_tags.two_d_labels = True
         tags.input_tags.sparse = True
         return tags
@@ -165,7 +165,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
     elif hasattr(estimator, "predict_proba"):
         proba = estimator.predict_proba(X)
         if isinstance(proba, list):
-            # After partial_fit a MultiOutputClassifier leaves them to its parts.
+            # After partial_fit, only the parts of a MultiOutputClassifier have them.
             classes = getattr(estimator, "classes_", None) or [
                 part.classes_ for part in estimator.estimators_
             ]
@@ -181,7 +181,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
         else:
             scores = np.asarray(proba)
             if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
-                # Of a single label: one column per class, not per label.
+                # A single label has one column per class.
                 scores = scores @ np.asarray(estimator.classes_, dtype=np.float64)
     else:
         scores = np.asarray(estimator.predict(X))

@@ -1,4 +1,4 @@
-"""Rankings of labels that leave open what is uncertain."""
+"""Rankings of labels that abstain on uncertain pairs."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     (2, 4, 2)
     """
 
-    # Queries are the samples themselves: nothing is asked for.
+    # The samples are the queries, so no qid is requested.
     __metadata_request__fit = {"qid": UNUSED}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": UNUSED}  # noqa: RUF012
 
@@ -180,7 +180,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
-        # BALToR would refuse it as well, but only after the estimator was trained.
+        # BALToR checks it too, but only after the estimator was trained.
         check_fraction(self.coverage, "coverage", include_one=True)
         X, relevance = self._check_fit(X, y)
         if relevance.shape[1] < 2:
@@ -188,7 +188,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
                 "y must have at least 2 labels, whose order is in question, got shape "
                 f"{relevance.shape} (n_samples={relevance.shape[0]})."
             )
-        # One for each use: the split does not depend on what is drawn afterwards.
+        # Separate seeds, so that the split does not depend on later draws.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
         rows = self._fit_labels(X, y, int(seeds[0]))
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
@@ -197,7 +197,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         warn_of_repeats(self._fit_rows, unit="sample")
         scores = label_scores(self.estimator_, _safe_indexing(X, rows), self.n_labels_)
         items = to_items(scores, relevance[rows])
-        # The estimator has run by now: BALToR gets scores as a column and never sees X.
+        # BALToR gets the scores as a column and never sees X.
         ranker = BALToR(
             ScoreColumn(),
             coverage=self.coverage,
@@ -207,18 +207,18 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             random_state=int(seeds[1]),
         )
         ranker._rows_are_items = False  # they are scores
-        # A scalar says that one query is meant: the labels of one sample.
+        # With one sample, a scalar qid says that one query is meant.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
 
     def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
         """Set ``estimator_``, and return the samples that are left to calibrate on."""
-        # Of its own type: 0/1 stay integers. Not every sparse format has rows to take.
+        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
         y = y.tocsr() if issparse(y) else np.asarray(y)
 
         def split(size: float) -> tuple[IntArray, IntArray]:
-            # As items of one query, which are divided one by one: samples are
-            # independent, as queries are.
+            # Samples are split one by one, like the items of one query: they are
+            # independent.
             return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
@@ -331,14 +331,14 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features)
         item_id : array-like of shape (n_labels,), default=None
-            What you call the labels: any hashable values, each once. Their columns in
+            Names of the labels: any hashable values, each once. Their columns in
             ``y`` by default.
 
         Returns
         -------
         ranking : Ranking
-            As that of `SelectiveRanker`; ``qid`` is the position of the sample, and
-            ``item_id`` what the label is called.
+            As from `SelectiveRanker.ranking`; ``qid`` is the position of the sample,
+            and ``item_id`` the name of the label.
 
         Raises
         ------
@@ -346,7 +346,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
             If columns do not match ``fit``, or ``item_id`` has not one value per label.
         """
         items = self.to_items(X)
-        # Checked for one sample: all have the same labels.
+        # All samples have the same labels, so checking one is enough.
         one = group_queries(None, self.n_labels_)
         try:
             names = check_item_id(item_id, one)
@@ -399,7 +399,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         return self.selective_ranker_.evaluate(*self.to_items(X, y))
 
     def correctness_completeness(self, X: Any, y: ArrayLike) -> tuple[float, float]:
-        """Return how right the accepted orders are, and how many there are.
+        """Return the correctness of the accepted orders and their completeness.
 
         Higher is better in both.
 
@@ -498,7 +498,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
 
 
 def _takes_one_label(model: Any) -> bool:
-    """Whether an estimator says of itself that it is a classifier of one label."""
+    """Whether the tags of an estimator say that it is a classifier of one label."""
     tags = get_tags(model)
     several = tags.target_tags.multi_output or (
         tags.classifier_tags is not None and tags.classifier_tags.multi_label

@@ -1,4 +1,4 @@
-"""Binary problems that a ranking of labels is taken apart into, as arrays."""
+"""The binary problems of a ranking of labels, as arrays."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryPr
     """
     weight = None
     if ties == "share":
-        # Without weights a sample counts by how far apart its votes are. For the first
-        # rank alone that is 1 / r with r relevant labels, which is best for recall, not
+        # Without weights, a sample counts by the range of its votes. For the first rank
+        # alone that is 1 / r with r relevant labels, which is best for recall but not
         # for the sum and precision losses.
         votes = sum(top_targets(relevance, ranks, ties))
         spread = np.ptp(np.asarray(votes), axis=1)

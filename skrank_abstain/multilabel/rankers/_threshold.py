@@ -175,7 +175,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
         p = check_top(self.p, self.n_labels_, "loss", self.loss)
         problems = self._problems(relevance, p)
         weight_name = _weight_name(self.estimator)
-        # Targets are made as workers ask for them: all of them at once take
+        # Targets are made when workers ask for them; all at once they would take
         # n_thresholds times the memory of y.
         fitted = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_problem)(
@@ -193,16 +193,15 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
         if self.thresholds == "grade":
             return grade_problems(relevance)
-        # All labels are among the n_labels best: nothing to learn there.
+        # All labels are among the n_labels best, so there is nothing to learn.
         last = min(p, max(self.n_labels_ - 1, 1))
-        # H_i^j for all j <= p, or for j = p alone: what learnability of the two
-        # families of losses rests on (Theorems 4.1 and 4.2 of [1]_).
+        # H_i^j for all j <= p, or for j = p alone: learnability of the two families of
+        # losses rests on these (Theorems 4.1 and 4.2 of [1]_).
         ranks = np.arange(1 if self.loss == "sum" else last, last + 1)
         return rank_problems(relevance, ranks, self.ties)
 
     def _scores(self, X: Any) -> FloatArray:
-        # The permutation of least <ranks, votes> sorts by votes: Algorithm 7 of [1]_ in
-        # one line.
+        # Sorting by votes minimises <ranks, votes>: Algorithm 7 of [1]_ in one line.
         votes = np.zeros((X.shape[0], self.n_labels_))
         for weight, row in zip(self.vote_weights_, self.estimators_, strict=True):
             for label, estimator in enumerate(row):
@@ -264,11 +263,11 @@ def _fit_problem(
 ) -> Any:
     """Fit a clone to one target in [0, 1], or return the target if it is constant."""
     some = np.ones(target.size, dtype=bool) if weight is None else weight > 0
-    # Classifiers refuse a single class; its share is the best constant.
+    # Classifiers refuse a single class; the constant target is the best prediction.
     if np.ptp(target[some]) == 0:
         return float(target[some][0])
     inside, outside = (np.flatnonzero(some & part) for part in (target > 0, target < 1))
-    # Nothing is shared: each row once, and any classifier will do.
+    # No target is shared: each row comes once, and no sample_weight is needed.
     if weight is None and inside.size + outside.size == target.size:
         return clone(estimator).fit(X, (target > 0).astype(int))
     if weight_name is None:
