@@ -1,11 +1,11 @@
 """Scorers: any model in, one float64 score per item out.
 
-A ranker may be an XGBoost, LightGBM or CatBoost model, the path of a file that
-one of them saved, or any scikit-learn estimator. Here the differences end: each
-library's query argument, its order of columns, its early stopping. Nothing here
-imports a library that the user's own model does not come from.
+A ranker may be an XGBoost, LightGBM or CatBoost model, the path of a file that one of
+them saved, or any scikit-learn estimator. This room hides how the libraries differ:
+their query arguments, the order of columns, early stopping. It imports no library but
+that of the user's model.
 
-One file says all that is particular to a library, as a ``Booster`` in ``BOOSTERS``.
+All that is particular to a library is in one file, as a ``Booster`` in ``BOOSTERS``.
 """
 
 from skrank_abstain.scorers._adapter import Booster, Features
@@ -24,8 +24,8 @@ from skrank_abstain.scorers._models import (
     is_fitted,
     names_in_model,
     resolve_model,
+    score_items,
 )
-from skrank_abstain.scorers._score import score_items
 
 __all__ = [
     "resolve_model",

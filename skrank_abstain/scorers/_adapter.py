@@ -1,4 +1,4 @@
-"""What this room asks of a boosting library: one object answers for each of them."""
+"""The interface to a boosting library."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Features:
     Attributes
     ----------
     names : list of str or None
-        None, or the library's default names, for a model trained on an array.
+        For a model trained on an array, None or the library's default names.
     count : int
         Number of columns.
     knows_categories : bool
-        Whether the model recognises categories by value. One trained on codes does
-        not, and would take the codes of whatever frame it scores.
+        Whether the model recognises categories by value. A model trained on codes
+        does not: it would read the codes of any frame that it scores.
 
     Examples
     --------
@@ -43,25 +43,26 @@ class Features:
 class Booster(ABC):
     """All that is particular to one boosting library.
 
-    A subclass states the attributes and the three abstract methods, and overrides
-    what else its library does differently; an instance of it in ``BOOSTERS`` makes
-    the library's models usable everywhere. No method may import the library unless
-    it is handed a model or a file of it.
+    A subclass sets the attributes, implements the three abstract methods, and
+    overrides what its library does differently. An instance in ``BOOSTERS`` makes the
+    library's models usable everywhere. No method may import the library unless it is
+    given one of its models or files.
 
     Attributes
     ----------
     name, title : str
-        Name of the import, and the name that messages print.
+        Name of the import, and the name in messages.
     ranker : str
-        The class whose training takes queries: it is given sorted rows and grades.
+        The class whose training takes queries; it is given sorted rows and grades.
     default_name : str, default="{}"
-        Name that the library gives a column, by number, that came without one.
+        Name that the library gives to an unnamed column, from its number.
     polars_since : tuple of int, default=()
-        First version that reads polars frames; older ones are given pandas frames.
+        First version that reads polars frames; older ones get pandas frames.
     formats : str, default=""
-        Kinds of files that :meth:`load` reads, for messages. Empty: none.
+        Kinds of files that :meth:`load` reads, for messages; empty if none.
     foreign : tuple of (bytes, str), default=()
-        First bytes of files that it writes and cannot read here, and what they are.
+        First bytes of the library's other files, which :meth:`load` cannot read, and
+        a description of them.
 
     Examples
     --------
@@ -85,7 +86,7 @@ class Booster(ABC):
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
-        """Return the arguments of ``fit`` that tell the queries.
+        """Return the arguments of ``fit`` that describe the queries.
 
         The rows are sorted by query: ``queries.codes`` numbers the query of each
         row, ``queries.sizes`` counts the rows of each query.
@@ -97,30 +98,29 @@ class Booster(ABC):
 
     @abstractmethod
     def predict(self, model: Any, X: Any) -> Any:
-        """Return the scores, before any link function, of a raw model."""
+        """Return the scores of a raw model, before any link function."""
 
     @property
     def requirement(self) -> str:
-        """What to install, should the library be missing."""
+        """What to install if the library is missing."""
         return f"skrank-abstain[{self.name}]"
 
     def module(self) -> Any:
-        """Return the library, for a model or a file that came from it."""
+        """Import and return the library."""
         return importlib.import_module(self.name)
 
     def owns(self, kind: type) -> bool:
-        """Return whether the library defines this class (not: a subclass of it)."""
-        # By name: a library that was never imported made none of the models, and
-        # importing one takes up to seconds.
+        """Return whether the library itself defines this class."""
+        # By name, since importing a library takes up to seconds.
         return kind.__module__.partition(".")[0] == self.name
 
     def is_raw(self, model: Any) -> bool:
-        """Return whether a model is the library's own object, no scikit-learn one."""
+        """Return whether a model is a raw one, not a scikit-learn estimator."""
         return not hasattr(model, "get_params")
 
     def is_ranker(self, model: Any) -> bool:
         """Return whether training a model takes :meth:`query_arguments`."""
-        # By name along the bases: subclasses that users write are rankers, too.
+        # Users' subclasses are rankers, too.
         return self.ranker in {base.__name__ for base in type(model).__mro__}
 
     def is_fitted(self, model: Any) -> bool:
@@ -128,9 +128,9 @@ class Booster(ABC):
         return looks_fitted(model)
 
     def of_cluster(self, model: Any) -> bool:
-        """Return whether a model trains and predicts on frames of Dask or Spark alone.
+        """Return whether a model only trains and predicts on frames of Dask or Spark.
 
-        So do those of ``xgboost.dask``, ``xgboost.spark`` and ``lightgbm.dask``.
+        Those of ``xgboost.dask``, ``xgboost.spark`` and ``lightgbm.dask`` do.
         """
         return any(
             self.owns(kind) and kind.__module__.split(".")[1:2] in (["dask"], ["spark"])
@@ -138,7 +138,7 @@ class Booster(ABC):
         )
 
     def local(self, model: Any) -> Any:
-        """Return the like of a fitted model :meth:`of_cluster` that scores here."""
+        """Return the ordinary model of a fitted one :meth:`of_cluster`."""
         raise NotImplementedError(type(model).__name__)
 
     def unfitted(self, model: Any) -> Any:
@@ -146,7 +146,7 @@ class Booster(ABC):
         return clone(model, safe=False)
 
     def explain(self, error: Exception, n_items: int) -> str | None:
-        """Return what an error of the library's training means, where unclear."""
+        """Return what an unclear error of the library's training means, or None."""
         return None
 
     def spell(self, name: Any) -> str:
@@ -154,21 +154,19 @@ class Booster(ABC):
         return str(name)
 
     def made_up(self, features: Features) -> bool:
-        """Return whether the names are the library's own, given to unnamed columns."""
-        names = features.names
-        return names is not None and names == [
-            self.default_name.format(position) for position in range(len(names))
-        ]
+        """Return whether the names are those that the library gives unnamed columns."""
+        positions = range(len(features.names or ()))
+        return features.names == [self.default_name.format(each) for each in positions]
 
     def read_polars(self, X: Any) -> Any:
-        """Return a polars frame, or a pandas one where the library needs that."""
+        """Return a polars frame, converted to pandas if the library needs that."""
         if not self.polars_since:
             return X
         version = re.findall(r"\d+", self.module().__version__)
         return X if tuple(map(int, version)) >= self.polars_since else X.to_pandas()
 
     def score(self, model: Any, X: Any, features: Features) -> Any:
-        """Return one score per row of columns that are in the model's order."""
+        """Return one score per row of X, whose columns are in the model's order."""
         return self.predict(model, X) if self.is_raw(model) else response(model, X)
 
     def opens(self, content: bytes) -> bool:
@@ -176,15 +174,15 @@ class Booster(ABC):
         return False
 
     def file_in(self, folder: str) -> str | None:
-        """Return the file of the model in a folder that the library wrote, or None."""
+        """Return the model's file in a folder that the library wrote, or None."""
         return None
 
     def load(self, path: str, content: bytes) -> Any:
-        """Return the model of a file that :meth:`opens`; any error means damage."""
+        """Return the model of a file that :meth:`opens`; an error means damage."""
         raise NotImplementedError(path)
 
 
 def first_key(content: bytes) -> str | None:
-    """Return the key that opens a file of JSON."""
+    """Return the first key of a JSON file."""
     match = re.match(rb'\s*\{\s*"(\w+)"', content[:200])
     return match[1].decode() if match else None

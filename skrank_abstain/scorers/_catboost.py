@@ -1,4 +1,4 @@
-"""CatBoost: constructors that clone() refuses, files that are cut off in silence."""
+"""CatBoost, whose models clone() refuses and whose truncated files may load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 
-#: Parts of a model in JSON, one of which opens the file.
+#: The first key of a JSON model is one of these.
 _PARTS = frozenset(
     {"ctr_data", "features_info", "model_info", "oblivious_trees", "trees"}
 )
@@ -39,8 +39,8 @@ class _CatBoost(Booster):
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         arguments: dict[str, Any] = {"group_id": queries.codes}
-        speech = {"verbose", "silent", "logging_level", "verbose_eval"}
-        if speech.isdisjoint(model.get_params()):
+        chosen = {"verbose", "silent", "logging_level", "verbose_eval"}
+        if chosen.isdisjoint(model.get_params()):
             arguments["verbose"] = False  # by default each tree prints a line
         return arguments
 
@@ -53,7 +53,7 @@ class _CatBoost(Booster):
         )
 
     def features(self, model: Any) -> Features:
-        # Counted by their names: n_features_in_ is 0 for a model read from a file.
+        # n_features_in_ is 0 for a model loaded from a file.
         names = model.feature_names_
         return Features(names, len(names), knows_categories=True)
 
@@ -61,8 +61,8 @@ class _CatBoost(Booster):
         return model.predict(X, prediction_type="RawFormulaVal")
 
     def read_polars(self, X: Any) -> Any:
-        # It ends the process on columns of a polars frame that it did not expect: texts
-        # that are no category, floats that are one.
+        # It ends the process on unexpected columns of a polars frame: texts that are no
+        # categories, floats that are.
         return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
@@ -74,7 +74,7 @@ class _CatBoost(Booster):
             _check_binary(content)
         else:
             _check_json(content)
-        # Not blob=content: from memory CatBoost reads past the end of a cut-off model.
+        # Not blob=content: CatBoost reads past the end of a truncated model in memory.
         form = "cbm" if binary else "json"
         model = self.module().CatBoost().load_model(path, format=form)
         if Path(path).read_bytes() != content:
@@ -89,7 +89,7 @@ def _check_binary(content: bytes) -> None:
 
 
 def _check_json(content: bytes) -> None:
-    """Refuse a file that was cut off: CatBoost takes it for a smaller model."""
+    """Refuse a truncated file, which CatBoost would load as a smaller model."""
     parts = json.loads(content)
     absent = {"features_info", "scale_and_bias"} - set(parts)
     if absent or not {"oblivious_trees", "trees"} & set(parts):

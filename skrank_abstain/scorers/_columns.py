@@ -1,7 +1,7 @@
-"""Columns of X by name, as the model knows them.
+"""Match the columns of X with those of the model, by name.
 
-Libraries differ in what they leave unchecked: all names, the names of polars frames, or
-columns too many. Each of these gaps gives wrong scores without a word.
+Each library leaves something unchecked: all names, the names of polars frames, or extra
+columns. Any of these gives silently wrong scores.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
     Returns
     -------
     X : same type
-        The same object where nothing had to move; see also :func:`readable`.
+        ``X`` itself where nothing had to change; see also :func:`readable`.
 
     Raises
     ------
     ValueError
-        If columns are missing or unexpected, or of a kind that the model would
-        misread.
+        If columns are missing, unexpected, or of a type that the model would misread.
     """
     X = readable(X, booster)
     if not features.knows_categories:
@@ -45,12 +44,11 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
         expected = [booster.spell(name) for name in features.names]
         if given == expected:
             return X
-        # Repeated names say nothing about an order.
+        # Repeated names determine no order.
         if len(set(given)) == len(given) and set(given) == set(expected):
             place = {name: position for position, name in enumerate(given)}
             return _safe_indexing(X, [place[name] for name in expected], axis=1)
-        # Names that the library made up for an array are none to look for in a frame:
-        # the columns of X are only counted.
+        # Made-up names are those of an array: the columns of a frame are only counted.
         if not booster.made_up(features):
             raise ValueError(_name_mismatch(given, expected, booster))
     n_given = _num_features(X)
@@ -64,7 +62,7 @@ def align_columns(X: Any, booster: Booster, features: Features) -> Any:
 
 
 def column_names(X: Any) -> list[Any] | None:
-    """Return the column names of a data frame, None for what has no names."""
+    """Return the column names of a data frame, None for other containers."""
     if hasattr(X, "iloc") or _is_polars(X):
         return list(X.columns)
     if hasattr(X, "column_names"):  # pyarrow
@@ -73,7 +71,7 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 def readable(X: Any, booster: Booster | None) -> Any:
-    """Return ``X``, as a pandas frame where the library is too old for polars."""
+    """Return ``X``, as a pandas frame if the library cannot read polars."""
     return X if booster is None or not _is_polars(X) else booster.read_polars(X)
 
 

@@ -1,4 +1,4 @@
-"""What scikit-learn's conventions say of a model of whatever origin."""
+"""Models by scikit-learn's conventions, whatever their origin."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def looks_fitted(model: Any) -> bool:
-    """Return whether a model can score, as far as the conventions tell."""
+    """Return whether a model seems to be fitted."""
     if not hasattr(model, "fit"):
         return True
     if not hasattr(model, "__sklearn_tags__"):
-        # Duck-typed estimators follow the naming convention at best.
+        # All that duck-typed estimators may follow is the naming of attributes.
         return any(a.endswith("_") and not a.startswith("__") for a in vars(model))
     try:
         check_is_fitted(model)
@@ -24,15 +24,15 @@ def looks_fitted(model: Any) -> bool:
 
 
 def response(model: Any, X: Any) -> Any:
-    """Score with the methods that the conventions name."""
+    """Score with decision_function, predict_proba or predict."""
     if hasattr(model, "decision_function"):
         decision = np.asarray(model.decision_function(X))
-        # A column for each class is no order of items.
+        # One column for each class gives no order of items.
         if decision.ndim == 1 or decision.shape[1] == 1:
             return decision
     if hasattr(model, "predict_proba"):
         classes = np.asarray(getattr(model, "classes_", ()))
-        # Not the most probable class: it would give all items of a grade one score.
+        # The most probable class would give all items of a grade one score.
         if classes.ndim == 1 and classes.size:
             return _expected_class(model, X, classes)
     return model.predict(X)

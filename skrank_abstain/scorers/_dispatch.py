@@ -1,4 +1,4 @@
-"""What kind of model an object is, without importing its library."""
+"""Recognise a model without importing its library."""
 
 from __future__ import annotations
 
@@ -13,15 +13,14 @@ from skrank_abstain.scorers._catboost import CATBOOST
 from skrank_abstain.scorers._lightgbm import LIGHTGBM
 from skrank_abstain.scorers._xgboost import XGBOOST
 
-#: Every library that is known. A list, so that users can append one of their own.
+#: The known libraries. A list, so that users can append one of their own.
 BOOSTERS: list[Booster] = [XGBOOST, LIGHTGBM, CATBOOST]
 
 
 class FrozenModel:
-    """Hold a fitted model that a clone shares instead of copying.
+    """Hold a fitted model, which clones share.
 
-    It does for raw boosters what :class:`sklearn.frozen.FrozenEstimator` does for
-    scikit-learn's estimators.
+    The counterpart of :class:`sklearn.frozen.FrozenEstimator` for raw boosters.
 
     Parameters
     ----------
@@ -32,7 +31,7 @@ class FrozenModel:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    # Cloning a booster would copy the model for each candidate and fold of a search.
+    # A copy would be made for each candidate and fold of a search.
     def __sklearn_clone__(self) -> FrozenModel:
         return self
 
@@ -41,7 +40,7 @@ class FrozenModel:
         return f"FrozenModel({kind.__module__.split('.')[0]}.{kind.__name__})"
 
     def set_params(self, **params: Any) -> None:
-        """Refuse: a fitted model has no parameters left to set."""
+        """Refuse: the parameters of a fitted model are fixed."""
         raise ValueError(
             f"estimator is a fitted model, its parameters are fixed; got {params!r}. "
             "Pass an unfitted estimator, or one with prefit=False, to search over them."
@@ -61,7 +60,7 @@ def unwrap(model: Any) -> Any:
 
 
 def last_step(model: Any) -> Any:
-    """Return the estimator that ends a (nested, frozen) pipeline, or the model."""
+    """Return the last step of a (nested, frozen) pipeline, or the model itself."""
     model = unwrap(model)
     while isinstance(model, Pipeline):
         model = unwrap(model.steps[-1][1])
@@ -71,7 +70,7 @@ def last_step(model: Any) -> Any:
 def booster_of(model: Any) -> Booster | None:
     """Return the booster that a model comes from, or None.
 
-    The nearest base class decides: a library may derive its models from another's.
+    The nearest base class decides, since a library may derive from another's models.
     """
     for kind in type(unwrap(model)).__mro__:
         for booster in BOOSTERS:
@@ -83,17 +82,16 @@ def booster_of(model: Any) -> Booster | None:
 
 
 def of_cluster(model: Any) -> bool:
-    """Return whether a model trains and predicts on frames of Dask or Spark alone."""
+    """Return whether a model only trains and predicts on frames of Dask or Spark."""
     booster = booster_of(model)
     return booster is not None and booster.of_cluster(unwrap(model))
 
 
 def ranking_booster(model: Any) -> Booster | None:
-    """Return the booster of a model whose training takes queries its way, or None."""
+    """Return the booster of a model whose training takes queries, or None."""
     booster = booster_of(model)
-    if booster is None or unwrap(model) is not model:  # frozen: fit does nothing
-        return None
-    return booster if booster.is_ranker(model) else None
+    frozen = unwrap(model) is not model  # its fit does nothing
+    return booster if booster and not frozen and booster.is_ranker(model) else None
 
 
 def library_of(model: Any) -> str | None:
@@ -102,13 +100,13 @@ def library_of(model: Any) -> str | None:
     Parameters
     ----------
     model : object
-        A model, possibly frozen, possibly of a subclass that the user wrote.
+        May be frozen, and of a user's subclass.
 
     Returns
     -------
     library : str or None
-        The library's import name, such as "lightgbm". None for models of no library
-        in ``BOOSTERS``, pipelines that end in a booster among them.
+        The library's import name, such as "lightgbm". None for other models,
+        pipelines that end in a booster included.
 
     Examples
     --------
@@ -122,7 +120,7 @@ def library_of(model: Any) -> str | None:
 
 
 def describe(model: Any) -> str:
-    """Return the library and the class of a model, seen through frozen wrappers.
+    """Return the library and the class of a model, which may be frozen.
 
     Examples
     --------

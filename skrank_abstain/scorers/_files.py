@@ -1,4 +1,4 @@
-"""Models from files, told apart by content. Reading one never runs code from it.
+"""Load models from files, recognised by content. No code in a file is ever run.
 
 Truncated files are refused before a library's parser sees them where that parser would
 end the process (LightGBM) or silently return fewer trees (CatBoost's JSON). Only a
@@ -20,7 +20,7 @@ from skrank_abstain.scorers._dispatch import BOOSTERS
 _LONGEST = 200
 _ZLIB = "zlib data, as joblib writes with compress="
 
-#: First bytes of what people save models as, for the message.
+#: First bytes of other files that people save models in, for the message.
 _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"\x80", "a pickle, which could run code when loaded"),
     (b"PK", "a zip archive, as skops and numpy write"),
@@ -38,12 +38,11 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     Parameters
     ----------
     path : str or path-like
-        The file's content decides what it is, whatever its name. No file is
-        unpickled, and none can run code. The folder of a Spark model stands for the
-        file in it, ``model/part-00000``.
+        The content decides which library reads the file, not the name. No file is
+        unpickled, and none can run code. For a Spark model, its folder.
     sha256 : str, default=None
-        SHA-256 of the file, 64 hexadecimal digits, compared before a library sees
-        any of it. Only this shows that a file is undamaged.
+        SHA-256 of the file, 64 hexadecimal digits, checked before a library sees the
+        file. Nothing else shows that a file is undamaged.
 
     Returns
     -------
@@ -62,8 +61,8 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
 
     Notes
     -----
-    The file is read once: the bytes that were compared are the ones that are loaded.
-    CatBoost reads it again by itself; a file that changed meanwhile is refused.
+    The bytes that were compared are those that are loaded. CatBoost reads the file a
+    second time; one that changed in between is refused.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     if booster is None:
         raise _refusal(name, _describe(content))
     try:
-        # On its own: a library that breaks at import says nothing about the file.
+        # Separate from load: a failed import says nothing about the file.
         booster.module()
     except ImportError as error:
         raise ImportError(
@@ -119,9 +118,9 @@ def _check_digits(sha256: str) -> None:
         raise TypeError(f"sha256 must be a str, got {shown(sha256)}.")
     if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
         raise ValueError(
-            f"sha256 must be 64 hexadecimal digits alone, got {shown(sha256)}; of a "
-            "line that sha256sum printed take the first word, line.split()[0], and no "
-            "prefix such as sha256:."
+            f"sha256 must be 64 hexadecimal digits alone, got {shown(sha256)}; from a "
+            "line that sha256sum printed take the first word, line.split()[0], without "
+            "a prefix such as sha256:."
         )
 
 

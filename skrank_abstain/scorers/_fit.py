@@ -1,4 +1,4 @@
-"""Training that hides in which form a library asks for the queries."""
+"""Train a ranker, whatever form its library wants the queries in."""
 
 from __future__ import annotations
 
@@ -27,9 +27,7 @@ from skrank_abstain.scorers._adapter import Booster
 from skrank_abstain.scorers._columns import readable
 from skrank_abstain.scorers._dispatch import (
     BOOSTERS,
-    FrozenModel,
     booster_of,
-    is_path,
     ranking_booster,
     unwrap,
 )
@@ -54,20 +52,19 @@ def fit_ranker(
     estimator : estimator
         Never changed. ``XGBRanker``, ``LGBMRanker`` and ``CatBoostRanker``, also as
         the last step of a pipeline, are given rows sorted by query, the queries in
-        the form their library asks for, and integer grades. Any other estimator
-        gets the rows and ``y`` as they are, and the number of each row's query
-        where its ``fit`` takes ``qid``.
+        the form that their library wants, and integer grades. Any other estimator
+        gets the rows and ``y`` as they are, and the number of each row's query if its
+        ``fit`` takes ``qid``.
     X : array, sparse matrix or data frame of shape (n_items, n_features)
-        Rows may be sorted; nothing else is done to it.
+        Passed on as it is, but for the order of the rows.
     y : array-like of shape (n_items,)
         Relevance, higher is better.
     queries : Queries
-        The queries of the rows of X.
     relevance_bins : int, default=None
-        From 2 to 31. Number of grades into which a ranking booster's ``y`` is cut,
-        for training only, at its quantiles (the bin of a value is the share of
-        values below it, so equal values stay equal). Bins without values are left
-        out. None: the distinct values of y are the grades, at most 31 of them.
+        From 2 to 31. For training only, a ranking booster's ``y`` is cut into this
+        many grades at its quantiles (the bin of a value is the share of values below
+        it, so equal values stay equal). Empty bins are left out. None: the distinct
+        values of y are the grades, at most 31 of them.
 
     Returns
     -------
@@ -81,7 +78,7 @@ def fit_ranker(
     ValueError
         If a ranking booster's ``y`` has more than 31 distinct values and
         ``relevance_bins`` is None, lengths differ, or the estimator is a search that
-        would not hand the queries on to the ranker that it searches over.
+        would not pass the queries on to its ranker.
 
     Examples
     --------
@@ -103,15 +100,15 @@ def fit_ranker(
             "and qid of the same items."
         )
     prefix, final = _last_step(model)
-    # A booster that ends a pipeline is given what the transformers make of X.
+    # In a pipeline the transformers decide what the booster gets.
     if not prefix:
         X = readable(X, booster_of(final))
     booster = ranking_booster(final)
     if booster is None:
         return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
-    # XGBoost and CatBoost refuse queries whose rows are scattered; LightGBM, which is
-    # given sizes alone, cannot notice.
+    # XGBoost and CatBoost refuse scattered queries; LightGBM, which only gets sizes,
+    # would silently mix them up.
     order = queries.order
     if (order[1:] < order[:-1]).any():
         X, grades = _take_rows(X, order), grades[order]
@@ -151,7 +148,7 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
         _, inner = _last_step(below)
     if not (ranking_booster(inner) or has_fit_parameter(inner, "qid")):
         return {}
-    # With routing on, a search hands on what the inner ranker requests.
+    # With routing on, a search passes on what the inner ranker requests.
     if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):
         raise ValueError(
             f"estimator must hand the queries on to {type(inner).__name__}, and "
@@ -165,11 +162,8 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
 
 def _wrapped(estimator: Any) -> Any:
     """Return the unfitted estimator inside a meta-estimator, or None."""
-    for name in ("estimator", "regressor"):
-        inner = getattr(estimator, name, None)
-        if hasattr(inner, "fit"):
-            return inner
-    return None
+    inner = (getattr(estimator, name, None) for name in ("estimator", "regressor"))
+    return next((each for each in inner if hasattr(each, "fit")), None)
 
 
 def _routes(estimator: Any) -> bool:
@@ -205,7 +199,7 @@ def _last_step(model: Any) -> tuple[str, Any]:
 
 
 def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> Any:
-    """Fit a model, a pipeline's last step getting the arguments."""
+    """Fit a model; the last step of a pipeline gets the arguments."""
     named = {prefix + key: value for key, value in arguments.items()}
     # With routing on, a pipeline refuses step__argument.
     routing = {"enable_metadata_routing": False} if prefix else {}
@@ -222,11 +216,7 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
 
 def _fresh(estimator: Any) -> Any:
     """Return an unfitted copy of what the user passed."""
-    if is_path(estimator) or isinstance(estimator, type | FrozenModel):
-        trainable = False
-    else:
-        trainable = hasattr(estimator, "fit")
-    if not trainable:
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(
             f"estimator must have fit to be trained, got {shown(estimator)}; "
             "pass an unfitted estimator such as XGBRanker(), or use this one as it is "
@@ -236,7 +226,7 @@ def _fresh(estimator: Any) -> Any:
 
 
 def _clonable(estimator: Any) -> Any:
-    """Replace boosters, some of which clone() refuses, by what clones to a copy."""
+    """Replace boosters, which clone() may refuse, by stand-ins that can be cloned."""
     if isinstance(estimator, Pipeline):
         shallow = copy.copy(estimator)
         *steps, (name, final) = estimator.steps
@@ -249,7 +239,7 @@ def _clonable(estimator: Any) -> Any:
 
 
 class _Unfitted:
-    """Stand in for a booster's model while a pipeline around it is cloned."""
+    """A stand-in for a booster's model that clones to an unfitted copy of it."""
 
     def __init__(self, booster: Booster, model: Any) -> None:
         self.booster = booster

@@ -1,4 +1,4 @@
-"""LightGBM: names that it never compares, input at which it ends the process."""
+"""LightGBM, which never compares column names and ends the process on some input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _LightGBM(Booster):
     formats = "text"
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
-        # It takes no query per row: nothing it is given would show rows out of order.
+        # Sizes cannot show that rows are out of order.
         return {"group": queries.sizes}
 
     def features(self, model: Any) -> Features:
@@ -38,11 +38,11 @@ class _LightGBM(Booster):
 
     def score(self, model: Any, X: Any, features: Features) -> Any:
         if hasattr(X, "tocsr"):
-            X = sparse.csr_matrix(X)  # it would convert, and warn of it
+            X = sparse.csr_matrix(X)  # otherwise it converts, with a warning
         if self.is_raw(model) or not self.made_up(features):
             return super().score(model, X, features)
         with warnings.catch_warnings():
-            # Before 4.7 it passes off the names it made up as the training data's.
+            # Before 4.7 it warns as if its made-up names came from the training data.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             return super().score(model, X, features)
 
@@ -53,8 +53,8 @@ class _LightGBM(Booster):
         return str(name).replace(" ", "_")  # it stores "two words" as "two_words"
 
     def read_polars(self, X: Any) -> Any:
-        # It reads polars frames in Arrow's format, and there it knows numbers only:
-        # any other column ends the process.
+        # It reads polars frames in Arrow's format, where any column that is not numeric
+        # ends the process.
         bad = [
             f"{name} ({kind})"
             for name, kind in X.schema.items()
@@ -78,9 +78,9 @@ class _LightGBM(Booster):
 
 
 def _check_complete(text: bytes) -> None:
-    """Refuse text whose trees are not all where its header says.
+    """Refuse a file whose trees are not where its header says.
 
-    LightGBM's parser ends the process on such text.
+    LightGBM's parser ends the process on such a file.
     """
     sizes = re.search(rb"\ntree_sizes=([\d ]*)\n", text)
     start = text.find(b"\n\n") + 2
@@ -95,7 +95,7 @@ def _check_complete(text: bytes) -> None:
     _, found, rest = text[start:].partition(b"\nend of parameters\n")
     if not found:
         raise ValueError("its parameters are incomplete")
-    # Without this line frames would be scored with other codes of their categories.
+    # Without this line, the codes of a frame's categories would be misread.
     label, _, value = rest.strip().partition(b":")
     if label:
         if label != b"pandas_categorical":

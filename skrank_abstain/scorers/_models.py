@@ -1,4 +1,4 @@
-"""What can be asked of a model before it scores: is it one, is it fitted, freeze it."""
+"""Use any model: resolve it, ask whether it is fitted, freeze it, score with it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import shown
-from skrank_abstain.scorers._conventions import looks_fitted
+from skrank_abstain._validation import FloatArray, check_scores, shown
+from skrank_abstain.scorers._columns import align_columns
+from skrank_abstain.scorers._conventions import looks_fitted, response
 from skrank_abstain.scorers._dispatch import (
     FrozenModel,
     booster_of,
     describe,
     is_path,
+    last_step,
     of_cluster,
     unwrap,
 )
@@ -23,9 +26,9 @@ _METHODS = ("decision_function", "predict_proba", "predict")
 
 
 def resolve_model(model: Any) -> Any:
-    """Return an object that scores: a loaded booster for a path, else ``model``.
+    """Return an object that scores: the loaded booster for a path, otherwise ``model``.
 
-    A model of Dask or Spark, which predicts frames of the cluster alone, becomes its
+    A model of Dask or Spark, which only predicts frames of its cluster, becomes its
     library's ordinary one.
 
     Parameters
@@ -63,7 +66,7 @@ def resolve_model(model: Any) -> Any:
         if not is_fitted(model):
             raise ValueError(
                 f"estimator must be fitted, got an unfitted {describe(model)}, which "
-                "trains on frames of a cluster alone: fit it there, and pass it then."
+                "only trains on frames of a cluster: fit it there first."
             )
         return booster.local(unwrap(model))
     if not any(hasattr(unwrap(model), method) for method in _METHODS):
@@ -80,8 +83,8 @@ def is_fitted(model: Any) -> bool:
     Parameters
     ----------
     model : estimator, booster or path
-        Paths, raw boosters and objects that predict but have no ``fit`` count as
-        fitted; a pipeline is as fitted as its last step.
+        Paths, raw boosters and objects without ``fit`` count as fitted; a pipeline is
+        fitted if its last step is.
 
     Returns
     -------
@@ -104,15 +107,15 @@ def is_fitted(model: Any) -> bool:
 
 
 def feature_names(model: Any) -> list[str] | None:
-    """Return the column names that a fitted model was given, None if it was not."""
+    """Return the column names that a fitted model was given, None without any."""
     names, made_up = names_in_model(model)
     return None if made_up else names
 
 
 def names_in_model(model: Any) -> tuple[list[str] | None, bool]:
-    """Return the column names in a fitted model, and whether they may be made up.
+    """Return the column names in a fitted model, and whether they look made up.
 
-    A library may have given them to columns without names; a user may call columns so.
+    Made-up names are those that a library gives to columns without names.
     """
     model = unwrap(model)
     booster = booster_of(model)
@@ -124,7 +127,7 @@ def names_in_model(model: Any) -> tuple[list[str] | None, bool]:
 
 
 def freeze(model: Any) -> Any:
-    """Return what a clone of a wrapper should hold, so that the model stays fitted.
+    """Wrap a model so that it stays fitted when it is cloned.
 
     Parameters
     ----------
@@ -133,9 +136,9 @@ def freeze(model: Any) -> Any:
     Returns
     -------
     model : object
-        ``FrozenEstimator(model)`` for scikit-learn estimators. Raw boosters and
-        objects without ``fit`` get a wrapper of this package that clones to
-        itself. Paths and models that are already frozen are returned unchanged.
+        ``FrozenEstimator(model)`` for scikit-learn estimators; for raw boosters and
+        objects without ``fit`` a similar wrapper of this package. Paths and frozen
+        models are returned unchanged.
 
     Examples
     --------
@@ -151,5 +154,56 @@ def freeze(model: Any) -> Any:
     )
     booster = booster_of(model)
     raw = booster is not None and booster.is_raw(model)
-    # FrozenEstimator refuses raw boosters, which are no estimators.
+    # FrozenEstimator refuses raw boosters.
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)
+
+
+def score_items(model: Any, X: Any) -> FloatArray:
+    """Return one score per item, higher is better.
+
+    Parameters
+    ----------
+    model : estimator, booster or path
+        A fitted model.
+    X : array, sparse matrix or data frame of shape (n_items, n_features)
+        Reaches the model untouched, except that the columns of a data frame are
+        put into the order in which a booster was trained on them.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_items,), float64
+        ``decision_function`` where it gives one value per row; else, for
+        classifiers of numbers, the expected class under ``predict_proba``; else
+        ``predict``. Raw boosters give their raw score, before any link function,
+        from the trees up to the best iteration where training stopped early.
+
+    Raises
+    ------
+    ValueError
+        If the scores are not finite, not one per item, or if columns of X are
+        missing or unexpected.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import score_items
+    >>> score_items(Ridge(alpha=0).fit([[0.0], [1.0]], [0, 2]), [[0.5]])
+    array([1.])
+    """
+    n_items = _num_samples(X)
+    return check_scores(_raw_scores(model, X), n_items)
+
+
+def _raw_scores(model: Any, X: Any) -> Any:
+    model = unwrap(resolve_model(model))
+    if hasattr(model, "best_estimator_"):  # a search does not check columns
+        return _raw_scores(model.best_estimator_, X)
+    if isinstance(model, Pipeline) and booster_of(last_step(model)):
+        # Transformers may pass names on: the booster's columns are checked too.
+        passed_on = model[:-1].transform(X) if len(model.steps) > 1 else X
+        return _raw_scores(model.steps[-1][1], passed_on)
+    booster = booster_of(model)
+    if booster is None:
+        return response(model, X)
+    features = booster.features(model)
+    return booster.score(model, align_columns(X, booster, features), features)

@@ -1,4 +1,4 @@
-"""XGBoost: trees beyond the best iteration, names that an array lacks."""
+"""XGBoost, whose raw boosters use trees beyond the best iteration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 from skrank_abstain.scorers._columns import column_names
 
-#: In the folder of a model of Spark: its parameters, and what ``save_raw`` returns.
+#: Parts of the folder of a Spark model: parameters, and the output of ``save_raw``.
 _SPARK_FOLDERS = ("metadata", "model")
 
 
@@ -40,20 +40,19 @@ class _XGBoost(Booster):
     def predict(self, model: Any, X: Any) -> Any:
         labels = {}
         if column_names(X) is None:
-            # The columns of an array were counted; they stand for the model's in order.
+            # An array's columns, which were counted, are the model's in order.
             labels = {
                 "feature_names": model.feature_names,
                 "feature_types": model.feature_types,
             }
         matrix = self.module().DMatrix(X, enable_categorical=True, **labels)
-        # A raw booster would use all its trees, those after the best iteration
-        # included; XGBRanker does not.
+        # As XGBRanker: a raw booster would also use the trees after the best iteration.
         return model.predict(
             matrix, output_margin=True, iteration_range=_best_iterations(model)
         )
 
     def local(self, model: Any) -> Any:
-        # DaskXGBRanker and SparkXGBRankerModel are each an XGBRanker of another name.
+        # DaskXGBRanker and SparkXGBRankerModel stand for XGBRanker.
         names = [kind.__name__ for kind in type(model).__mro__ if self.owns(kind)]
         local = getattr(self.module(), re.sub("^Dask|^Spark|Model$", "", names[0]))()
         if hasattr(model, "get_params"):
@@ -61,7 +60,7 @@ class _XGBoost(Booster):
         else:
             defined = filter(model.isDefined, model.params)
             params = {param.name: model.getOrDefault(param) for param in defined}
-        # Among them the value that stands for missing, which no booster knows.
+        # They include the value that stands for missing, which boosters do not keep.
         known = local.get_params()
         local.set_params(**{name: params[name] for name in params if name in known})
         local.load_model(model.get_booster().save_raw())
@@ -94,17 +93,17 @@ class _XGBoost(Booster):
 
     def load(self, path: str, content: bytes) -> Any:
         if not _is_binary(content):
-            # Spark cuts the text into lines. From memory XGBoost takes text for JSON by
-            # its first two bytes, {".
+            # Spark cuts the text into lines; XGBoost recognises JSON in memory only by
+            # the first two bytes, {".
             content = content.replace(b"\n", b"")
             content = b"{" + content[content.index(b'"') :]
-        if not content.rstrip().endswith(b"}"):  # XGBoost itself forgives the last one
+        if not content.rstrip().endswith(b"}"):  # XGBoost would not notice
             raise ValueError("its end is missing")
         return self.module().Booster(model_file=bytearray(content))
 
 
 def _best_iterations(booster: Any) -> tuple[int, int]:
-    """Range of trees that early stopping kept; (0, 0) means all of them."""
+    """Return the range of trees that early stopping kept; (0, 0) means all."""
     best = booster.attr("best_iteration")
     if best is None:
         return (0, 0)
@@ -117,7 +116,7 @@ def _best_iterations(booster: Any) -> tuple[int, int]:
 def _knows_categories(booster: Any) -> bool:
     if "c" not in (booster.feature_types or ()):
         return False
-    # Neither XGBoost nor its files kept them before 3.1.
+    # Before 3.1 neither XGBoost nor its files kept categories.
     return hasattr(booster, "get_categories") and not booster.get_categories().empty()
 
 
