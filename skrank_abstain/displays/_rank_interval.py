@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
@@ -42,17 +43,14 @@ class RankIntervalDisplay(Display):
     ----------
     intervals : ndarray of shape (n_items, 2), int64
         Best and worst rank of each item, 1 = top.
-    scores : ndarray of shape (n_items,), float64, default=None
-        Items are drawn in the order of decreasing score, equal ones in the order of
-        the rows. Without scores the middle of the interval sets the order.
+    places : ndarray of shape (n_items,), int64, default=None
+        Place of each item, 1 = top, for the order and the markers. Without places there
+        are no markers, and the middle of the interval sets the order.
     relevance : ndarray of shape (n_items,), float64, default=None
         Known relevance, for the colour and the shape of the markers.
     item_id : ndarray of shape (n_items,), default=None
         Names of the items, the numbers of their rows by default; drawn for up to 60
         items.
-    places : ndarray of shape (n_items,), int64, default=None
-        Place of each item, 1 = top: sets the order and the markers instead of the
-        scores, for models that look at more than these.
     name : str, default=None
         Title.
 
@@ -81,10 +79,9 @@ class RankIntervalDisplay(Display):
     legend_columns = 3
 
     intervals: IntArray
-    scores: FloatArray | None = None
+    places: IntArray | None = None
     relevance: FloatArray | None = None
     item_id: NDArray[Any] | None = None
-    places: IntArray | None = None
     name: str | None = None
 
     @classmethod
@@ -166,9 +163,7 @@ class RankIntervalDisplay(Display):
         by_row = np.argsort(ranking.item_id)
         return cls.from_predictions(
             np.stack([ranking.best, ranking.worst], axis=1)[by_row],
-            ranking.score[by_row],
-            relevance,
-            # Models that look at features too do not place items by their scores.
+            relevance=relevance,
             places=ranking.place[by_row],
             item_id=item_id,
             top_k=top_k,
@@ -196,12 +191,12 @@ class RankIntervalDisplay(Display):
         intervals : array-like of shape (n_items, 2), int
             Best and worst rank of each item of one query, 1 = top.
         scores : array-like of shape (n_items,), default=None
-            Higher is better; sets the order and the markers.
+            Higher is better; items are placed by their scores, equal ones in the order
+            of the rows.
         relevance : array-like of shape (n_items,), default=None
             Known relevance, higher is better.
         places : array-like of shape (n_items,), int, default=None
-            Place of each item, 1 = top; sets the order and the markers instead of the
-            scores.
+            Place of each item, 1 = top, instead of scores.
         item_id : array-like of shape (n_items,), default=None
             Names of the items; the numbers of their rows by default.
         top_k, name, ax
@@ -215,17 +210,20 @@ class RankIntervalDisplay(Display):
         """
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
-        if scores is not None:
-            scores = check_numbers(scores, "scores", n_items)
+        placed = None
+        if places is not None:
+            placed = _check_places(places, n_items)
+        elif scores is not None:
+            falling = -check_numbers(scores, "scores", n_items)
+            placed = rankdata(falling, method="ordinal")
         if relevance is not None:
             relevance = check_numbers(relevance, "relevance", n_items)
         display = cls(
             intervals=ranks,
-            scores=scores,
+            places=placed,
             relevance=relevance,
             item_id=check_item_id(item_id, group_queries(None, n_items)),
             name=name,
-            places=None if places is None else _check_places(places, n_items),
         )
         return display.plot(ax, top_k=top_k)
 
@@ -238,19 +236,15 @@ class RankIntervalDisplay(Display):
     ) -> None:
         if top_k is not None:
             check_positive_int(top_k, "top_k")
-        self.order_ = self._order()
+        # Twice the middle rank, in integers: equal ones stay exactly equal.
+        order = self.intervals.sum(axis=1) if self.places is None else self.places
+        self.order_ = np.argsort(order, kind="stable")
         best, worst = self.intervals[self.order_].T
         row = np.arange(1, len(self.intervals) + 1)
-        style: dict[str, Any] = {
-            "color": GREY,
-            "alpha": 0.5,
-            "linewidth": 5,
-            "zorder": 2,
-        }
+        style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 5}
         # Longer than the ranks, so that a rank that is certain has a bar to see.
         self.bars_ = self.ax_.hlines(row, best - 0.3, worst + 0.3, **style | kwargs)
-        unplaced = self.scores is None and self.places is None
-        self.markers_ = [] if unplaced else self._draw_markers(row)
+        self.markers_ = [] if self.places is None else self._draw_markers(row)
         self.line_ = None
         if top_k is not None:
             # Between two ranks: a bar that stays in the top k ends before it.
@@ -261,19 +255,11 @@ class RankIntervalDisplay(Display):
         if name is not None:
             self.ax_.set_title(name)
 
-    def _order(self) -> IntArray:
-        if self.places is not None:
-            return np.argsort(self.places)
-        # Twice the middle rank, in integers: equal ones stay exactly equal.
-        key = self.intervals.sum(axis=1) if self.scores is None else -self.scores
-        return np.argsort(key, kind="stable")
-
     def _draw_markers(self, row: IntArray) -> list[Any]:
         """Draw each item at its place, which is its row in the picture."""
         if self.relevance is None:
-            label = "score" if self.places is None else "place"
             colour = PALETTE[0]
-            return [self.ax_.scatter(row, row, color=colour, zorder=3, label=label)]
+            return [self.ax_.scatter(row, row, color=colour, zorder=3, label="place")]
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
         # Too many grades for shapes: a colour map that gets steadily lighter, in print
@@ -306,11 +292,9 @@ class RankIntervalDisplay(Display):
             what = "row of X" if self.item_id is None else "item"
             row = np.arange(1, n_items + 1)
             self.ax_.set_yticks(row, [str(name) for name in names], fontsize="small")
-        order, marker = "best middle rank", ""
-        if self.scores is not None:
-            order, marker = "best score", "marker: by score; "
-        if self.places is not None:
-            order, marker = "first place", "marker: place; "
+        order, marker = "first place", "marker: place; "
+        if self.places is None:
+            order, marker = "best middle rank", ""
         self.ax_.set(
             xlabel=f"rank, 1 = top\n({marker}bar: left open)",
             ylabel=f"{what}, {order} on top",
