@@ -56,7 +56,7 @@ def test_pages_are_cells_with_prose_first(path):
 def check_tie_models(accuracy):
     # "The models that know more than the difference are above the others."
     counts, difference, *others = accuracy.values()
-    assert len(others) == 3
+    assert len(others) == 2
     for more in others:
         assert more[-1] > difference[-1] + 0.02
     assert np.less(counts, difference).all()
@@ -251,7 +251,7 @@ def test_09_review_loop(page):
     assert right[-1] > right[0] + 0.15
     assert abs(expected[-1] - right[-1]) < 0.04
     assert bo[-1] > ann[-1] + 0.02
-    assert best[-1] < best[0] / 2
+    assert best[-1] < 0.75 * best[0]  # "worth less and less"
     before, after = (bars(ax) for ax in plt.figure(1).axes)
     assert after.mean() < before.mean() - 1  # in ranks
     curves = found["curves"]
