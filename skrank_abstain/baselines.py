@@ -1,7 +1,4 @@
-"""Abstention rules to compare with: entropy and chance.
-
-Both are functions on plain arrays, since they are yardsticks and not ways to decide.
-"""
+"""Abstention rules to compare with, on plain arrays: entropy and chance."""
 
 from __future__ import annotations
 
@@ -95,15 +92,13 @@ def entropy_abstention(
 
     Notes
     -----
-    The entropy baseline of [1]_: a pair is accepted if its entropy is at most the
-    ``coverage`` quantile of the calibration pairs. Under a Rao-Kupper model with theta
-    between 2 and 4.59, a tie is the most probable label at equal scores and yet the
-    entropy is largest there, so that the surest ties are the first to be given up: a
-    defect of the rule, not of the probabilities. Beyond 4.59 it is hardly better: at
-    theta = 6 the entropy at equal scores is 0.97 of its largest value, where that of
-    Thurstone-Mosteller with the same epsilon is 0.45. Entropies above the threshold by
-    at most 1e-12 times its value count as equal to it.
-    O(n_pairs + n_calibration_pairs).
+    The entropy baseline of [1]_. Under a Rao-Kupper model with theta between 2 and
+    4.59, a tie is the most probable label at equal scores and yet the entropy is
+    largest there, so that the rule gives up the surest ties first: a defect of the
+    rule, not of the probabilities. Beyond 4.59 it is hardly better: at theta = 6 the
+    entropy at equal scores is 0.97 of its largest value, with Thurstone-Mosteller and
+    the same epsilon 0.45. Entropies above the threshold by at most 1e-12 times its
+    value count as equal to it. O(n_pairs + n_calibration_pairs).
 
     References
     ----------
@@ -156,13 +151,9 @@ def random_abstention(
 
     Notes
     -----
-    The random baseline of [1]_. Its expected selective accuracy is the accuracy of the
-    ranker on all pairs, at every coverage: what a rule has to beat. O(n_pairs).
-
-    References
-    ----------
-    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
-       Learning to Rank". arXiv:2505.23437.
+    The random baseline of Ferrara et al. (2025), as `entropy_abstention`. At every
+    coverage its expected selective accuracy is the accuracy of the ranker on all pairs,
+    which a rule has to beat. O(n_pairs).
 
     Examples
     --------
