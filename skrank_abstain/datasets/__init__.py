@@ -1,4 +1,4 @@
-"""Data to learn and to test with: files, simulated queries, a triage list."""
+"""Data sets: files, simulated queries, and a list of patients."""
 
 from skrank_abstain.datasets._compressed import DAMAGED, open_file
 from skrank_abstain.datasets._letor import load_letor

@@ -10,18 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-#: What compressed files begin with.
+#: First bytes of compressed files.
 _SIGNS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-#: What reading a damaged one raises; bz2 has no error of its own.
+#: Errors that damaged archives raise; bz2 has none of its own.
 DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
 def open_file(file: Path) -> IO[bytes]:
-    """Open a file for reading, unpacking gzip, bzip2 and xz whatever its name."""
+    """Open a file for reading; unpack gzip, bzip2 and xz, whatever its name."""
     with file.open("rb") as plain:
         start = plain.read(6)
     opener = next((o for sign, o in _SIGNS.items() if start.startswith(sign)), open)
@@ -30,7 +30,7 @@ def open_file(file: Path) -> IO[bytes]:
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file; one that is a damaged archive is an error."""
+    """Yield the lines of a file, and raise ValueError if it is a damaged archive."""
     with open_file(file) as stream:
         number = 0
         try:

@@ -1,8 +1,8 @@
 """Learning-to-rank files in svmlight format with query identifiers.
 
-A line is one item, ``label qid:id index:value index:value ... # comment``.
-scikit-learn parses; this module says which line is broken, and refuses what the
-parser lets through: lines without a query, NaN, infinities, digits with ``_``.
+A line is one item, ``label qid:id index:value index:value ... # comment``. scikit-learn
+parses the file; this module names the broken line, and refuses what the parser accepts
+by mistake: lines without a query, NaN, infinities, digits with ``_``.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import re
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
@@ -32,30 +32,28 @@ from skrank_abstain.pairs import available_memory
 #: The files of a fold, by the name of the part in the returned Bunch.
 FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"}
 
-#: Lines that are parsed at once. The parser appends each qid to an array, which
-#: takes quadratic time; in blocks it is linear, and a bad block is found early.
+#: Lines that are parsed at once. The parser appends each qid to an array, which takes
+#: quadratic time; in blocks it is linear, and a broken line is found early.
 BLOCK_LINES = 2_000
 
-#: A blank line, a comment, or a label followed by a qid, without underscores
-#: (Python reads ``1_0`` as ten). Everything else is left to the parser.
+#: A blank line, a comment, or a label followed by a qid, without underscores (Python
+#: reads ``1_0`` as ten). The parser checks everything else.
 LINE_START = re.compile(rb"\s*(?:#|$|[^\s#_]+\s+qid:[^#_]*(?:#|$))")
 
-#: Within a line: a file of such line ends would be one line, mostly comment.
+#: A file with such line ends would be read as one line, mostly a comment.
 _LONE_RETURN = re.compile(rb"\r(?!\r*\n|\r*$)")
 
 
 class _Items(NamedTuple):
-    """What a file, or a block of its lines, holds: sparse rows, label, query."""
+    """The items of a file, or of a block of its lines; X is a sparse matrix."""
 
-    values: FloatArray
-    columns: IntArray
-    lengths: IntArray
+    X: Any
     target: FloatArray
     qid: IntArray
 
     @property
     def n_columns(self) -> int:
-        return int(self.columns.max()) + 1 if self.columns.size else 0
+        return int(self.X.indices.max(initial=-1)) + 1
 
 
 def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -> Bunch:
@@ -66,7 +64,7 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     path : str or path-like
         A file in svmlight format with query identifiers, or a folder that holds
         ``train.txt``, ``vali.txt`` and ``test.txt``. Features are numbered from 1. A
-        file may be compressed (gzip, bzip2 or xz), whatever it is called.
+        file may be compressed (gzip, bzip2 or xz), whatever its name.
     n_features : int, default=None
         Number of columns. None: the largest feature index, over all three files
         of a fold.
@@ -77,34 +75,33 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
         For a file:
 
         data : ndarray of shape (n_items, n_features), float64
-            Features in file order; a feature that a line leaves out is 0.
+            Features; one that a line leaves out is 0.
         target : ndarray of shape (n_items,), int64 or float64
-            Relevance, higher is better. Integers where all labels are (in all
-            files of a fold), otherwise floats.
+            Relevance, higher is better. Integers if all labels (of all files of a
+            fold) are, otherwise floats.
         qid : ndarray of shape (n_items,), int64
             The query of each item, not necessarily sorted or contiguous.
         filename : str
             The file.
 
-        For a folder, ``train``, ``validation`` and ``test``, each such a Bunch,
-        all with the same number of columns and the same type of target.
+        For a folder: ``train``, ``validation`` and ``test``, each such a Bunch, with
+        the same number of columns and the same type of target.
 
     Raises
     ------
     FileNotFoundError
         If the file, the folder or a file of the fold is missing.
     ValueError
-        If a line is broken (the message has the file, the number of the line and
-        what is wrong with it), if a feature index exceeds ``n_features`` or makes the
-        rows too long for the memory, or if a file holds no items or is a damaged
-        archive.
+        If a line is broken (the message names the file, the line and the problem), a
+        feature index exceeds ``n_features`` or makes the rows too long for the memory,
+        or a file holds no items or is a damaged archive.
 
     Notes
     -----
     The format is that of the LETOR collections [1]_ and of most public
     learning-to-rank data. Blank lines and comments (``#`` to the end of the line)
-    are skipped. Time and memory are linear in the size of the file; the result is
-    dense.
+    are skipped. Time and memory are linear in the size of the file and of the dense
+    result.
 
     References
     ----------
@@ -128,22 +125,18 @@ def load_letor(path: str | os.PathLike[str], *, n_features: int | None = None) -
     """
     if n_features is not None:
         n_features = check_positive_int(n_features, "n_features")
-    place = Path(path)
-    if not place.exists():
-        raise FileNotFoundError(
-            "path must be an existing file or a folder with "
-            f"{', '.join(FOLD_FILES.values())}, got '{place}'."
-        )
-    if not place.is_dir():
-        return _bunches({"file": place}, n_features)["file"]
-    files = {part: place / name for part, name in FOLD_FILES.items()}
+    place, files = Path(path), {"file": Path(path)}
+    if place.is_dir():
+        files = {part: place / name for part, name in FOLD_FILES.items()}
     missing = [file.name for file in files.values() if not file.is_file()]
     if missing:
         raise FileNotFoundError(
-            f"path must be a folder with {', '.join(FOLD_FILES.values())}, got "
-            f"'{place}', where {', '.join(missing)} is missing."
+            "path must be an existing file or a folder with "
+            f"{', '.join(FOLD_FILES.values())}, got '{place}', where "
+            f"{', '.join(missing)} is missing."
         )
-    return Bunch(**_bunches(files, n_features))
+    bunches = _bunches(files, n_features)
+    return Bunch(**bunches) if place.is_dir() else bunches["file"]
 
 
 def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]:
@@ -156,7 +149,8 @@ def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]
         _check_size(items, n_features, files[part])
     return {
         part: Bunch(
-            data=_dense(items, n_features),
+            # Rankers take dense rows, and most features of LETOR are not zero.
+            data=_widened(items.X, n_features).toarray(),
             target=items.target.astype(np.int64) if integer else items.target,
             qid=items.qid,
             filename=str(files[part]),
@@ -166,13 +160,13 @@ def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]
 
 
 def _all_integer(target: FloatArray) -> bool:
-    # Beyond 2**53 floats are whole numbers whatever the file says.
+    # All floats beyond 2**53 are whole numbers.
     exact = np.abs(target) <= 2.0**53
     return bool(np.all(exact & (target == np.round(target))))
 
 
 def _check_size(items: _Items, n_features: int, file: Path) -> None:
-    """Refuse rows that do not fit into half of the memory that is left."""
+    """Refuse rows that take more than half of the available memory."""
     needed, available = 8 * items.target.size * n_features, available_memory()
     if available is None or needed <= available / 2:
         return
@@ -186,21 +180,13 @@ def _check_size(items: _Items, n_features: int, file: Path) -> None:
 
 
 def _where(index: int, file: Path) -> str:
-    """Return the line in which a feature stands first, in words."""
+    """Return in words the first line with a feature."""
     feature = re.compile(rb"(?<=\s)%d:" % index)
     with open_file(file) as stream:
         for number, line in enumerate(stream, start=1):
             if feature.search(line.split(b"#", 1)[0]):
                 return f", in line {number}"
     return ""
-
-
-def _dense(items: _Items, n_features: int) -> FloatArray:
-    # Dense: the rankers take dense rows, and most features of LETOR are not zero.
-    data = np.zeros((items.target.size, n_features))
-    rows = np.repeat(np.arange(items.target.size), items.lengths)
-    data[rows, items.columns] = items.values
-    return data
 
 
 def _read_file(file: Path, n_features: int | None) -> _Items:
@@ -210,15 +196,23 @@ def _read_file(file: Path, n_features: int | None) -> _Items:
         first += len(lines)
     if not sum(block.target.size for block in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
-    return _Items(*map(np.concatenate, zip(*blocks, strict=True)))
+    width = max(block.n_columns for block in blocks)
+    X, target, qid = zip(*blocks, strict=True)
+    rows = sparse.vstack([_widened(each, width) for each in X], format="csr")
+    return _Items(rows, np.concatenate(target), np.concatenate(qid))
+
+
+def _widened(X: Any, n_columns: int) -> Any:
+    X.resize(X.shape[0], n_columns)
+    return X
 
 
 def _read_block(
     lines: list[bytes], first: int, file: Path, n_features: int | None
 ) -> _Items:
-    """Parse consecutive lines, ``first`` being the number of the first of them."""
-    # The parser is fast but vague about what is wrong: a line is looked at with Python
-    # only once a block is known to be broken.
+    """Parse consecutive lines; ``first`` is the number of the first one."""
+    # The parser is fast, but its errors are vague: only the lines of a broken block are
+    # checked one by one.
     try:
         X, target, qid = load_svmlight_file(
             BytesIO(b"".join(lines)), query_id=True, zero_based=False
@@ -226,21 +220,17 @@ def _read_block(
     except (ValueError, OverflowError) as error:
         found = _first_problem(lines, first, n_features) or str(error)
         raise ValueError(f"{file}, {found}") from error
-    items = _Items(X.data, X.indices, np.diff(X.indptr), target, qid)
+    items = _Items(X, target, qid)
     sound = (
         all(map(LINE_START.match, lines))
-        and _all_finite(items.values)
-        and _all_finite(target)
+        and np.isfinite(X.data).all()
+        and np.isfinite(target).all()
         and not any(map(_LONE_RETURN.search, lines))
         and (n_features is None or items.n_columns <= n_features)
     )
     if not sound:
         raise ValueError(f"{file}, {_first_problem(lines, first, n_features)}")
     return items
-
-
-def _all_finite(values: NDArray[np.float64]) -> bool:
-    return bool(np.isfinite(values).all())
 
 
 def _first_problem(
@@ -271,7 +261,7 @@ def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
     query = as_integer(rest[0].removeprefix(b"qid:"))
     if query is None or not -(2**63) <= query < 2**63:
         return f"qid must be an integer of at most 64 bits, got {show(rest[0])}"
-    # Features count from 1, so that 0 is before all of them.
+    # Features are numbered from 1.
     previous = 0
     for token in rest[1:]:
         problem = _feature_problem(token, previous, n_features)

@@ -1,8 +1,8 @@
 """Simulated queries whose pair probabilities are known exactly.
 
-An item with features x has the utility u(x); noise is added, and the sum, its
-latent relevance, is the target as it is or cut into grades. Given the features,
-items are independent, so the distribution of every pair follows from two utilities.
+An item with features x has the utility u(x). Utility plus noise is its latent
+relevance, and the target is that, or a grade cut from it. Given the features, items are
+independent, so the distribution of every pair follows from two utilities.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Noise:
 
 
 def _gumbel_cdf(x: FloatArray) -> FloatArray:
-    # exp(709.8) is the last that fits; from exp(-exp(700)) on the value is 0 anyway.
+    # exp overflows beyond 709.8; exp(-exp(700)) is 0 already.
     return np.asarray(np.exp(-np.exp(np.minimum(-x, 700.0))))
 
 
@@ -53,7 +53,7 @@ def _logistic_difference_cdf(d: FloatArray) -> FloatArray:
     e^d (e^d - 1 - d) / (e^d - 1)^2, where the numerator cancels near d = 0; there,
     1/2 + d/6 - d^3/180 + d^5/5040, with an error below 1e-15.
     """
-    # -1 is any number at which the other branch is harmless: both are computed.
+    # Both branches are computed: -1 is a harmless number for the other one.
     near = d > -0.03
     safe = np.where(near, -1.0, d)
     away = np.exp(safe) * (np.expm1(safe) - safe) / np.expm1(safe) ** 2
@@ -67,7 +67,7 @@ def _normal_difference_cdf(d: FloatArray) -> FloatArray:
     return np.asarray(ndtr(d / np.sqrt(2.0)))
 
 
-#: The difference of two Gumbel variables is logistic: hence Bradley-Terry.
+#: The difference of two Gumbel variables is logistic, which gives Bradley-Terry.
 NOISES = {
     "logistic": _Noise(0.0, np.pi**2 / 3, "logistic", expit, _logistic_difference_cdf),
     "normal": _Noise(0.0, 1.0, "normal", ndtr, _normal_difference_cdf),
@@ -101,7 +101,7 @@ class _PairProbability:
         return check_pairs(np.column_stack(columns), self.queries)
 
     def _from_utility(self, difference: FloatArray) -> FloatArray:
-        # From the smaller tail: 1 - p keeps no digits of a p near 1. A pair and its
+        # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and its
         # mirror image get the same two numbers.
         worse = NOISES[self.noise].difference_cdf(-np.abs(difference))
         left_wins = np.where(difference > 0, 1 - worse, worse)
@@ -143,23 +143,22 @@ def make_ranking(
     n_queries : int, default=100
         Number of queries.
     n_items : int or (int, int), default=(5, 20)
-        Items per query, or the smallest and the largest number, both included.
+        Items per query, or the smallest and the largest number, inclusive.
     n_features : int, default=10
         Number of features, independent and standard normal.
     n_informative : int, default=5
-        The first ``n_informative`` features matter, the earlier ones more.
+        Number of features that matter: the first ones, the earlier ones more.
     n_grades : int or None, default=3
-        Number of relevance grades, at least 2. None: the target is the
-        real-valued latent relevance, without ties.
+        Number of relevance grades, at least 2. None: the target is the real-valued
+        latent relevance, without ties.
     noise : {"logistic", "normal", "gumbel"}, default="logistic"
-        Distribution of what is added to the utility, in its standard form
-        (location 0, scale 1).
+        Standard distribution (location 0, scale 1) of the noise.
     signal : float, default=2.0
-        Standard deviation of the utility, at least 0. The larger, the more
-        predictable the order.
+        Standard deviation of the utility, at least 0; larger means a more predictable
+        order.
     random_state : int, RandomState instance or None, default=None
-        Seed. The utility as a function of the features does not depend on it, so
-        that two seeds give training and test data of one problem.
+        Seed. Two seeds give training and test data of one problem: the utility as a
+        function of the features does not depend on it.
 
     Returns
     -------
@@ -182,8 +181,6 @@ def make_ranking(
 
     Raises
     ------
-    TypeError
-        If a number is not of the type asked for.
     ValueError
         If a parameter is out of range.
 
@@ -248,8 +245,7 @@ def make_ranking(
     check_choice(noise, "noise", tuple(NOISES))
     signal = check_real(signal, "signal", 0, np.inf, include_high=False)
 
-    # The order of the draws is part of the result: a seed means the same data in every
-    # release.
+    # Do not change the order of the draws: a seed gives the same data in every release.
     random = check_random_state(random_state)
     sizes = random.randint(low, high + 1, size=n_queries)
     qid = np.repeat(np.arange(n_queries, dtype=np.int64), sizes)
@@ -274,7 +270,7 @@ def make_ranking(
 
 def _unit_utility(X: FloatArray) -> FloatArray:
     """Return the utility, of mean 0 and variance 1, from normal features."""
-    # No seed here, so that two seeds are train and test data of one problem. The small
+    # Without a seed: two seeds give training and test data of one problem. The small
     # curved part keeps a linear ranker from being exactly right.
     weight = 1 / np.sqrt(np.arange(1, X.shape[1] + 1))
     weight /= np.linalg.norm(weight)
@@ -285,8 +281,8 @@ def _unit_utility(X: FloatArray) -> FloatArray:
 
 def _thresholds(n_grades: int, noise: _Noise, signal: float) -> FloatArray:
     """Cuts of the latent relevance, shape (n_grades - 1,), increasing."""
-    # Quantiles of a normal stand-in for z, not of the sample: the thresholds must not
-    # depend on the data, or the grades of two items would.
+    # Quantiles of a normal stand-in for z, not of the sample, which would make the
+    # grades of two items dependent.
     share = np.arange(n_grades, 0, -1) / (n_grades * (n_grades + 1) / 2)
     scale = np.sqrt(signal**2 + noise.variance)
     return np.asarray(noise.mean + scale * ndtri(np.cumsum(share)[:-1]))

@@ -1,4 +1,4 @@
-"""Words of a line in a text file: numbers among them, and what is wrong with one."""
+"""Words of a line in a text file, called tokens here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 from skrank_abstain._validation import shown
 
-#: Only the first characters of what is wrong are shown.
+#: Characters of a token that messages show.
 _LONGEST = 100
 
 
@@ -19,7 +19,7 @@ def is_finite(token: bytes) -> bool:
 
 
 def as_integer(token: bytes) -> int | None:
-    """Return the integer that a token is, None if it is none."""
+    """Return a token as an integer, None if it is not one."""
     try:
         return None if b"_" in token else int(token)
     except ValueError:
@@ -27,7 +27,7 @@ def as_integer(token: bytes) -> int | None:
 
 
 def encoding_problem(text: bytes) -> str | None:
-    """Return what is wrong with the encoding of a file that begins like this."""
+    """Return what the first bytes show to be wrong with a file's encoding, or None."""
     if text.startswith(b"\xef\xbb\xbf"):
         return "a byte order mark: save the file as UTF-8 without it"
     if b"\0" in text or text.startswith(b"PK\x03\x04"):
@@ -36,5 +36,5 @@ def encoding_problem(text: bytes) -> str | None:
 
 
 def show(token: bytes) -> str:
-    """Return a short text for a token."""
+    """Return a token for a message, shortened."""
     return shown(token[:_LONGEST].decode("utf-8", errors="replace"))

@@ -27,7 +27,7 @@ QRELS_FIELDS = ("qid", "iter", "docid", "relevance")
 
 
 class _Line(NamedTuple):
-    """A line of either file; what a query and a document are called is text."""
+    """A line of either file."""
 
     where: str
     query: str
@@ -47,25 +47,24 @@ def load_trec(
     ----------
     run : str or path-like
         A file with lines ``qid Q0 docid rank score tag``. As in trec_eval, the score
-        says the order; the second field, the rank and the tag are not looked at.
+        gives the order; the second field, the rank and the tag are ignored.
     qrels : str or path-like
-        A file with lines ``qid iter docid relevance``, relevance being an integer.
-        The second field is not looked at.
-
-        Both files may be compressed (gzip, bzip2 or xz), whatever they are called.
+        A file with lines ``qid iter docid relevance``; relevance is an integer, and
+        the second field is ignored. Both files may be compressed (gzip, bzip2 or xz),
+        whatever their names.
     drop_unjudged : bool, default=False
-        Whether queries of the run without any judgement are left out, as trec_eval
-        does. They are an error otherwise: another file of qrels may have been meant.
+        Whether to leave out queries of the run without any judgement, as trec_eval
+        does. Otherwise they are an error, since they suggest the wrong qrels.
 
     Returns
     -------
     bunch : :class:`~sklearn.utils.Bunch`
-        One item for each line of the run that is not left out, in its order:
+        One item for each line of the run, in its order:
 
         data : ndarray of shape (n_items, 1), float64
             The score.
         target : ndarray of shape (n_items,), int64
-            Relevance, at least 0. It is 0 for documents without a judgement.
+            Relevance, at least 0; 0 for documents without a judgement.
         qid : ndarray of shape (n_items,), str
             The query, not necessarily sorted or contiguous.
         item_id : ndarray of shape (n_items,), str
@@ -76,17 +75,16 @@ def load_trec(
     FileNotFoundError
         If one of the files is missing.
     ValueError
-        If a line is broken, if a document is twice in a query, or if no document of a
-        query of the run is judged at all (the message has the file, the number of the
-        line and what is wrong with it); if a file holds no line, or no query is left,
-        or it is a damaged archive.
+        If a line is broken, a query has a document twice, or a query of the run has no
+        judgement (the message names the file, the line and the problem); if a file is
+        empty or a damaged archive, or no query is left.
 
     Notes
     -----
-    The conventions are those of trec_eval [1]_. A document without a judgement is not
-    relevant, and so is one of negative relevance, which stands for "in the pool, not
-    judged". Judgements of documents and queries that the run does not have are not
-    needed. Time and memory are linear in the size of the files.
+    The conventions are those of trec_eval [1]_. Documents without a judgement are not
+    relevant, nor are those of negative relevance, which stands for "in the pool, not
+    judged". Judgements of other documents and queries are ignored. Time and memory are
+    linear in the size of the files.
 
     References
     ----------
@@ -150,7 +148,7 @@ def _existing(path: str | os.PathLike[str], name: str) -> Path:
 
 
 def _read_qrels(file: Path) -> dict[str, dict[str, int]]:
-    """Return the relevance of the documents of each query."""
+    """Return the relevance of documents, by query."""
     judged: dict[str, dict[str, int]] = {}
     for line in _lines(file, QRELS_FIELDS):
         relevance = as_integer(line.fields[3])
@@ -168,7 +166,7 @@ def _read_qrels(file: Path) -> dict[str, dict[str, int]]:
 
 
 def _lines(file: Path, names: tuple[str, ...]) -> Iterator[_Line]:
-    """Yield the lines that are not blank, each with a document new to its query."""
+    """Yield the lines that are not blank; refuse a document twice in a query."""
     first: dict[tuple[str, str], int] = {}
     for number, line in enumerate(read_lines(file), start=1):
         where = f"{file}, line {number}"

@@ -1,4 +1,4 @@
-"""A small list of patients to put in order, from data that scikit-learn bundles."""
+"""Patients to rank by urgency, from data that scikit-learn bundles."""
 
 from __future__ import annotations
 
@@ -30,21 +30,14 @@ DESCR = """\
 Triage of diabetes patients (teaching dataset)
 ==============================================
 
-442 diabetes patients with ten baseline measurements each, and a quantitative
-measure of the progression of the disease one year later (Efron, Hastie, Johnstone
-and Tibshirani, "Least angle regression", Annals of Statistics 32, 2004,
-doi:10.1214/009053604000000067), as bundled with scikit-learn, unscaled.
+442 diabetes patients, ten baseline measurements of each, and the progression of the
+disease one year later (Efron et al., 2004, doi:10.1214/009053604000000067), as bundled
+with scikit-learn, unscaled. Relevance is the progression, cut at its quantiles into
+grades; a higher grade means a more urgent patient.
 
-- Items: patients, in the order of the original data.
-- Relevance: the progression, cut at its quantiles into grades of about equal size;
-  a higher grade means faster progression, hence a more urgent patient.
-- Queries: 34 clinic days of 13 patients.
-
-The clinic days are a SYNTHETIC GROUPING: patients are assigned to days at random
-with a seed, and nothing of the kind was recorded. This is a teaching dataset, small
-and decades old. It shows how triage with abstention works; it says nothing about how
-well it would work in a clinic, and nothing here is to be used for decisions about
-patients.
+The 34 clinic days of 13 patients are a SYNTHETIC GROUPING, drawn at random. This is a
+teaching dataset, small and decades old: it does not show how well triage would work in
+a clinic, and must not be used for decisions about patients.
 """
 
 
@@ -52,16 +45,14 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     """Load diabetes patients grouped into synthetic clinic days.
 
     A teaching dataset: which patients of a day are the most urgent? The patients are
-    real [1]_, the days are not: they are a synthetic grouping, drawn at random.
+    real [1]_; the days are a synthetic grouping, drawn at random.
 
     Parameters
     ----------
     n_grades : int, default=5
-        Number of grades of urgency, at least 2 and few enough that each has a
-        patient.
+        Number of grades of urgency, at least 2; each needs a patient.
     random_state : int, RandomState instance or None, default=0
-        Seed of the assignment of patients to days. Patients and grades do not
-        depend on it.
+        Seed of the assignment of patients to days, which alone is random.
 
     Returns
     -------
@@ -75,16 +66,12 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
             Clinic day, 0 to 33, each with 13 patients; synthetic. The rows of a day
             are not contiguous.
         feature_names : list of str
-            Names of the columns of ``data``.
         progression : ndarray of shape (442,), float64
-            Progression of the disease after one year, which the grades cut.
+            Progression of the disease after one year, from which the grades are made.
         DESCR : str
-            Description of the data.
 
     Raises
     ------
-    TypeError
-        If ``n_grades`` is not an integer.
     ValueError
         If ``n_grades`` is below 2, or so large that a grade has no patient.
 
@@ -116,10 +103,9 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     13
     """
     n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
-    # Unscaled: a reader should recognise an age and a blood pressure.
+    # Unscaled, so that readers recognise an age and a blood pressure.
     X, progression = load_diabetes(return_X_y=True, scaled=False)
     target = _quantile_grades(progression, n_grades)
-    # Days of one size; only who comes on which day is drawn.
     days = np.arange(progression.size, dtype=np.int64) // PATIENTS_PER_DAY
     return Bunch(
         data=np.ascontiguousarray(X, dtype=np.float64),
@@ -132,9 +118,9 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
 
 
 def _quantile_grades(values: FloatArray, n_grades: int) -> IntArray:
-    # Quantiles of more grades than patients are not worth computing.
+    # More quantiles than patients would only take memory.
     inner = np.arange(1, min(n_grades, values.size + 1)) / n_grades
-    # Values at a quantile go up, so that grade 0 is not larger than the others.
+    # A value at a quantile gets the higher grade, so that grade 0 is no larger.
     grades = np.searchsorted(np.quantile(values, inner), values, side="right")
     if np.unique(grades).size < n_grades:
         raise ValueError(
