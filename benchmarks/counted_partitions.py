@@ -104,9 +104,9 @@ class Elsewhere:
 
 def _name(*call: Any) -> str:
     """Return the name of the innermost function, or method, of a call."""
-    names = [each.__name__ if callable(each) else each for each in call]
-    names = [each for each in names if isinstance(each, str)]
-    wrappers = ("_packed", "_on_part", "_method")
+    tasks = [getattr(each, "func", each) for each in call if callable(each)]
+    names = [task.__name__ for task in tasks]
+    wrappers = ("_packed", "_on_part")
     return next(name for name in names if name not in wrappers).strip("_")
 
 

@@ -352,7 +352,7 @@ def _growth(ranker: BALToR, rounds: list[Round], n_queries: int) -> dict[str, fl
     """
     n_rows = n_queries * SIZE
     few = int(_gap_curve.COLLECT * n_rows / 1e9)
-    with mock.patch.multiple(_gap_curve, COLLECT=few, _MERGE=few >> 7):
+    with mock.patch.object(_gap_curve, "COLLECT", few):
         calibrate(ranker, [()])  # compiles
         rounds.clear()
         start = time.process_time()

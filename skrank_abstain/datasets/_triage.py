@@ -66,9 +66,11 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
             Clinic day, 0 to 33, each with 13 patients; synthetic. The rows of a day
             are not contiguous.
         feature_names : list of str
+            Names of the columns of ``data``.
         progression : ndarray of shape (442,), float64
             Progression of the disease after one year, from which the grades are made.
         DESCR : str
+            Where the data come from.
 
     Raises
     ------

@@ -365,10 +365,10 @@ def consistency_bound(
       bound less than 1 at every u. Where an item may be drawn twice both are halved,
       and the printed bound is less than 0.5 for u < ln 2;
     - logistic, not in the paper: the inverse of the calibration
-    function psi(t) = ln 2 less
-      the entropy of (1 + t) / 2, for t <= tanh(u / 2), and its tangent beyond. psi is
-      convex and psi(0) = 0, so that (a + b) psi(t / (a + b)) >= psi(t) for a + b <= 1:
-      it holds in the bipartite setting too.
+      function psi(t) = ln 2 less the entropy of (1 + t) / 2, for t <= tanh(u / 2),
+      and its tangent beyond. psi is convex and psi(0) = 0, so that
+      (a + b) psi(t / (a + b)) >= psi(t) for a + b <= 1: it holds in the bipartite
+      setting too.
 
     The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
     equal scores prefer the second item, and half an error for equal scores in the
