@@ -189,19 +189,20 @@ def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
     crossing = curve.crossing
     low = _Set(-1.0, np.inf, 0)
     high = _Set(_below(crossing), _below(crossing), gaps.n_pairs)
-    guesses = _guess(curve, gaps, rank) if gaps.n_pairs > COLLECT else []
+    if gaps.n_pairs > COLLECT:
+        # Counted at once: over partitions each count is a round.
+        for guess in _count(gaps, low, high, *_guess(curve, gaps, rank)):
+            if guess.count >= rank:
+                high = guess
+                break
+            low = guess
     while high.count - low.count > COLLECT:
-        ends = guesses.pop() if guesses else _halfway(curve, low, high)
+        ends = _halfway(curve, low, high)
         if ends is None:
             # All pairs between share one gap: any of them will do.
             shared = low.outer if low.outer > high.outer else high.inner
             return _merge(curve, low, high, np.array([shared]), 1)
-        # Held between the two sets: risks are rounded, and the counts of sets that are
-        # not nested mean nothing.
-        inner = min(max(ends[0], low.inner), high.inner)
-        outer = min(max(ends[1], high.outer), low.outer)
-        within, beyond = gaps.count_within([inner, outer]).tolist()
-        middle = _Set(inner, outer, within + gaps.n_pairs - beyond)
+        [middle] = _count(gaps, low, high, ends)
         if middle.count < rank:
             low = middle
         else:
@@ -209,6 +210,23 @@ def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
     found = gaps.collect((low.inner, high.inner), (high.outer, low.outer))
     inside = np.concatenate([gap for _, gap in found])
     return _merge(curve, low, high, inside, rank - low.count)
+
+
+def _count(
+    gaps: PairGaps, low: _Set, high: _Set, *ends: tuple[float, float]
+) -> list[_Set]:
+    """Count the pairs of sets between two, given by ``inner`` and ``outer``."""
+    # Held between the two sets: risks are rounded, and the counts of sets that are not
+    # nested mean nothing.
+    cuts = [
+        (min(max(inner, low.inner), high.inner), min(max(outer, high.outer), low.outer))
+        for inner, outer in ends
+    ]
+    counts = gaps.count_within(np.ravel(cuts)).reshape(-1, 2).tolist()
+    return [
+        _Set(*cut, within + gaps.n_pairs - beyond)
+        for cut, (within, beyond) in zip(cuts, counts, strict=True)
+    ]
 
 
 def _guess(curve: RiskCurve, gaps: PairGaps, rank: int) -> list[tuple[float, float]]:
