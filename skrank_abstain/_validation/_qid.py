@@ -40,17 +40,17 @@ def encode_qid(
     """
     refuse_lazy(qid, name)  # which would be one query of all rows
     if is_scalar(qid):
-        one = _as_exact_array([qid])
-        return np.zeros(n_values, dtype=np.int64), _light(one[: min(n_values, 1)])
+        one = _as_exact_array([qid])[:n_values]
+        return np.zeros(n_values, dtype=np.int64), _texts_as_objects(one)
     raw = _qid_array(qid, name)
     check_length(raw, name, n_values, unit)
     # Sorting is many times faster than hashing; what cannot be sorted is hashed.
     sortable = raw.dtype.kind in "iufbUS"
     codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
-    return codes, _light(values)
+    return codes, _texts_as_objects(values)
 
 
-def _light(values: NDArray[Any]) -> NDArray[Any]:
+def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:
     """Return texts as objects, which many pairs can share.
 
     In an array of texts each entry takes the width of the longest.

@@ -19,10 +19,9 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs._tables import (
     SHOWN,
+    Table,
     html_of_rows,
-    plain_dicts,
     python_rows,
-    to_frame,
 )
 
 
@@ -45,11 +44,13 @@ class PairRecord(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairDecisions:
+class PairDecisions(Table):
     """Decisions about pairs: one value per pair in every array but ``place``.
 
-    Iterating over it yields pair by pair, a named tuple with the columns of
-    ``to_frame``.
+    Iterating over it yields a named tuple for each pair. Its fields are the columns of
+    ``to_frame`` and ``to_dicts``: ``qid``, ``left``, ``right``, ``label``,
+    ``accepted`` and, where they are known, ``left_id``, ``right_id`` (after
+    ``right``), ``risk``, ``p_right``, ``p_tie``, ``p_left``, ``distance``, ``novel``.
 
     Attributes
     ----------
@@ -277,39 +278,6 @@ class PairDecisions:
         deciding: BoolArray = undecided[left] | undecided[right]
         return deciding
 
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame, one row per pair.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars"}, default="pandas"
-            Library that makes the frame.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``qid``, ``left``, ``right``, ``label``, ``accepted``, and of
-            ``left_id``, ``right_id`` (after ``right``), ``risk``, ``p_right``,
-            ``p_tie``, ``p_left``, ``distance``, ``novel`` those that there are.
-
-        Raises
-        ------
-        ImportError
-            If the library is not installed.
-        """
-        return to_frame(self._columns(), backend)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dict for each pair, ready for ``json.dumps``.
-
-        Returns
-        -------
-        pairs : list of dict
-            The columns of ``to_frame`` as Python values. A number that is not finite
-            is None; an identifier that JSON has no kind for is its text.
-        """
-        return plain_dicts(self._columns())
-
     def _repr_html_(self) -> str:
         first = self.take(slice(SHOWN))
         said = np.array(["right first", "tie", "left first"])[first.label + 1]
@@ -334,23 +302,14 @@ class PairDecisions:
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns that exist, in the order of ``PairRecord``."""
-        p_right, p_tie, p_left = (None,) * 3 if self.proba is None else self.proba.T
-        columns = {
-            "qid": self.qid,
-            "left": self.left,
-            "right": self.right,
-            "left_id": self.left_id,
-            "right_id": self.right_id,
-            "label": self.label,
-            "accepted": self.accepted,
-            "risk": self.risk,
-            "p_right": p_right,
-            "p_tie": p_tie,
-            "p_left": p_left,
-            "distance": self.distance,
-            "novel": self.novel,
+        by_label = () if self.proba is None else self.proba.T
+        proba = dict(zip(("p_right", "p_tie", "p_left"), by_label, strict=False))
+        columns = {**vars(self), **proba}
+        return {
+            name: columns[name]
+            for name in PairRecord._fields
+            if columns.get(name) is not None
         }
-        return {name: made for name, made in columns.items() if made is not None}
 
 
 def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._tables import (
     SHOWN,
+    Table,
     html_of_rows,
-    plain_dicts,
     python_rows,
-    to_frame,
 )
 
 
@@ -31,12 +30,14 @@ class RankedItem(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ranking:
+class Ranking(Table):
     """Items in order, with the ranks that decided pairs leave open.
 
     Queries come in order of first appearance, and the items of a query by ``place``:
     the rows read from top to bottom as a person would read them. Iterating over it
-    yields item by item, a named tuple with the columns of ``to_frame``.
+    yields a named tuple for each item. Its fields are the columns of ``to_frame`` and
+    ``to_dicts``: ``qid``, ``item_id``, ``place``, ``score``, ``best``, ``worst``,
+    ``open``.
 
     Attributes
     ----------
@@ -94,38 +95,6 @@ class Ranking:
     def open(self) -> BoolArray:
         """Items whose rank is not settled, shape (n_items,), bool."""
         return self.best < self.worst
-
-    def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame, one row per item.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars"}, default="pandas"
-            Library that makes the frame.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns ``qid``, ``item_id``, ``place``, ``score``, ``best``, ``worst``,
-            ``open``.
-
-        Raises
-        ------
-        ImportError
-            If the library is not installed.
-        """
-        return to_frame(self._columns(), backend)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dict for each item, ready for ``json.dumps``.
-
-        Returns
-        -------
-        items : list of dict
-            The columns of ``to_frame`` as Python values. A number that is not finite
-            is None; an identifier that JSON has no kind for is its text.
-        """
-        return plain_dicts(self._columns())
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {name: getattr(self, name) for name in RankedItem._fields}

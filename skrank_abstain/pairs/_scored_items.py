@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
-from skrank_abstain.pairs._graphs import semiorder_graph
+from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
 
 #: Up to so many pairs are looked at one by one where that makes a result exact.
@@ -99,9 +99,9 @@ class ScoredItems(Value):
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
         offsets = self.offsets[start : stop + 1] - self.offsets[start]
-        return self._some(slice(self.offsets[start], self.offsets[stop]), offsets)
+        return self._at(slice(self.offsets[start], self.offsets[stop]), offsets)
 
-    def _some(self, items: Any, offsets: IntArray) -> Self:
+    def _at(self, items: Any, offsets: IntArray) -> Self:
         others = (
             None if each is None else each[items] for each in (self.grades, self.novel)
         )
@@ -117,7 +117,7 @@ class ScoredItems(Value):
         if self.novel is None:
             return self
         items, offsets = part_novel_items(self.novel, self.offsets)
-        return replace(self._some(items, offsets), novel=None)
+        return replace(self._at(items, offsets), novel=None)
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
@@ -390,9 +390,35 @@ class ScoredItems(Value):
     def preference_graph(self, bounds: IntArray) -> csr_array:
         """Return the transitive reduction of orders that leave these ranks open.
 
-        ``bounds`` are those of all rows of X; so are rows and columns of the graph.
+        Parameters
+        ----------
+        bounds : ndarray of shape (n_items, 2), int64
+            Best and worst rank of each row of X, which a semiorder along the values
+            leaves open.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            Rows and columns are those of X.
+
+        Notes
+        -----
+        In ascending order an item is over the ``below`` lowest items of its query. The
+        highest of these is over more of them than any other: over its own ``below``
+        lowest items. Orders to those follow from the order to this highest item; orders
+        to the others follow from nothing else, and are the entries.
         """
-        return semiorder_graph(self.rows, self.offsets, bounds)
+        sizes = np.diff(self.offsets)
+        start = np.repeat(self.offsets[:-1], sizes)
+        below = np.repeat(sizes, sizes) - bounds[self.rows, 1]
+        through = np.where(below > 0, below[start + below - 1], 0)
+        counts = below - through
+        check_graph_size(int(counts.sum()))
+        first = np.cumsum(counts) - counts
+        lower = np.arange(counts.sum()) - np.repeat(first - through - start, counts)
+        entries = (np.repeat(self.rows, counts), self.rows[lower])
+        ones, n_items = np.ones(lower.size, dtype=bool), self.rows.size
+        return csr_array((ones, entries), shape=(n_items, n_items))
 
     @property
     def known_grades(self) -> IntArray:

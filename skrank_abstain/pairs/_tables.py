@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import repeat
@@ -21,44 +22,65 @@ _ROWS = 1 << 12
 SHOWN = 10
 
 
-def to_frame(columns: Columns, backend: str) -> Any:
-    """Return a data frame of the columns.
+class Table(ABC):
+    """Base of what has columns of one length."""
 
-    Parameters
-    ----------
-    columns : dict of ndarray of shape (n_rows,)
-    backend : {"pandas", "polars"}
+    @abstractmethod
+    def _columns(self) -> Columns:
+        """Return the columns by name."""
 
-    Returns
-    -------
-    frame : DataFrame
+    def to_frame(self, backend: str = "pandas") -> Any:
+        """Return a data frame, one row for each that iterating yields.
 
-    Raises
-    ------
-    ImportError
-        If the library is not installed.
-    """
-    check_choice(backend, "backend", ("pandas", "polars"))
-    try:
-        if backend == "pandas":
-            import pandas as pd
+        Parameters
+        ----------
+        backend : {"pandas", "polars"}, default="pandas"
+            Library that makes the frame.
 
-            return pd.DataFrame(columns)
-        import polars as pl
+        Returns
+        -------
+        frame : DataFrame
 
-        return pl.DataFrame(
-            {
-                name: pl.Series(name, column.tolist(), dtype=pl.Object)
-                if _is_mixed(column)
-                else column
-                for name, column in columns.items()
-            }
-        )
-    except ImportError as error:
-        raise ImportError(
-            f"to_frame(backend={backend!r}) requires {backend}; "
-            f"install skrank-abstain[{backend}]."
-        ) from error
+        Raises
+        ------
+        ImportError
+            If the library is not installed.
+        """
+        check_choice(backend, "backend", ("pandas", "polars"))
+        columns = self._columns()
+        try:
+            if backend == "pandas":
+                import pandas as pd
+
+                return pd.DataFrame(columns)
+            import polars as pl
+
+            return pl.DataFrame(
+                {
+                    name: pl.Series(name, column.tolist(), dtype=pl.Object)
+                    if _is_mixed(column)
+                    else column
+                    for name, column in columns.items()
+                }
+            )
+        except ImportError as error:
+            raise ImportError(
+                f"to_frame(backend={backend!r}) requires {backend}; "
+                f"install skrank-abstain[{backend}]."
+            ) from error
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Return a dict for each row, ready for ``json.dumps``.
+
+        Returns
+        -------
+        rows : list of dict
+            Python values by column. A number that is not finite is None; an identifier
+            that JSON has no kind for is its text.
+        """
+        columns = self._columns()
+        rows = zip(*map(_plain_values, columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _is_mixed(column: NDArray[Any]) -> bool:
@@ -92,16 +114,10 @@ def python_rows(
 
 
 def _values(column: NDArray[Any], rows: range) -> list[Any]:
-    some = column[rows.start : rows.stop]
+    part = column[rows.start : rows.stop]
     # tolist() turns nanosecond dates into bare integers.
-    values: list[Any] = list(some) if some.dtype.kind in "mM" else some.tolist()
+    values: list[Any] = list(part) if part.dtype.kind in "mM" else part.tolist()
     return values
-
-
-def plain_dicts(columns: Columns) -> list[dict[str, Any]]:
-    """Return a dict for each row, of values that ``json.dumps`` takes."""
-    rows = zip(*map(_plain_values, columns.values()), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def _plain_values(column: NDArray[Any]) -> list[Any]:

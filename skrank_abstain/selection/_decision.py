@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
@@ -109,7 +108,7 @@ def decide_queries(
     )
     qid = np.repeat(queries.values[start:stop], counts)
     made = engine.decide(region, values, left, right, difference)
-    return _decisions(left, right, qid, made)
+    return PairDecisions(left, right, qid, **vars(made))
 
 
 def decide_pairs(
@@ -126,19 +125,4 @@ def decide_pairs(
     with np.errstate(over="ignore"):
         difference = values[left] - values[right]
     made = engine.decide(region, values, left, right, difference)
-    return _decisions(left, right, qid, made)
-
-
-def _decisions(
-    left: IntArray, right: IntArray, qid: NDArray[Any], made: DecisionArrays
-) -> PairDecisions:
-    return PairDecisions(
-        left,
-        right,
-        qid,
-        made.label,
-        made.accepted,
-        made.risk,
-        made.proba,
-        made.distance,
-    )
+    return PairDecisions(left, right, qid, **vars(made))

@@ -345,11 +345,11 @@ class GapEngine(RiskEngine[GapRegion]):
         tolerance = self._tolerance
         if cuts.tie:
             with np.errstate(over="ignore"):  # where an order never wins
-                reach = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
-            outer = max(self._curve.outer_cut(cuts.risk), float(reach))
+                first = np.nextafter(cuts.outer_end + 2 * tolerance, np.inf)
+            outer = max(self._curve.outer_cut(cuts.risk), float(first))
             return cuts.gap, min(outer, cuts.outer)
-        reach = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)
-        inner = min(self._curve.inner_cut(cuts.risk), float(reach))
+        last = np.nextafter(cuts.inner_end - 2 * tolerance, -np.inf)
+        inner = min(self._curve.inner_cut(cuts.risk), float(last))
         return max(inner, cuts.inner), cuts.gap
 
     def _is_of_equal_scores(self, rank: int, items: PairGaps) -> bool:

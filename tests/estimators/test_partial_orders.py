@@ -218,7 +218,7 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
 def test_entries_of_the_graph_are_counted_before_they_are_made(priced, monkeypatch):
     ranker, X, qid = priced
     counted = []
-    for room in ("selection._bin_engine", "pairs._graphs"):
+    for room in ("selection._bin_engine", "pairs._scored_items"):
         name = f"skrank_abstain.{room}.check_graph_size"
         monkeypatch.setattr(name, counted.append)
     graphs = [
