@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
 from skrank_abstain.intake import TrainingRecord
+from skrank_abstain.pairs import ScoredPairs
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     describe,
@@ -29,7 +30,6 @@ from skrank_abstain.scorers import (
 from skrank_abstain.selection import (
     Calibration,
     Groups,
-    LabelledPairs,
     LabelledScores,
     Region,
     Rule,
@@ -214,8 +214,8 @@ class RuleThreshold(ModelWrapper):
         self,
         rule: Rule,
         tie_model: TieModel,
-        data: LabelledScores | LabelledPairs,
-        tuning: LabelledScores | LabelledPairs | None,
+        data: LabelledScores | ScoredPairs,
+        tuning: LabelledScores | ScoredPairs | None = None,
         *,
         seed: int,
         groups: Groups | None = None,

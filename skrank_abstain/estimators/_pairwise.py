@@ -42,19 +42,23 @@ from skrank_abstain.intake import (
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import GapArray, group_queries
+from skrank_abstain.pairs import ScoredPairs, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     DecisionArrays,
     GapRegion,
-    LabelledPairs,
     PairTotals,
     Rule,
     check_rule,
 )
-from skrank_abstain.tie_models import DifferenceModel, TieModel, resolve_tie_model
+from skrank_abstain.tie_models import (
+    DifferenceModel,
+    TieModel,
+    check_spread,
+    resolve_tie_model,
+)
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
@@ -250,13 +254,18 @@ n_features_in_, feature_names_in_
         self._fit_rows = find_repeats(hash_halves(sides(X)), queries, rows, label)
         warn_of_repeats(self._fit_rows, "pair")
         self._fitted_with_qid = qid is not None and queries.n_queries > 1
-        groups = queries.codes if queries.n_queries > 1 else pairs
-        data = LabelledPairs(left, right, label[rows], groups[rows])
-        tuning = None
+        groups = (queries.codes if queries.n_queries > 1 else pairs)[rows]
+        check_spread(np.append(left, right))
+        parts = [np.arange(rows.size)]
         if rule.tuning_size:
-            parts = divide_pairs(data.groups, rule.tuning_size, seed)
-            tuning, data = (data.take(part) for part in parts)
-        self._fit_threshold(rule, tie_model, data, tuning, seed=seed)
+            parts = divide_pairs(groups, rule.tuning_size, seed)
+        *tuning, data = (
+            ScoredPairs.of_pairs(
+                left[part], right[part], label[rows[part]], groups[part]
+            )
+            for part in parts
+        )
+        self._fit_threshold(rule, tie_model, data, *tuning, seed=seed)
         return self
 
     def _rule(self) -> Rule:
@@ -572,7 +581,7 @@ n_features_in_, feature_names_in_
             ReportData(self._facts(), gaps, labelled, rows, groups_of, counted)
         )
 
-    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Any:
+    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> ScoredPairs:
         """Return labelled pairs by their score difference."""
         check_row_order(X, y=y, qid=qid)
         left, right = self._score(X)
@@ -586,7 +595,7 @@ n_features_in_, feature_names_in_
         right: FloatArray,
         truth: IntArray,
         queries: IntArray | None,
-    ) -> GapArray:
+    ) -> ScoredPairs:
         check_consistent_length(left, truth)
         with np.errstate(over="ignore"):
             difference = left - right
@@ -594,7 +603,7 @@ n_features_in_, feature_names_in_
             # Equal scores mean left: an order by the smallest of gaps.
             region = cast("GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
-        return GapArray.of_pairs(difference, np.zeros(truth.size), truth, queries)
+        return ScoredPairs.of_pairs(difference, np.zeros(truth.size), truth, queries)
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")

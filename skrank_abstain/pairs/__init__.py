@@ -1,12 +1,7 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
 from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
-from skrank_abstain.pairs._gaps import (
-    GapArray,
-    GapOutcomes,
-    PairGaps,
-    outcomes_of,
-)
+from skrank_abstain.pairs._gaps import GapOutcomes, outcomes_of
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
@@ -34,6 +29,7 @@ from skrank_abstain.pairs._scored_items import (
     spread_rows,
     thin,
 )
+from skrank_abstain.pairs._scored_pairs import ScoredPairs
 from skrank_abstain.pairs._tables import html_of_rows, html_table
 
 __all__ = [

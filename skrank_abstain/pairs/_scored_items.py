@@ -99,9 +99,9 @@ class ScoredItems(Value):
     def take(self, start: int, stop: int) -> Self:
         """Return the queries ``start`` to ``stop`` (exclusive)."""
         offsets = self.offsets[start : stop + 1] - self.offsets[start]
-        return self._at(slice(self.offsets[start], self.offsets[stop]), offsets)
+        return self._items_at(slice(self.offsets[start], self.offsets[stop]), offsets)
 
-    def _at(self, items: Any, offsets: IntArray) -> Self:
+    def _items_at(self, items: Any, offsets: IntArray) -> Self:
         others = (
             None if each is None else each[items] for each in (self.grades, self.novel)
         )
@@ -117,7 +117,7 @@ class ScoredItems(Value):
         if self.novel is None:
             return self
         items, offsets = part_novel_items(self.novel, self.offsets)
-        return replace(self._at(items, offsets), novel=None)
+        return replace(self._items_at(items, offsets), novel=None)
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int

@@ -214,6 +214,7 @@ class PartitionedCalibration(Calibration):
         (2, n_queries), by the text of a region.
     """
 
+    items: Any  # PartitionedItems
     known: dict[str, Any] = field(default_factory=dict)
 
     def select(self, rule: Any) -> Any:

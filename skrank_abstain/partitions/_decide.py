@@ -206,8 +206,8 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     ends = np.array([fitted_on.largest_value])
     summary = Summary(none, none, fitted_on.largest, ends, none, [])
     # The risk of a pair also depends on whether novel items were looked for.
-    novel = getattr(fitted_on, "novel", None)
-    items = PartitionedItems(None, summary, novel=None if novel is None else novel[:0])
+    novel = None if fitted_on.novel is None else fitted_on.novel[:0]
+    items: Any = PartitionedItems(None, summary, novel=novel)
     other._calibration = Calibration(known.model, items, known.loss, seed=known.seed)
     other._fit_rows = None
     return other

@@ -71,7 +71,7 @@ class ReportData:
     Attributes
     ----------
     ranker : RankerFacts
-    items : ScoredItems or GapArray
+    items : ScoredItems
         With outcomes; ignored unless ``labelled``.
     labelled : bool
     rows : AboutRows

@@ -6,7 +6,6 @@ A rule is a frozen value; what it selects is a region of pairs that are accepted
 from skrank_abstain.selection._calibration import (
     Calibration,
     Groups,
-    LabelledPairs,
     LabelledScores,
     calibrate,
     risk_engine,

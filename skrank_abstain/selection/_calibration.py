@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, shown
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import GapArray, Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
 from skrank_abstain.selection._gap_engine import GapEngine
 from skrank_abstain.selection._risk_engine import Region, RiskEngine
@@ -83,40 +83,6 @@ class LabelledScores:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelledPairs:
-    """Pairs that were given one by one.
-
-    Attributes
-    ----------
-    left, right : ndarray of shape (n_pairs,), float64
-        Scores.
-    label : ndarray of shape (n_pairs,), int64
-    groups : ndarray of shape (n_pairs,), int64
-        Pairs of one group are never divided.
-    """
-
-    left: FloatArray
-    right: FloatArray
-    label: IntArray
-    groups: IntArray
-
-    def fit(self, model: DifferenceModel) -> GapArray:
-        """Fit a model."""
-        model.fit_pairs(self.left, self.right, self.label)
-        return self.transformed_by(model)
-
-    def transformed_by(self, model: DifferenceModel) -> GapArray:
-        """Return the gaps with their outcomes."""
-        return GapArray.of_pairs(self.left, self.right, self.label, self.groups)
-
-    def take(self, rows: IntArray) -> LabelledPairs:
-        """Return some pairs."""
-        return LabelledPairs(
-            self.left[rows], self.right[rows], self.label[rows], self.groups[rows]
-        )
-
-
-@dataclass(frozen=True, eq=False)
 class Groups(Value):
     """Kinds of queries, such as sites.
 
@@ -148,6 +114,13 @@ class LossTables(NamedTuple):
     rest: tuple[FloatArray, FloatArray]
 
 
+class Selects(Protocol):
+    """What a calibration asks of a rule."""
+
+    def select(self, calibration: Calibration) -> Region:
+        """Return the accepted region."""
+
+
 @dataclass(frozen=True, eq=False)
 class Calibration(Value):
     """The fitted tie model and the pairs from which a rule selects its region.
@@ -156,10 +129,10 @@ class Calibration(Value):
     ----------
     model : TieModel
         Fitted.
-    items : ScoredItems or GapArray
+    items : ScoredItems
         The pairs that set the threshold, as the model sees them.
     loss : ndarray of shape (3, 3)
-    tuning : ScoredItems, GapArray or None
+    tuning : ScoredItems or None
         Pairs that fitted the tie model and set no threshold; None where all did both.
     seed : int
         For rules that draw.
@@ -191,9 +164,9 @@ class Calibration(Value):
     """
 
     model: TieModel
-    items: Any
+    items: ScoredItems
     loss: FloatArray
-    tuning: ScoredItems | GapArray | None = None
+    tuning: ScoredItems | None = None
     seed: int = 0
     groups: Groups | None = None
 
@@ -202,13 +175,13 @@ class Calibration(Value):
         """What finds the pairs below a risk under the model."""
         fitted_on = self.items if self.tuning is None else self.tuning
         engine = risk_engine(self.model, self.loss, fitted_on)
-        if getattr(self.items, "novel", None) is not None:
+        if self.items.novel is not None:
             return SoundPairs(engine)
         return engine
 
-    def select(self, rule: Any) -> Region:
+    def select(self, rule: Selects) -> Region:
         """Return the region that a rule selects; refuse anything else."""
-        region: Region = rule.select(self)
+        region = rule.select(self)
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
             raise TypeError(
@@ -251,7 +224,7 @@ class Calibration(Value):
     @cached_property
     def loss_tables(self) -> LossTables:
         """Accepted pairs and loss at each threshold, query by query; computed once."""
-        tuning: Any = self.items if self.tuning is None else self.tuning
+        tuning = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: tests of thresholds that were
         # chosen by their own data promise nothing.
         profile = self.engine.profile(tuning)
@@ -279,8 +252,8 @@ class Calibration(Value):
 def calibrate(
     model: TieModel,
     loss: FloatArray,
-    data: LabelledScores | LabelledPairs,
-    tuning: LabelledScores | LabelledPairs | None = None,
+    data: LabelledScores | ScoredPairs,
+    tuning: LabelledScores | ScoredPairs | None = None,
     *,
     seed: int = 0,
     groups: Groups | None = None,
@@ -293,9 +266,9 @@ def calibrate(
         Unfitted; fitted in place.
     loss : ndarray of shape (3, 3)
         Mirror-symmetric loss.
-    data : LabelledScores or LabelledPairs
+    data : LabelledScores or ScoredPairs
         The pairs that set the threshold, at least one.
-    tuning : LabelledScores or LabelledPairs, default=None
+    tuning : LabelledScores or ScoredPairs, default=None
         Other queries, for the tie model alone. None: ``data`` fits it too.
     seed : int, default=0
     groups : Groups, default=None
@@ -313,15 +286,17 @@ def calibrate(
     their quantile is further from the target (up to .09 in our measurements). Values
     that are learned from labels and features are out of fold all the same.
     """
-    fitted_on: Any = data if tuning is None else tuning
-    tuned: Any = fitted_on.fit(model)
+    fitted_on = data if tuning is None else tuning
+    tuned = fitted_on.fit(model)
     if tuning is None:
         return Calibration(model, tuned, loss, seed=seed, groups=groups)
-    items: Any = data.transformed_by(model)
+    items = data.transformed_by(model)
     return Calibration(model, items, loss, tuned, seed, groups)
 
 
-def risk_engine(model: TieModel, loss: FloatArray, items: Any) -> RiskEngine[Any]:
+def risk_engine(
+    model: TieModel, loss: FloatArray, items: ScoredItems
+) -> RiskEngine[Any]:
     """Return the conditional risk of pairs, by the structure of the tie model.
 
     Parameters
@@ -329,7 +304,7 @@ def risk_engine(model: TieModel, loss: FloatArray, items: Any) -> RiskEngine[Any
     model : TieModel
         Fitted.
     loss : ndarray of shape (3, 3)
-    items : ScoredItems or GapArray
+    items : ScoredItems
         Pairs that the unit of gaps, and what counts as equal, is taken from.
 
     Raises

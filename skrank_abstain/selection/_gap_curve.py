@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray
-from skrank_abstain.pairs import PairGaps
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
@@ -166,13 +166,13 @@ class _Set:
     count: int
 
 
-def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
+def cuts_at_rank(curve: RiskCurve, items: ScoredItems, rank: int) -> Cuts:
     """Return where the ``rank`` surest pairs end.
 
     Parameters
     ----------
     curve : RiskCurve
-    gaps : PairGaps
+    items : ScoredItems
     rank : int
         From 1. Equal risks are ordered by gap, the surer side first, orders
         before ties; rounding of the risk does not change the order within a side.
@@ -188,10 +188,10 @@ def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
     """
     crossing = curve.crossing
     low = _Set(-1.0, np.inf, 0)
-    high = _Set(_below(crossing), _below(crossing), gaps.n_pairs)
-    if gaps.n_pairs > COLLECT:
+    high = _Set(_below(crossing), _below(crossing), items.n_pairs)
+    if items.n_pairs > COLLECT:
         # Counted at once: over partitions each count is a round.
-        for guess in _count(gaps, low, high, *_guess(curve, gaps, rank)):
+        for guess in _count(items, low, high, *_guess(curve, items, rank)):
             if guess.count >= rank:
                 high = guess
                 break
@@ -202,18 +202,18 @@ def cuts_at_rank(curve: RiskCurve, gaps: PairGaps, rank: int) -> Cuts:
             # All pairs between share one gap: any of them will do.
             shared = low.outer if low.outer > high.outer else high.inner
             return _merge(curve, low, high, np.array([shared]), 1)
-        [middle] = _count(gaps, low, high, ends)
+        [middle] = _count(items, low, high, ends)
         if middle.count < rank:
             low = middle
         else:
             high = middle
-    found = gaps.collect((low.inner, high.inner), (high.outer, low.outer))
+    found = items.collect((low.inner, high.inner), (high.outer, low.outer))
     inside = np.concatenate([gap for _, gap in found])
     return _merge(curve, low, high, inside, rank - low.count)
 
 
 def _count(
-    gaps: PairGaps, low: _Set, high: _Set, *ends: tuple[float, float]
+    items: ScoredItems, low: _Set, high: _Set, *ends: tuple[float, float]
 ) -> list[_Set]:
     """Count the pairs of sets between two, given by ``inner`` and ``outer``."""
     # Held between the two sets: risks are rounded, and the counts of sets that are not
@@ -222,16 +222,16 @@ def _count(
         (min(max(inner, low.inner), high.inner), min(max(outer, high.outer), low.outer))
         for inner, outer in ends
     ]
-    counts = gaps.count_within(np.ravel(cuts)).reshape(-1, 2).tolist()
+    counts = items.count_within(np.ravel(cuts)).reshape(-1, 2).tolist()
     return [
-        _Set(*cut, within + gaps.n_pairs - beyond)
+        _Set(*cut, within + items.n_pairs - beyond)
         for cut, (within, beyond) in zip(cuts, counts, strict=True)
     ]
 
 
-def _guess(curve: RiskCurve, gaps: PairGaps, rank: int) -> list[tuple[float, float]]:
+def _guess(curve: RiskCurve, items: ScoredItems, rank: int) -> list[tuple[float, float]]:
     """Return the ends of two sets with a little fewer and a little more pairs."""
-    gap, weight = gaps.outline()
+    gap, weight = items.outline()
     risk = curve(gap)
     order = np.argsort(risk)
     upto = np.cumsum(weight[order]) - weight[order] / 2

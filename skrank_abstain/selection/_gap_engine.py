@@ -22,7 +22,7 @@ from skrank_abstain._validation import (
     check_quantile,
     rounded_share,
 )
-from skrank_abstain.pairs import PairGaps, ScoredItems
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection._boundary import draw_boundary
 from skrank_abstain.selection._decision import DecisionArrays
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
@@ -198,7 +198,7 @@ class GapEngine(RiskEngine[GapRegion]):
 
     def select_coverage(
         self,
-        items: PairGaps,
+        items: ScoredItems,
         coverage: float,
         *,
         quantile: str = "inverted_cdf",
@@ -228,13 +228,13 @@ class GapEngine(RiskEngine[GapRegion]):
         kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
         return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
 
-    def accepted_mass(self, region: GapRegion, items: PairGaps) -> float:
+    def accepted_mass(self, region: GapRegion, items: ScoredItems) -> float:
         return self._mass(region, items, ties_only=False)
 
-    def accepted_tie_mass(self, region: GapRegion, items: PairGaps) -> float:
+    def accepted_tie_mass(self, region: GapRegion, items: ScoredItems) -> float:
         return self._mass(region, items, ties_only=True)
 
-    def _mass(self, region: GapRegion, items: PairGaps, *, ties_only: bool) -> float:
+    def _mass(self, region: GapRegion, items: ScoredItems, *, ties_only: bool) -> float:
         starts, weight, tie = region.pieces()
         if ties_only:
             weight = weight * tie
@@ -352,14 +352,14 @@ class GapEngine(RiskEngine[GapRegion]):
         inner = min(self._curve.inner_cut(cuts.risk), float(last))
         return max(inner, cuts.inner), cuts.gap
 
-    def _is_of_equal_scores(self, rank: int, items: PairGaps) -> bool:
+    def _is_of_equal_scores(self, rank: int, items: ScoredItems) -> bool:
         """Whether the pair of this rank has equal scores and no zone of ties around."""
         if self._curve.crossing > 0:
             return False  # equal scores are the surest ties, on the curve
         n_equal = int(items.count_within([self._tolerance])[0])
         return rank > items.n_pairs - n_equal
 
-    def _linear_quantile(self, items: PairGaps, coverage: float) -> float:
+    def _linear_quantile(self, items: ScoredItems, coverage: float) -> float:
         def risk_at(rank: int) -> float:
             if self._is_of_equal_scores(rank, items):
                 return self._equal_risk

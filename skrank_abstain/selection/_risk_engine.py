@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -49,7 +49,7 @@ class RiskEngine(DecisionEngine[RegionT]):
     @abstractmethod
     def select_coverage(
         self,
-        items: Any,
+        items: ScoredItems,
         coverage: float,
         *,
         quantile: str = "inverted_cdf",
@@ -60,7 +60,7 @@ class RiskEngine(DecisionEngine[RegionT]):
 
         Parameters
         ----------
-        items : ScoredItems or GapArray
+        items : ScoredItems
             The calibration pairs.
         coverage : float
             Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
@@ -81,16 +81,16 @@ class RiskEngine(DecisionEngine[RegionT]):
             unknown.
         """
 
-    def largest_coverage(self, items: Any) -> float:
+    def largest_coverage(self, items: ScoredItems) -> float:
         """Return the largest share of the calibration pairs that can be accepted."""
         return 1.0
 
     @abstractmethod
-    def accepted_mass(self, region: RegionT, items: Any) -> float:
+    def accepted_mass(self, region: RegionT, items: ScoredItems) -> float:
         """Return the expected number of accepted pairs."""
 
     @abstractmethod
-    def accepted_tie_mass(self, region: RegionT, items: Any) -> float:
+    def accepted_tie_mass(self, region: RegionT, items: ScoredItems) -> float:
         """Return the expected number of accepted pairs that are called a tie."""
 
     @abstractmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
-from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -67,7 +66,7 @@ class SoundPairs(RiskEngine[RegionT]):
             seed=seed,
         )
 
-    def largest_coverage(self, items: Any) -> float:
+    def largest_coverage(self, items: ScoredItems) -> float:
         return float(items.without_novel_pairs.n_pairs / items.n_pairs)
 
     def accepted_mass(self, region: RegionT, items: ScoredItems) -> float:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import grades, scores
 
-from skrank_abstain.pairs import GapArray, GapOutcomes, ScoredItems, group_queries
+from skrank_abstain.pairs import GapOutcomes, ScoredItems, ScoredPairs, group_queries
 from skrank_abstain.pairs import outcomes_of as seen_from_the_higher
 
 
@@ -19,7 +19,7 @@ def both(draw):
     left, right = np.triu_indices(s.size, 1)
     label = np.sign(y[left] - y[right])
     items = ScoredItems.build(s, group_queries(None, s.size), y.astype(float))
-    return s, y, GapArray.of_pairs(s[left], s[right], label), items
+    return s, y, ScoredPairs.of_pairs(s[left], s[right], label), items
 
 
 @given(both(), st.lists(st.floats(-1, 5), max_size=5))
@@ -71,7 +71,7 @@ def test_outcomes_by_gap(case):
                 row[outcome + 1] += 1
     assert totals == [expected, expected]
     # Untied pairs of equal scores are no evidence for an order: their sum counts.
-    assert untied[GapArray] == untied[ScoredItems]
+    assert untied[ScoredPairs] == untied[ScoredItems]
 
 
 def test_outcomes_are_seen_from_the_higher_score():
@@ -79,11 +79,6 @@ def test_outcomes_are_seen_from_the_higher_score():
     label = np.array([1, 1, -1, -1, 0, 1, -1, 0])
     expected = [1, -1, -1, 1, 0, 1, 1, 0]
     assert seen_from_the_higher(difference, label).tolist() == expected
-
-
-def test_gaps_without_labels_have_no_outcomes():
-    with pytest.raises(ValueError, match="outcomes need labels"):
-        GapArray.of(np.array([1.0, 0.5])).counts_by_gap()
 
 
 def test_outcomes_are_a_plain_tuple():

@@ -6,6 +6,7 @@ Tests ask it as the estimators do: for a region, and for decisions about pairs.
 import numpy as np
 from strategies import FixedModel
 
+from skrank_abstain.pairs import ScoredPairs
 from skrank_abstain.selection._gap_engine import GapEngine
 
 ZERO_ONE = 1 - np.eye(3)
@@ -14,6 +15,11 @@ ZERO_ONE = 1 - np.eye(3)
 def gap_risk(model, loss, largest, tolerance=0.0):
     """Return the conditional risk under a model; ``largest`` is the unit of gaps."""
     return GapEngine(model, loss, largest, tolerance)
+
+
+def pairs_with(gaps):
+    """Return tied pairs with the given gaps."""
+    return ScoredPairs.of_pairs(gaps, 0 * gaps, np.zeros(gaps.size, dtype=np.int64))
 
 
 def decide(risk, region, left_scores, right_scores):

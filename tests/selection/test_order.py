@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from selection.engines import pairs_with
 from strategies import FixedModel, losses, models, scores
 
-from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
+from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import _gap_curve
 from skrank_abstain.selection._gap_curve import RiskCurve, cuts_at_rank
 
@@ -60,7 +61,7 @@ def test_every_rank(limit, model, loss, s, data):
     items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
     with mock.patch.multiple(_gap_curve, COLLECT=limit, _AIM=limit // 4):
         found = check(curve, items, every, rank)
-        other = check(curve, GapArray.of(every), every, rank)
+        other = check(curve, pairs_with(every), every, rank)
     assert found.risk == pytest.approx(other.risk, abs=1e-12)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
-from selection.engines import ZERO_ONE, decide_all
+from selection.engines import ZERO_ONE, decide_all, pairs_with
 from strategies import COVERAGES, FixedModel, items, losses, models
 
 from skrank_abstain.concentration import hierarchical_quantile
-from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
+from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
@@ -206,7 +206,7 @@ def test_a_bound_beyond_the_largest_loss_is_refused(max_risk):
 
 
 def test_pairs_given_one_by_one_are_pairs_too():
-    gaps = GapArray.of(np.array([0.0, 0.5, 1.0, 2.0]))
+    gaps = pairs_with(np.array([0.0, 0.5, 1.0, 2.0]))
     model = FixedModel("rao_kupper", 1.5)
     calibration = Calibration(model, gaps, ZERO_ONE)
     region = Coverage(0.5).select(calibration)
@@ -223,4 +223,4 @@ def test_a_model_that_says_not_how_its_pairs_are_counted_is_refused():
             return np.full((left.size, 3), 1 / 3)
 
     with pytest.raises(TypeError, match="DifferenceModel or a BinModel"):
-        risk_engine(Other(), ZERO_ONE, GapArray.of(np.ones(1)))
+        risk_engine(Other(), ZERO_ONE, pairs_with(np.ones(1)))

@@ -6,7 +6,7 @@ import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference import paired
-from selection.engines import ZERO_ONE, accept, decide, gap_risk
+from selection.engines import ZERO_ONE, accept, decide, gap_risk, pairs_with
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
 from skrank_abstain._validation import rounded_share
@@ -16,7 +16,6 @@ from skrank_abstain.metrics import (
     coverage_score,
     selective_accuracy_score,
 )
-from skrank_abstain.pairs import GapArray
 
 EPS = np.finfo(float).eps
 
@@ -28,7 +27,7 @@ def tolerance_of(s):
 def select(model, loss, s, coverage, **options):
     gap = abs(np.subtract(*paired(s)))
     risk = gap_risk(model, loss, gap.max(), tolerance_of(s))
-    return risk.select_coverage(GapArray.of(gap), coverage, **options), gap
+    return risk.select_coverage(pairs_with(gap), coverage, **options), gap
 
 
 def reference_risks(model, loss, gap):
@@ -235,7 +234,7 @@ def test_worked_example(run, oracles):
         coverage = entry["c"]
         if entry.get("randomised"):
             region = engine.select_coverage(
-                GapArray.of(gap), coverage, boundary="randomize"
+                pairs_with(gap), coverage, boundary="randomize"
             )
             weight = region.weight(gap)
             if coverage < 1:
@@ -249,7 +248,7 @@ def test_worked_example(run, oracles):
                 assert weight.tolist() == [1.0] * 16
             continue
         region = engine.select_coverage(
-            GapArray.of(gap), coverage, quantile=entry["quantile_method"]
+            pairs_with(gap), coverage, quantile=entry["quantile_method"]
         )
         accepted = decide(engine, region, left, right).accepted
         if coverage < 1:  # all pairs are accepted at 1, whatever their risk
@@ -276,7 +275,7 @@ def test_rounding_of_a_flat_risk_does_not_move_the_coverage(kind, param, size):
     gap = np.abs(s[:, None] - s[None])[np.triu_indices(60, 1)]
     last = np.zeros(gap.size, dtype=bool)
     for coverage in (0.01, 0.3, 0.5, 0.9, 0.99):
-        region = risk.select_coverage(GapArray.of(gap), coverage)
+        region = risk.select_coverage(pairs_with(gap), coverage)
         accepted = region.weight(gap) > 0
         assert 0 <= accepted.sum() - coverage * gap.size < 2
         assert (accepted >= last).all()
@@ -289,7 +288,7 @@ def test_a_risk_that_is_constant_over_predicted_ties():
     risk = gap_risk(model, loss, 0.25, 1e-15)
     gap = np.array([0.0, 0.25, 0.25])
     for coverage, expected in ((0.01, 1), (0.34, 3), (0.67, 3)):
-        region = risk.select_coverage(GapArray.of(gap), coverage)
+        region = risk.select_coverage(pairs_with(gap), coverage)
         assert (region.weight(gap) > 0).sum() == expected
 
 

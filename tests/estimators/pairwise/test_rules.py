@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.pairs import GapArray, ScoredItems, group_queries
 from skrank_abstain.report import _curve
 from skrank_abstain.report._curve import LossCurve
 from skrank_abstain.selection import (
@@ -74,43 +73,6 @@ def test_evaluate_is_what_the_decisions_say(ties):
     assert classifier.evaluate(X, y).pairs.shape == (500,)
     assert classifier.evaluate(X, y, 7).pairs.shape == (1,)
     assert ties == (totals.tied.sum() > 0)
-
-
-def test_pairs_given_one_by_one_count_as_queries_of_two():
-    rng = np.random.default_rng(0)
-    scores, y = rng.integers(0, 6, 400) / 2, rng.integers(0, 3, 400)
-    items = ScoredItems.build(
-        scores, group_queries(np.arange(400) // 2, 400), y.astype(float)
-    )
-    gaps = GapArray.of_pairs(
-        scores[::2], scores[1::2], np.sign(y[::2] - y[1::2]).astype(np.int64)
-    )
-    cuts = np.array([0.0, 0.3, 0.5, 1.2, 2.5])
-    for tolerance in (0.0, 0.6):
-        np.testing.assert_array_equal(
-            gaps.count_outcomes(cuts, tolerance), items.count_outcomes(cuts, tolerance)
-        )
-    item_weight = np.repeat(np.sqrt(np.arange(200) % 4), 2)
-    np.testing.assert_allclose(
-        gaps.weigh_outcomes(cuts, 0.0, item_weight[::2] ** 2),
-        items.weigh_outcomes(cuts, 0.0, item_weight),
-    )
-    some = gaps.take(20, 50)
-    assert some.n_queries == some.n_pairs == 30
-    np.testing.assert_array_equal(
-        some.count_outcomes(cuts, 0.0), items.take(20, 50).count_outcomes(cuts, 0.0)
-    )
-
-
-def test_gaps_without_labels_have_no_outcomes():
-    gaps = GapArray.of(np.array([2.0, 1.0]))
-    for call in (
-        gaps.counts_by_gap,
-        lambda: gaps.count_outcomes([0.0], 0.0),
-        lambda: gaps.n_queries,
-    ):
-        with pytest.raises(ValueError, match="outcomes need labels"):
-            call()
 
 
 def test_evaluate_agrees_with_the_ranker_of_items():
@@ -259,9 +221,9 @@ def test_certification_does_not_meet_the_tuning_queries():
         SCORER, rule=CertifiedRisk(0.3), random_state=0
     ).fit(X, y, qid=qid)
     tuning, items = classifier._calibration.tuning, classifier._calibration.items
-    assert not set(tuning.gaps) & set(items.gaps)
+    assert not set(tuning.outcomes.gap) & set(items.outcomes.gap)
     gap = np.abs(X[:, 0] - X[:, 1])
-    of = [set(qid[np.isin(gap, part.gaps)]) for part in (tuning, items)]
+    of = [set(qid[np.isin(gap, part.outcomes.gap)]) for part in (tuning, items)]
     assert not of[0] & of[1]
     assert [len(part) for part in of] == [30, 70]
 
