@@ -9,33 +9,27 @@ All that is particular to a library is in one file, as a ``Booster`` in ``BOOSTE
 """
 
 from skrank_abstain.scorers._adapter import Booster, Features
-from skrank_abstain.scorers._dispatch import (
-    BOOSTERS,
-    describe,
-    last_step,
-    library_of,
-    of_cluster,
-)
+from skrank_abstain.scorers._boosters import BOOSTERS
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
+    describe,
     feature_names,
     freeze,
     is_fitted,
+    last_step,
+    library_of,
     names_in_model,
+    of_cluster,
     resolve_model,
     score_items,
 )
 
 __all__ = [
-    "resolve_model",
     "load_model",
-    "library_of",
-    "describe",
-    "is_fitted",
-    "freeze",
     "fit_ranker",
     "score_items",
+    "freeze",
     "Booster",
     "Features",
     "BOOSTERS",

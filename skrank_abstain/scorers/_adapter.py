@@ -1,4 +1,9 @@
-"""The interface to a boosting library."""
+"""The interface to a boosting library, and what is done alike for all of them.
+
+Where a library does nothing special, scikit-learn's conventions hold. Each library
+leaves some columns of X unchecked: all names, the names of polars frames, or extra
+columns. Any of these gives silently wrong scores, so that columns are matched here.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +13,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import _is_fitted, _num_features
 
+from skrank_abstain._validation import names_of_columns
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._conventions import looks_fitted, response
 
 
 @dataclass(frozen=True)
@@ -186,3 +194,123 @@ def first_key(content: bytes) -> str | None:
     """Return the first key of a JSON file."""
     match = re.match(rb'\s*\{\s*"(\w+)"', content[:200])
     return match[1].decode() if match else None
+
+
+def looks_fitted(model: Any) -> bool:
+    """Return whether a model seems to be fitted."""
+    if not hasattr(model, "fit"):
+        return True
+    stateless = hasattr(model, "__sklearn_tags__") and not get_tags(model).requires_fit
+    return stateless or bool(_is_fitted(model))
+
+
+def response(model: Any, X: Any) -> Any:
+    """Score with decision_function, predict_proba or predict."""
+    if hasattr(model, "decision_function"):
+        decision = np.asarray(model.decision_function(X))
+        # One column for each class gives no order of items.
+        if decision.ndim == 1 or decision.shape[1] == 1:
+            return decision
+    has_proba = hasattr(model, "predict_proba")
+    classes = np.asarray(getattr(model, "classes_", ()) if has_proba else ())
+    if classes.ndim != 1 or not classes.size:
+        return model.predict(X)
+    if classes.dtype.kind not in "buif":
+        raise ValueError(
+            "estimator must be trained on numeric relevance to give one score per "
+            f"item, got the classes {classes[:10].tolist()}; encode y as numbers, "
+            "higher is better."
+        )
+    # The most probable class would give all items of a grade one score.
+    return np.asarray(model.predict_proba(X)) @ classes.astype(np.float64)
+
+
+def align_columns(X: Any, booster: Booster, features: Features) -> Any:
+    """Return ``X`` with its columns in the order that the model was trained on.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame
+    booster : Booster
+        The model's library.
+    features : Features
+        The columns the model was trained on.
+
+    Returns
+    -------
+    X : same type
+        ``X`` itself where nothing had to change; see also :func:`readable`.
+
+    Raises
+    ------
+    ValueError
+        If columns are missing, unexpected, or of a type that the model would misread.
+    """
+    X = readable(X, booster)
+    if not features.knows_categories:
+        _refuse_categories(X, booster)
+    names = names_of_columns(X)
+    if names is not None and features.names:
+        given = [booster.spell(name) for name in names]
+        expected = [booster.spell(name) for name in features.names]
+        if given == expected:
+            return X
+        # Repeated names determine no order.
+        if len(set(given)) == len(given) and set(given) == set(expected):
+            place = {name: position for position, name in enumerate(given)}
+            return _safe_indexing(X, [place[name] for name in expected], axis=1)
+        # Made-up names are those of an array: the columns of a frame are only counted.
+        if not booster.made_up(features):
+            raise ValueError(_name_mismatch(given, expected, booster))
+    n_given = _num_features(X)
+    if n_given != features.count:
+        raise ValueError(
+            f"X must have {features.count} columns, as many as the {booster.title} "
+            f"model was trained on, got {n_given}; pass the columns of its training "
+            "data, in their order."
+        )
+    return X
+
+
+def readable(X: Any, booster: Booster) -> Any:
+    """Return ``X``, as a pandas frame if the library cannot read polars."""
+    return booster.read_polars(X) if _is_polars(X) else X
+
+
+def _refuse_categories(X: Any, booster: Booster) -> None:
+    if not (hasattr(X, "iloc") or _is_polars(X)):
+        return
+    bad = [
+        str(name)
+        for name, kind in zip(X.columns, X.dtypes, strict=True)
+        if str(kind).lower().startswith(("categ", "enum"))
+    ]
+    if bad:
+        raise ValueError(
+            f"X must hold codes, as the {booster.title} model was trained on codes "
+            "(neither its training data nor its file names categories), got the "
+            f"categorical columns {', '.join(bad[:10])}; replace them by the codes "
+            "used in training."
+        )
+
+
+def _is_polars(X: Any) -> bool:
+    return type(X).__module__.partition(".")[0] == "polars"
+
+
+def _name_mismatch(given: list[str], expected: list[str], booster: Booster) -> str:
+    known, seen = set(expected), set(given)
+    found = {
+        "missing": [name for name in expected if name not in seen],
+        "unexpected": [name for name in given if name not in known],
+        "repeated": sorted({name for name in given if given.count(name) > 1}),
+    }
+    listed = "; ".join(
+        f"{what}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
+        for what, names in found.items()
+        if names
+    )
+    return (
+        f"X must have the columns that the {booster.title} model was trained on "
+        f"(feature names, in any order), got {listed}. Rename or select columns of X."
+    )

@@ -11,9 +11,7 @@ from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
 
 #: The first key of a JSON model is one of these.
-_PARTS = frozenset(
-    {"ctr_data", "features_info", "model_info", "oblivious_trees", "trees"}
-)
+_PARTS = ("ctr_data", "features_info", "model_info", "oblivious_trees", "trees")
 _CBM = b"CBM1"
 
 
@@ -69,13 +67,10 @@ class _CatBoost(Booster):
         return content.startswith(_CBM) or first_key(content) in _PARTS
 
     def load(self, path: str, content: bytes) -> Any:
-        binary = content.startswith(_CBM)
-        if binary:
-            _check_binary(content)
-        else:
-            _check_json(content)
+        form = "cbm" if content.startswith(_CBM) else "json"
+        check = _check_binary if form == "cbm" else _check_json
+        check(content)
         # Not blob=content: CatBoost reads past the end of a truncated model in memory.
-        form = "cbm" if binary else "json"
         model = self.module().CatBoost().load_model(path, format=form)
         if Path(path).read_bytes() != content:
             raise ValueError("it changed while it was read")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 from skrank_abstain._validation import shown
 from skrank_abstain.scorers._adapter import first_key
-from skrank_abstain.scorers._dispatch import BOOSTERS
+from skrank_abstain.scorers._boosters import BOOSTERS
 
 #: Characters of a library's own message that are repeated.
 _LONGEST = 200
@@ -76,11 +77,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     name = os.fspath(path)
     if os.path.isdir(name):
         name = _file_in(name)
-    if sha256 is not None:
-        _check_digits(sha256)
-    content = _read(name)
-    if sha256 is not None:
-        _compare(name, content, sha256)
+    content = _read(name, sha256)
     booster = next((one for one in BOOSTERS if one.opens(content)), None)
     if booster is None:
         raise _refusal(name, _describe(content))
@@ -124,25 +121,25 @@ def _check_digits(sha256: str) -> None:
         )
 
 
-def _compare(name: str, content: bytes, sha256: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != sha256.lower():
-        raise ValueError(
-            f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "
-            "file is damaged or another one: copy it again from where the checksum "
-            "was made."
-        )
-
-
-def _read(name: str) -> bytes:
+def _read(name: str, sha256: str | None) -> bytes:
+    """Return the bytes of a file whose checksum, if one is given, is the right one."""
+    if sha256 is not None:
+        _check_digits(sha256)
     try:
-        with open(name, "rb") as file:
-            return file.read()
+        content = Path(name).read_bytes()
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"estimator must be a model or the path of its file, got {name!r}, which "
             "does not exist; check the path."
         ) from error
+    found = hashlib.sha256(content).hexdigest() if sha256 else ""
+    if sha256 and found != sha256.lower():
+        raise ValueError(
+            f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "
+            "file is damaged or another one: copy it again from where the checksum "
+            "was made."
+        )
+    return content
 
 
 def _refusal(name: str, found: str) -> ValueError:
@@ -161,7 +158,6 @@ def _describe(content: bytes) -> str:
     for start, description in (*_FOREIGN, *foreign):
         if content.startswith(start):
             return description
-    key = first_key(content)
-    if key is not None:
+    if key := first_key(content):
         return f"JSON that begins with {key!r}"
     return f"another kind of file (it begins with {content[:12]!r})"

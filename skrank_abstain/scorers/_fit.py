@@ -23,15 +23,9 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._adapter import Booster
-from skrank_abstain.scorers._columns import readable
-from skrank_abstain.scorers._dispatch import (
-    BOOSTERS,
-    booster_of,
-    ranking_booster,
-    unwrap,
-)
-from skrank_abstain.scorers._models import resolve_model
+from skrank_abstain.scorers._adapter import readable
+from skrank_abstain.scorers._boosters import BOOSTERS
+from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
 
 #: The boosters' ranking gains, 2**grade - 1, overflow beyond this many grades.
 MAX_GRADES = 31
@@ -100,18 +94,19 @@ def fit_ranker(
             "and qid of the same items."
         )
     prefix, final = _last_step(model)
+    booster = booster_of(final)
     # In a pipeline the transformers decide what the booster gets.
-    if not prefix:
-        X = readable(X, booster_of(final))
-    booster = ranking_booster(final)
-    if booster is None:
+    if booster and not prefix:
+        X = readable(X, booster)
+    if not (booster and _trains_on_queries(final)):
         return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
     grades = _grades(relevance, relevance_bins)
     # XGBoost and CatBoost refuse scattered queries; LightGBM, which only gets sizes,
     # would silently mix them up.
     order = queries.order
     if (order[1:] < order[:-1]).any():
-        X, grades = _take_rows(X, order), grades[order]
+        rows = X.tocsr() if hasattr(X, "tocsr") else X  # others have no row index
+        X, grades = _safe_indexing(rows, order), grades[order]
     in_order = replace(queries, codes=queries.codes[order], order=np.sort(order))
     arguments = booster.query_arguments(final, in_order)
     if not isinstance(arguments, dict):
@@ -132,9 +127,10 @@ def _check_bins(value: Any) -> int:
     return bins
 
 
-def _take_rows(X: Any, order: IntArray) -> Any:
-    rows = X.tocsr() if hasattr(X, "tocsr") else X  # other formats have no row index
-    return _safe_indexing(rows, order)
+def _trains_on_queries(model: Any) -> bool:
+    booster = booster_of(model)
+    frozen = unwrap(model) is not model  # its fit does nothing
+    return booster is not None and not frozen and booster.is_ranker(model)
 
 
 def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any]:
@@ -146,7 +142,7 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
     inner = estimator
     while (below := _wrapped(inner)) is not None:
         _, inner = _last_step(below)
-    if not (ranking_booster(inner) or has_fit_parameter(inner, "qid")):
+    if not (_trains_on_queries(inner) or has_fit_parameter(inner, "qid")):
         return {}
     # With routing on, a search passes on what the inner ranker requests.
     if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):
@@ -174,12 +170,11 @@ def _routes(estimator: Any) -> bool:
 def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
     """Return relevance as grades 0 to K - 1, K at most 31."""
     values, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
-    rank = rank.reshape(-1)
     if bins is not None:
         below = np.cumsum(counts) - counts
         # By the share of values below: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
-        rank = np.unique(cut, return_inverse=True)[1].reshape(-1)[rank]
+        rank = np.unique(cut, return_inverse=True)[1][rank]
     elif values.size > MAX_GRADES:
         raise ValueError(
             f"y must have at most {MAX_GRADES} distinct values to train a ranking "
@@ -222,28 +217,19 @@ def _fresh(estimator: Any) -> Any:
             "pass an unfitted estimator such as XGBRanker(), or use this one as it is "
             "with prefit='auto'."
         )
-    return clone(_clonable(resolve_model(estimator)))
+    return _unfitted(resolve_model(estimator))
 
 
-def _clonable(estimator: Any) -> Any:
-    """Replace boosters, which clone() may refuse, by stand-ins that can be cloned."""
+def _unfitted(estimator: Any) -> Any:
+    """Clone an estimator; for boosters, which clone() may refuse, the adapter does."""
     if isinstance(estimator, Pipeline):
-        shallow = copy.copy(estimator)
         *steps, (name, final) = estimator.steps
-        shallow.steps = [*steps, (name, _clonable(final))]
-        return shallow
+        others = copy.copy(estimator)
+        others.steps = [*steps, (name, "passthrough")]
+        cloned = clone(others)
+        cloned.steps[-1] = (name, _unfitted(final))
+        return cloned
     booster = booster_of(estimator)
     if booster is None or unwrap(estimator) is not estimator:
-        return estimator
-    return _Unfitted(booster, estimator)
-
-
-class _Unfitted:
-    """A stand-in for a booster's model that clones to an unfitted copy of it."""
-
-    def __init__(self, booster: Booster, model: Any) -> None:
-        self.booster = booster
-        self.model = model
-
-    def __sklearn_clone__(self) -> Any:
-        return self.booster.unfitted(self.model)
+        return clone(estimator)
+    return booster.unfitted(estimator)

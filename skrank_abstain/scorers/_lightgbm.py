@@ -27,11 +27,8 @@ class _LightGBM(Booster):
 
     def features(self, model: Any) -> Features:
         booster = model if self.is_raw(model) else model.booster_
-        return Features(
-            booster.feature_name(),
-            booster.num_feature(),
-            knows_categories=booster.pandas_categorical is not None,
-        )
+        names, known = booster.feature_name(), booster.pandas_categorical is not None
+        return Features(names, booster.num_feature(), knows_categories=known)
 
     def predict(self, model: Any, X: Any) -> Any:
         return model.predict(X, raw_score=True)

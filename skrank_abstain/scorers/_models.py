@@ -1,7 +1,11 @@
-"""Use any model: resolve it, ask whether it is fitted, freeze it, score with it."""
+"""Use any model: recognise and resolve it, ask whether it is fitted, freeze it, score.
+
+A library is recognised by the names of classes, never by importing it.
+"""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
@@ -9,20 +13,126 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import FloatArray, check_scores, shown
-from skrank_abstain.scorers._columns import align_columns
-from skrank_abstain.scorers._conventions import looks_fitted, response
-from skrank_abstain.scorers._dispatch import (
-    FrozenModel,
-    booster_of,
-    describe,
-    is_path,
-    last_step,
-    of_cluster,
-    unwrap,
+from skrank_abstain.scorers._adapter import (
+    Booster,
+    align_columns,
+    looks_fitted,
+    response,
 )
+from skrank_abstain.scorers._boosters import BOOSTERS
 from skrank_abstain.scorers._files import load_model
 
 _METHODS = ("decision_function", "predict_proba", "predict")
+
+
+class FrozenModel:
+    """Hold a fitted model, which clones share.
+
+    The counterpart of :class:`sklearn.frozen.FrozenEstimator` for raw boosters.
+
+    Parameters
+    ----------
+    model : object
+        Raw booster, or another object that predicts and has no ``fit``.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    # A copy would be made for each candidate and fold of a search.
+    def __sklearn_clone__(self) -> FrozenModel:
+        return self
+
+    def __repr__(self) -> str:
+        kind = type(self.model)
+        return f"FrozenModel({kind.__module__.split('.')[0]}.{kind.__name__})"
+
+    def set_params(self, **params: Any) -> None:
+        """Refuse: the parameters of a fitted model are fixed."""
+        raise ValueError(
+            f"estimator is a fitted model, its parameters are fixed; got {params!r}. "
+            "Pass an unfitted estimator, or one with prefit=False, to search over them."
+        )
+
+
+def is_path(model: Any) -> bool:
+    """Return whether ``model`` is the path of a file."""
+    return isinstance(model, str | os.PathLike)
+
+
+def unwrap(model: Any) -> Any:
+    """Return the model inside any number of frozen wrappers."""
+    while isinstance(model, FrozenEstimator | FrozenModel):
+        model = model.estimator if isinstance(model, FrozenEstimator) else model.model
+    return model
+
+
+def last_step(model: Any) -> Any:
+    """Return the last step of a (nested, frozen) pipeline, or the model itself."""
+    model = unwrap(model)
+    while isinstance(model, Pipeline):
+        model = unwrap(model.steps[-1][1])
+    return model
+
+
+def booster_of(model: Any) -> Booster | None:
+    """Return the booster that a model comes from, or None.
+
+    The nearest base class decides, since a library may derive from another's models.
+    """
+    for kind in type(unwrap(model)).__mro__:
+        for booster in BOOSTERS:
+            if not isinstance(booster, Booster):
+                raise TypeError(f"BOOSTERS must hold Booster instances, got {booster}.")
+            if booster.owns(kind):
+                return booster
+    return None
+
+
+def of_cluster(model: Any) -> bool:
+    """Return whether a model only trains and predicts on frames of Dask or Spark."""
+    booster = booster_of(model)
+    return booster is not None and booster.of_cluster(unwrap(model))
+
+
+def library_of(model: Any) -> str | None:
+    """Return the boosting library that a model comes from.
+
+    Parameters
+    ----------
+    model : object
+        May be frozen, and of a user's subclass.
+
+    Returns
+    -------
+    library : str or None
+        The library's import name, such as "lightgbm". None for other models,
+        pipelines that end in a booster included.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import library_of
+    >>> library_of(Ridge()) is None
+    True
+    """
+    booster = booster_of(model)
+    return None if booster is None else booster.name
+
+
+def describe(model: Any) -> str:
+    """Return the library and the class of a model, which may be frozen.
+
+    Examples
+    --------
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.scorers import describe
+    >>> describe(FrozenEstimator(Ridge()))
+    'Ridge'
+    """
+    booster, name = booster_of(model), type(unwrap(model)).__name__
+    return name if booster is None else f"{booster.title} {name}"
 
 
 def resolve_model(model: Any) -> Any:
@@ -62,7 +172,7 @@ def resolve_model(model: Any) -> Any:
             f"write {model.__name__}()."
         )
     booster = booster_of(model)
-    if booster is not None and of_cluster(model):
+    if booster and booster.of_cluster(unwrap(model)):
         if not is_fitted(model):
             raise ValueError(
                 f"estimator must be fitted, got an unfitted {describe(model)}, which "

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from skrank_abstain._validation import names_of_columns
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import Booster, Features, first_key
-from skrank_abstain.scorers._columns import column_names
 
 #: Parts of the folder of a Spark model: parameters, and the output of ``save_raw``.
 _SPARK_FOLDERS = ("metadata", "model")
@@ -31,15 +31,12 @@ class _XGBoost(Booster):
 
     def features(self, model: Any) -> Features:
         booster = model if self.is_raw(model) else model.get_booster()
-        return Features(
-            booster.feature_names,
-            booster.num_features(),
-            knows_categories=_knows_categories(booster),
-        )
+        names, known = booster.feature_names, _knows_categories(booster)
+        return Features(names, booster.num_features(), knows_categories=known)
 
     def predict(self, model: Any, X: Any) -> Any:
         labels = {}
-        if column_names(X) is None:
+        if names_of_columns(X) is None:
             # An array's columns, which were counted, are the model's in order.
             labels = {
                 "feature_names": model.feature_names,
@@ -114,10 +111,9 @@ def _best_iterations(booster: Any) -> tuple[int, int]:
 
 
 def _knows_categories(booster: Any) -> bool:
-    if "c" not in (booster.feature_types or ()):
-        return False
     # Before 3.1 neither XGBoost nor its files kept categories.
-    return hasattr(booster, "get_categories") and not booster.get_categories().empty()
+    kept = "c" in (booster.feature_types or ()) and hasattr(booster, "get_categories")
+    return kept and not booster.get_categories().empty()
 
 
 def _is_binary(content: bytes) -> bool:

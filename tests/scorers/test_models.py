@@ -149,7 +149,8 @@ def test_no_library_is_imported_for_another_model():
 import sys
 from sklearn.linear_model import Ridge
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.scorers import *
+from skrank_abstain.scorers import fit_ranker, freeze, is_fitted, library_of
+from skrank_abstain.scorers import resolve_model, score_items
 model = fit_ranker(Ridge(), [[0.0], [1.0]], [0, 1], group_queries(None, 2))
 assert is_fitted(freeze(resolve_model(model)))
 assert library_of(model) is None
