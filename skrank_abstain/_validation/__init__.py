@@ -5,30 +5,26 @@ dropped, reordered or coerced in silence.
 """
 
 from skrank_abstain._validation._arrays import (
+    ZERO_ONE_LOSS,
     BoolArray,
     FloatArray,
     IntArray,
     check_finite,
     check_labels,
+    check_loss,
     check_not_negative,
     check_numbers,
     check_proba,
     check_relevance,
+    check_row_order,
     check_sample_weight,
     check_scores,
     check_vector,
+    encode_qid,
+    is_scalar,
+    names_of_columns,
+    refuse_lazy,
 )
-from skrank_abstain._validation._loss import ZERO_ONE_LOSS, check_loss
-from skrank_abstain._validation._numbers import (
-    check_choice,
-    check_fraction,
-    check_positive,
-    check_positive_int,
-    check_quantile,
-    check_real,
-    rounded_share,
-)
-from skrank_abstain._validation._qid import encode_qid, is_scalar
 from skrank_abstain._validation._query_arrays import (
     check_array,
     check_per_query,
@@ -36,9 +32,14 @@ from skrank_abstain._validation._query_arrays import (
     check_shares,
     check_table,
 )
-from skrank_abstain._validation._rows import (
-    check_row_order,
-    names_of_columns,
-    refuse_lazy,
+from skrank_abstain._validation._values import (
+    check_choice,
+    check_fraction,
+    check_positive,
+    check_positive_int,
+    check_quantile,
+    check_real,
+    listed,
+    rounded_share,
+    shown,
 )
-from skrank_abstain._validation._shown import listed, shown

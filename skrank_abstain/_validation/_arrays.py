@@ -1,7 +1,8 @@
-"""Checks of arrays: relevance, scores, weights, probabilities."""
+"""Checks of what holds one value a row: relevance, scores, labels, queries."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, MappingView, Set
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skrank_abstain._validation._rows import refuse_lazy
+from skrank_abstain._validation._values import check_choice, shown
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -17,6 +18,74 @@ BoolArray = NDArray[np.bool_]
 
 #: How far the probabilities of a pair may be from a sum of one.
 _PROBA_TOLERANCE = 1e-6
+#: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
+ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
+#: A wrong order costs, and so does a tie where there is an order; an order for a true
+#: tie is free, so that a tie is predicted for equal scores alone.
+MISRANKING_LOSS: FloatArray = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
+_NAMED_LOSSES = {"zero_one": ZERO_ONE_LOSS, "misranking": MISRANKING_LOSS}
+
+
+def refuse_lazy(values: Any, name: str) -> None:
+    """Refuse what is a query for rows: numpy would read it as a single object."""
+    if hasattr(values, "collect"):
+        raise TypeError(
+            f"{name} must hold its rows, got a {type(values).__name__}, which is a "
+            f"query for them: pass {name}.collect()."
+        )
+
+
+def names_of_columns(X: Any) -> list[Any] | None:
+    """Return the names of the columns of a frame; None where there are none."""
+    names = getattr(X, "column_names", None)
+    # The columns of a pyarrow Table are the data. In pandas, column_names is a column.
+    if not isinstance(names, list):
+        names = getattr(X, "columns", None)
+    return None if names is None else list(names)
+
+
+def check_row_order(X: Any, **others: Any) -> None:
+    """Refuse what stands for other rows than those of X, as far as that can be seen.
+
+    Refused are pandas objects whose index has the labels of X's in another order, and
+    the name of a column of X as ``qid``, which would be one query of all rows. Rows
+    are taken by position. Where labels are others altogether, nothing tells which
+    row is which, and positions are all there is.
+
+    Parameters
+    ----------
+    X : object
+        What the user passed.
+    **others : object
+        What the user passed beside it, by the name of the parameter.
+
+    Raises
+    ------
+    ValueError
+        If labels and positions do not agree, or ``qid`` is the name of a column.
+    """
+    qid = others.get("qid")
+    if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
+        raise ValueError(
+            f"qid must be one value per row, got {qid!r}, the name of a column of X: "
+            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r} to a ranker "
+            "that has it."
+        )
+    if not hasattr(X, "iloc"):
+        return
+    for name, other in others.items():
+        if (
+            hasattr(other, "iloc")
+            and len(other) == len(X)
+            and not other.index.equals(X.index)
+            and other.index.nlevels == X.index.nlevels
+            and other.index.symmetric_difference(X.index, sort=False).empty
+        ):
+            raise ValueError(
+                f"{name} must have its rows in the order of X, got the labels of X's "
+                f"index in another order. Pass {name}.loc[X.index], or "
+                f"{name}.to_numpy() where the positions are right."
+            )
 
 
 def check_vector(
@@ -30,18 +99,13 @@ def check_vector(
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{name} must be a 1d array, got shape {array.shape}.")
-    if n_values is not None:
-        check_length(array, name, n_values, unit)
-    return array
-
-
-def check_length(array: Any, name: str, n_values: int, unit: str) -> None:
-    if array.shape[0] != n_values:
+    if n_values is not None and array.size != n_values:
         asked = f"X has {n_values} rows" if unit == "item" else f"{n_values} {unit}s"
         raise ValueError(
             f"{name} must have one value per {unit}: {asked}, {name} has "
-            f"{array.shape[0]} values (inconsistent numbers of samples)."
+            f"{array.size} values (inconsistent numbers of samples)."
         )
+    return array
 
 
 def as_numbers(values: Any) -> FloatArray:
@@ -199,8 +263,7 @@ def check_labels(labels: ArrayLike, name: str, n_pairs: int | None = None) -> In
         raise ValueError(
             f"{name} must hold the labels -1, 0 and 1, got {array[unknown][0]!r}."
         )
-    checked: IntArray = array.astype(np.int64)
-    return checked
+    return np.array(array, dtype=np.int64)
 
 
 def check_proba(
@@ -251,3 +314,166 @@ def check_proba(
             f"{int(bad.argmax())}."
         )
     return np.maximum(rows, 0.0)
+
+
+def check_loss(loss: Any) -> FloatArray:
+    """Return the 3x3 loss matrix that ``loss`` stands for.
+
+    Parameters
+    ----------
+    loss : "zero_one", "misranking" or array-like of shape (3, 3)
+        Rows are predictions, columns truths, both in the order -1, 0, +1. The
+        diagonal is zero, entries are finite and non-negative, and turning a pair
+        around changes nothing: ``loss[i, j] == loss[2 - i, 2 - j]``.
+
+    Returns
+    -------
+    loss : ndarray of shape (3, 3), float64
+    """
+    if isinstance(loss, str):
+        return _NAMED_LOSSES[check_choice(loss, "loss", tuple(_NAMED_LOSSES))].copy()
+    try:
+        matrix = as_numbers(loss).copy()
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            "loss must be 'zero_one', 'misranking' or a 3x3 matrix of numbers, got "
+            f"{shown(loss)}."
+        ) from error
+    if matrix.shape != (3, 3):
+        raise ValueError(
+            "loss must be 'zero_one', 'misranking' or a 3x3 matrix (rows predicted, "
+            f"columns true, order -1, 0, +1), got shape {matrix.shape}."
+        )
+    if not np.isfinite(matrix).all() or (matrix < 0).any():
+        raise ValueError(
+            f"loss must have finite, non-negative entries, got {matrix.tolist()}."
+        )
+    # The right prediction costs nothing; risks are what is lost against it.
+    if np.diag(matrix).any():
+        raise ValueError(
+            f"loss must have a zero diagonal, got {np.diag(matrix).tolist()}."
+        )
+    # Left and right are an accident of row order: (i, j) and (j, i) must agree.
+    if not np.array_equal(matrix, matrix[::-1, ::-1]):
+        raise ValueError(
+            "loss must be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that "
+            f"turning a pair around changes nothing; got {matrix.tolist()}."
+        )
+    return matrix
+
+
+def encode_qid(
+    qid: Any, n_values: int, *, unit: str = "item", name: str = "qid"
+) -> tuple[IntArray, NDArray[Any]]:
+    """Encode query identifiers by the order in which they first appear.
+
+    Parameters
+    ----------
+    qid : None, scalar or array-like of shape (n_values,)
+        Any hashable values, in any order; in a list they are told apart as Python
+        does, so that ``1`` is ``1.0`` but not ``"1"``. None or a scalar: all belong
+        to one query.
+    n_values : int
+    unit : str, default="item"
+        What each value belongs to, for the message.
+    name : str, default="qid"
+        The parameter that they came in, for the message.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_values,), int64
+        Number of each query, 0 for the first that appears.
+    values : ndarray of shape (n_queries,)
+        The query identifiers, in order of first appearance; texts as Python objects.
+    """
+    refuse_lazy(qid, name)  # which would be one query of all rows
+    if is_scalar(qid):
+        one = _as_exact_array([qid])[:n_values]
+        return np.zeros(n_values, dtype=np.int64), _texts_as_objects(one)
+    raw = check_vector(_qid_array(qid, name), name, n_values, unit=unit)
+    # Sorting is many times faster than hashing; what cannot be sorted is hashed.
+    sortable = raw.dtype.kind in "iufbUS"
+    codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
+    return codes, _texts_as_objects(values)
+
+
+def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:
+    """Return texts as objects, which many pairs can share.
+
+    In an array of texts each entry takes the width of the longest.
+    """
+    return values.astype(object) if values.dtype.kind in "US" else values
+
+
+def is_scalar(qid: Any) -> bool:
+    """Return whether ``qid`` is one value for all rows; None is."""
+    return isinstance(qid, str | bytes) or not np.iterable(qid)
+
+
+def _qid_array(qid: Any, name: str) -> NDArray[Any]:
+    # A set has no order and an iterator is used up: rows could not be told by either.
+    unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
+    if unordered or isinstance(qid, Iterator):
+        raise TypeError(
+            f"{name} must be a list or an array, one value per row in the order of "
+            f"the rows, got a {type(qid).__name__}."
+        )
+    return np.asarray(qid) if hasattr(qid, "__array__") else _as_exact_array(list(qid))
+
+
+def _as_exact_array(items: list[Any]) -> NDArray[Any]:
+    """Return a 1-D array of the items, of dtype object where another changes them."""
+    # np.asarray([1, "1"]) would turn the number into a string and merge the two,
+    # np.asarray([2**53 + 1, 0.5]) would round.
+    if len({*map(type, items)}) <= 1:
+        try:
+            raw = np.asarray(items)
+        except ValueError:  # sequences of different lengths
+            raw = np.empty((0, 0))
+        if raw.ndim == 1 and not _is_changed(raw, items):
+            return raw
+    return np.fromiter(items, dtype=object, count=len(items))
+
+
+def _is_changed(raw: NDArray[Any], items: list[Any]) -> bool:
+    """Whether numpy's conversion of items of one type may have merged some."""
+    if raw.dtype.kind == "f" and items:
+        return isinstance(items[0], Integral)  # some need int64 and others uint64
+    if raw.dtype.kind in "US" and isinstance(items[0], str | bytes):
+        padding = "\0" if raw.dtype.kind == "U" else b"\0"
+        return any(item.endswith(padding) for item in items)
+    return False
+
+
+def _encode_sortable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
+    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"{name} must not be missing, got NaN at row {int(missing.argmax())}."
+        )
+    # Runs of equal values are sorted as one: rows mostly come query by query.
+    start = np.flatnonzero(np.append(True, raw[1:] != raw[:-1])[: raw.size])
+    _, first, inverse = np.unique(raw[start], return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.argsort(order)  # of each distinct value, by first appearance
+    codes = np.repeat(number[inverse], np.diff(start, append=raw.size))
+    return codes, raw[start[first[order]]]
+
+
+def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
+    seen: dict[Hashable, int] = {}
+    codes = np.empty(raw.shape[0], dtype=np.int64)
+    for row, value in enumerate(raw.tolist() if raw.dtype != object else raw):
+        try:
+            codes[row] = seen.setdefault(value, len(seen))
+        except TypeError as error:
+            raise TypeError(
+                f"{name} must hold hashable values, got {shown(value)} at row {row}."
+            ) from error
+    for value, code in seen.items():
+        # A missing value is equal to nothing, or has no truth value (pandas.NA).
+        if value is None or type(value).__name__ == "NAType" or value != value:
+            row = int(np.argmax(codes == code))
+            raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
+    values = np.fromiter(seen, dtype=object, count=len(seen))
+    return codes, values if raw.dtype == object else values.astype(raw.dtype)
