@@ -18,7 +18,12 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
 from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import DecisionArrays, DecisionEngine, PairTotals
+from skrank_abstain.selection import (
+    DecisionArrays,
+    DecisionEngine,
+    PairTotals,
+    RowPairs,
+)
 
 #: Largest number of pairs to choose gamma from.
 _MOST_PAIRS = 1 << 22
@@ -187,16 +192,11 @@ class NearDecision(DecisionEngine[float]):
     unit: float = 1.0
 
     def decide(
-        self,
-        region: float,
-        values: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
+        self, region: float, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        """Decide pairs of rows; ``difference`` is ``scores[left] - scores[right]``."""
-        distance = distances(self.X, left, right, self.norm)
-        label = np.sign(difference).astype(np.int64)
+        """Decide pairs of rows by their distance, in the order of their scores."""
+        distance = distances(self.X, pairs.left, pairs.right, self.norm)
+        label = np.sign(pairs.difference).astype(np.int64)
         accepted = distance > farthest_near(region)
         return DecisionArrays(label, accepted, distance=distance / self.unit)
 

@@ -50,6 +50,7 @@ from skrank_abstain.selection import (
     DecisionArrays,
     GapRegion,
     PairTotals,
+    RowPairs,
     Rule,
     check_rule,
 )
@@ -612,12 +613,9 @@ n_features_in_, feature_names_in_
 
     def _decide(self, X: Any) -> DecisionArrays:
         left, right = self._score(X)
-        with np.errstate(over="ignore"):
-            difference = left - right
-        row = np.arange(left.size)
-        return self._calibration.engine.decide(
-            self._region, np.append(left, right), row, row + left.size, difference
-        )
+        row, values = np.arange(left.size), np.append(left, right)
+        pairs = RowPairs.of(values, row, row + left.size)
+        return self._calibration.engine.decide(self._region, values, pairs)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

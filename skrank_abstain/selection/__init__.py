@@ -7,22 +7,26 @@ from skrank_abstain.selection._calibration import (
     Calibration,
     Groups,
     LabelledScores,
+    Rule,
+    RuleText,
     calibrate,
+    check_rule,
     risk_engine,
 )
 from skrank_abstain.selection._certified_risk import CertifiedRisk
 from skrank_abstain.selection._coverage import Coverage
-from skrank_abstain.selection._decision import (
+from skrank_abstain.selection._engine import (
     DecisionArrays,
     DecisionEngine,
+    Region,
+    RiskEngine,
+    RowPairs,
     decide_pairs,
     decide_queries,
 )
 from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._price import Price
-from skrank_abstain.selection._risk_engine import Region, RiskEngine
-from skrank_abstain.selection._rule import Rule, RuleText, check_rule
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 

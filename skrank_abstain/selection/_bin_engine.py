@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -10,17 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_quantile,
-    rounded_share,
-)
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems, check_graph_size
-from skrank_abstain.selection._boundary import draw_boundary
-from skrank_abstain.selection._decision import DecisionArrays
-from skrank_abstain.selection._risk_engine import RiskEngine, linear_quantile
+from skrank_abstain.selection._engine import (
+    DecisionArrays,
+    RiskEngine,
+    RowPairs,
+    draw_boundary,
+)
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -58,9 +56,7 @@ class BinRegion(Value):
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
-        levels, bits, n_bins = (
-            plain.pop(name) for name in ("levels", "bits", "n_bins")
-        )
+        levels, bits, n_bins = map(plain.pop, ("levels", "bits", "n_bins"))
         level = np.arange(1, levels.size) @ np.unpackbits(bits, axis=1, count=n_bins**2)
         return cls(weight=levels[level].reshape(n_bins, n_bins), **plain)
 
@@ -102,48 +98,20 @@ class BinEngine(RiskEngine[BinRegion]):
     def select_risk(self, risk: float) -> BinRegion:
         return BinRegion(risk, (self._risk <= risk).astype(np.float64))
 
-    def select_coverage(
-        self,
-        items: ScoredItems,
-        coverage: float,
-        *,
-        quantile: str = "inverted_cdf",
-        boundary: str = "accept",
-        seed: int = 0,
-    ) -> BinRegion:
-        check_quantile(coverage, quantile, boundary)
-        # Not the quantile: new pairs may be riskier than all calibration pairs.
-        if coverage == 1:
-            return self.select_risk(self.highest)
-        risk = self._risk[self._upper]
-        pairs = self._count(items)
+    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., BinRegion]:
         # Where risks are equal, orders of items far apart come first and ties last.
-        nearness = self._nearness()
+        risk, nearness = self._risk[self._upper], self._nearness()
         order = np.lexsort((nearness[self._upper], risk))
-        risk, passed = risk[order], np.cumsum(pairs[order])
-        if quantile == "linear":
-            return self.select_risk(
-                linear_quantile(
-                    lambda rank: float(risk[np.searchsorted(passed, rank)]),
-                    coverage,
-                    items.n_pairs,
-                )
-            )
-        rank = int(rounded_share(coverage, items.n_pairs))
-        last = np.searchsorted(passed, rank)
-        threshold, limit = float(risk[last]), nearness[self._upper][order][last]
-        at = (self._risk == threshold) & (nearness == limit)
-        weight = (self._risk < threshold) | (
-            (self._risk == threshold) & (nearness < limit)
-        )
-        share = 1.0
-        if boundary == "randomize":
-            n_below = float(pairs[weight[self._upper]].sum())
-            n_at = float(pairs[at[self._upper]].sum())
-            # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2
-            # (arXiv:2505.23437), in numbers of pairs.
-            share = float(np.clip((coverage * items.n_pairs - n_below) / n_at, 0, 1))
-        return BinRegion(threshold, np.where(at, share, weight), seed)
+        last = order[np.searchsorted(np.cumsum(self._count(items)[order]), rank)]
+        threshold, limit = float(risk[last]), nearness[self._upper][last]
+        at = self._risk == threshold
+        below = (self._risk < threshold) | (at & (nearness < limit))
+        at &= nearness == limit
+
+        def region(kappa: float = 1.0, seed: int = 0) -> BinRegion:
+            return BinRegion(threshold, np.where(at, kappa, below), seed)
+
+        return region
 
     def _count(self, items: ScoredItems) -> FloatArray:
         """Return the number of pairs of each two bins, shape (n_pairs_of_bins,)."""
@@ -170,28 +138,20 @@ class BinEngine(RiskEngine[BinRegion]):
         gap = np.abs(centre[:, None] - centre[None, :])
         return np.where(self._label == 0, gap, -gap)
 
-    def accepted_tie_mass(self, region: BinRegion, items: ScoredItems) -> float:
-        pairs = self._count(items)
-        weight = region.weight * (self._label == 0)
-        return float((pairs * weight[self._upper]).sum())
-
-    def accepted_mass(self, region: BinRegion, items: ScoredItems) -> float:
-        pairs = self._count(items)
-        return float((pairs * region.weight[self._upper]).sum())
+    def accepted_mass(
+        self, region: BinRegion, items: ScoredItems, *, ties_only: bool = False
+    ) -> float:
+        weight = region.weight * (self._label == 0) if ties_only else region.weight
+        return float((self._count(items) * weight[self._upper]).sum())
 
     def decide(
-        self,
-        region: BinRegion,
-        values: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
+        self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         bins = self._model.bins(values)
         n_bins = self._risk.shape[0]
-        pair = bins[left] * n_bins + bins[right]
+        pair = bins[pairs.left] * n_bins + bins[pairs.right]
         weight = region.weight.reshape(-1)[pair]
-        accepted = draw_boundary(weight, region.seed, values, left, right)
+        accepted = draw_boundary(weight, region.seed, values, pairs)
         return DecisionArrays(
             label=self._label.reshape(-1)[pair],
             accepted=accepted,
@@ -291,13 +251,11 @@ class BinEngine(RiskEngine[BinRegion]):
         check_graph_size(int((size[entries[0]] * size[entries[1]]).sum()))
         shape = (bins.size, first.size)
         member = csr_array((np.ones(bins.size, bool), (items.rows, group)), shape=shape)
-        graph: csr_array = member @ groups @ member.T
-        return graph
+        return member @ groups @ member.T
 
     def _over(self, region: BinRegion) -> BoolArray:
         """Return which bin is accepted over which lower one, (n_bins, n_bins)."""
-        over: BoolArray = np.tril((region.weight == 1) & (self._label == 1))
-        return over
+        return np.tril((region.weight == 1) & (self._label == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:

@@ -1,8 +1,12 @@
-"""Calibration: a tie model is fitted, and the pairs that set the threshold are kept."""
+"""What a rule is, and the calibration that it selects a region from.
+
+A tie model is fitted, and the pairs that set the threshold are kept.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, is_dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -14,8 +18,8 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
+from skrank_abstain.selection._engine import Region, RiskEngine
 from skrank_abstain.selection._gap_engine import GapEngine
-from skrank_abstain.selection._risk_engine import Region, RiskEngine
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
@@ -195,7 +199,7 @@ class Calibration(Value):
     def warn_of_ties(self, region: Region) -> None:
         """Warn where nearly all accepted pairs are called ties."""
         accepted = self.engine.accepted_mass(region, self.items)
-        ties = self.engine.accepted_tie_mass(region, self.items)
+        ties = self.engine.accepted_mass(region, self.items, ties_only=True)
         if accepted and ties >= _MOST_TIES * accepted and self.loss[0, 1] > 0:
             warn_user(
                 f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
@@ -321,3 +325,91 @@ def risk_engine(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {shown(model)}."
     )
+
+
+class RuleText(NamedTuple):
+    """A rule in the words of a report.
+
+    Attributes
+    ----------
+    done : str
+        How the threshold was set; completes "a pair is decided if its conditional
+        risk is at most 0.3 (...)".
+    promised : str, default="The threshold is an estimate. ..."
+        What holds for new queries, and what does not.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import RuleText
+    >>> RuleText("the median of the risks", "Nothing is promised.").done
+    'the median of the risks'
+    """
+
+    done: str
+    promised: str = (
+        "The threshold is an estimate. It targets the coverage or the cost; it "
+        "does not guarantee an accuracy."
+    )
+
+
+class Rule(ABC):
+    """Base of the selection rules: frozen values with two methods.
+
+    ``select`` returns the accepted region, which the calibration's ``engine`` makes
+    (``select_coverage``, ``select_risk``). ``in_words`` tells an auditor how the
+    threshold was set and what it promises.
+
+    Attributes
+    ----------
+    tuning_size : float
+        Share of the calibration queries that fit the tie model and set no threshold,
+        which a promise about new queries needs. 0: all queries do both.
+
+    Examples
+    --------
+    >>> from skrank_abstain.selection import Coverage, Price, Rule
+    >>> isinstance(Coverage(0.8), Rule), Price(0.2)
+    (True, Price(cost=0.2))
+    """
+
+    tuning_size: float = 0.0
+
+    def check(self, loss: FloatArray) -> None:  # noqa: B027 (most fit any loss)
+        """Refuse parameters that make no sense with a loss, before data are seen."""
+
+    @abstractmethod
+    def select(self, calibration: Calibration) -> Region:
+        """Return the accepted region.
+
+        Parameters
+        ----------
+        calibration : Calibration
+            ``engine``, ``items`` and ``seed``. Where ``tuning_size`` is not 0, the
+            queries of the items did not fit the tie model.
+        """
+
+    @abstractmethod
+    def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        """Tell how the threshold was set and what it promises."""
+
+
+def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
+    """Return ``rule`` if it is one; ``example`` is what the message shows.
+
+    Raises
+    ------
+    TypeError
+        If it is not a rule, or not a value.
+    """
+    if not isinstance(rule, Rule):
+        raise TypeError(
+            f"rule must be {'None or ' if optional else ''}a rule of "
+            f"skrank_abstain.selection, such as {example}, got {shown(rule)}."
+        )
+    kind: type = type(rule)
+    if not is_dataclass(kind):
+        raise TypeError(
+            "rule must be a value: put @dataclass(frozen=True) before the class "
+            f"{kind.__name__}."
+        )
+    return rule

@@ -18,9 +18,8 @@ from skrank_abstain.concentration import (
     certify_risk,
     choose_start,
 )
-from skrank_abstain.selection._calibration import Calibration
-from skrank_abstain.selection._risk_engine import Region
-from skrank_abstain.selection._rule import Rule, RuleText
+from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
+from skrank_abstain.selection._engine import Region
 
 
 @dataclass(frozen=True)

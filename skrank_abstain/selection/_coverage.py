@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 from skrank_abstain._validation import check_quantile
-from skrank_abstain.selection._calibration import Calibration
-from skrank_abstain.selection._risk_engine import Region
-from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
+from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
+from skrank_abstain.selection._engine import Region
 
 
 @dataclass(frozen=True)
@@ -64,5 +63,4 @@ class Coverage(Rule):
         )
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        done = f"the {self.coverage:g} quantile of the calibration risks"
-        return RuleText(done, ESTIMATE)
+        return RuleText(f"the {self.coverage:g} quantile of the calibration risks")

@@ -48,6 +48,8 @@ class RiskCurve:
         infinity if an order never is.
     highest : float
         Largest conditional risk over all gaps.
+    of_equal : float
+        Expected loss of calling equal scores a tie.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class RiskCurve:
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
         self.highest = self.at(peak)
+        self.of_equal = float(self._losses(np.zeros(1))[0, 1])
 
     def __call__(self, gap: FloatArray) -> FloatArray:
         """Return the conditional risk at each gap, shape (n,)."""
@@ -70,10 +73,6 @@ class RiskCurve:
     def at(self, gap: float) -> float:
         """Return the conditional risk at one gap."""
         return float(self(np.array([gap]))[0])
-
-    def of_tie(self, gap: float) -> float:
-        """Return the expected loss of calling a pair a tie."""
-        return float(self._losses(np.array([gap]))[0, 1])
 
     def outer_cut(self, risk: float) -> float:
         """Return the smallest gap where an order has at most this risk.
@@ -89,7 +88,7 @@ class RiskCurve:
 
         Negative if there is none.
         """
-        if self.crossing == 0 or self._losses(np.zeros(1))[0, 1] > risk:
+        if self.crossing == 0 or self.of_equal > risk:
             return -1.0
         beyond = self._first(lambda d: self._losses(d)[:, 1] > risk, 0.0)
         if beyond == np.inf:
@@ -102,8 +101,7 @@ class RiskCurve:
 
     def _order_wins(self, gap: FloatArray) -> BoolArray:
         losses = self._losses(gap)
-        wins: BoolArray = losses[:, 2] <= losses[:, 1]
-        return wins
+        return losses[:, 2] <= losses[:, 1]
 
     def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
         """Return where a condition that stays true becomes true, or infinity.
@@ -118,14 +116,13 @@ class RiskCurve:
             low, step = start + step, 2 * step
             if step > self._unit * _REACH:
                 return np.inf
-        # Non-negative floats have the order of their bit patterns.
-        first, last = np.array([low, start + step]).view(np.int64).tolist()
+        first, last = _place(low), _place(start + step)
         while last - first > 1:
             inner = np.arange(first, last, max((last - first) // _TRIED, 1))[1:]
             place = int(np.argmax(np.append(reached(inner.view(np.float64)), True)))
             ends = first, *inner.tolist(), last
             first, last = ends[place], ends[place + 1]
-        return float(np.int64(last).view(np.float64))
+        return _gap_at(last)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ tolerance do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,18 +16,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_quantile,
-    rounded_share,
-)
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._boundary import draw_boundary
-from skrank_abstain.selection._decision import DecisionArrays
+from skrank_abstain.selection._engine import (
+    DecisionArrays,
+    RiskEngine,
+    RowPairs,
+    draw_boundary,
+)
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
-from skrank_abstain.selection._risk_engine import RiskEngine, linear_quantile
 from skrank_abstain.selection._totals import (
     PairTotals,
     RiskProfile,
@@ -184,8 +182,7 @@ class GapEngine(RiskEngine[GapRegion]):
         self._curve = RiskCurve(model, loss, largest)
         # Equal scores carry no order, so that the answer is a tie also where that is
         # the worse one: beside the curve there is an atom at a gap of 0.
-        self._equal_risk = self._curve.of_tie(0.0)
-        self.highest = max(self._curve.highest, self._equal_risk)
+        self.highest = max(self._curve.highest, self._curve.of_equal)
 
     def select_risk(self, risk: float) -> GapRegion:
         # Two monotone searches, whatever the number of pairs.
@@ -196,45 +193,18 @@ class GapEngine(RiskEngine[GapRegion]):
             outer = max(outer, float(np.nextafter(self._tolerance, np.inf)))
         return self._region(risk, inner, outer)
 
-    def select_coverage(
-        self,
-        items: ScoredItems,
-        coverage: float,
-        *,
-        quantile: str = "inverted_cdf",
-        boundary: str = "accept",
-        seed: int = 0,
-    ) -> GapRegion:
-        # Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
-        # (arXiv:2505.23437). The order statistic is found by counting, O(n log n) for n
-        # items; pairs of equal risk are taken by gap, the surer side first.
-        check_quantile(coverage, quantile, boundary)
-        if coverage == 1:
-            return self.select_risk(self.highest)
-        if quantile == "linear":
-            return self.select_risk(self._linear_quantile(items, coverage))
-        rank = int(rounded_share(coverage, items.n_pairs))
+    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., GapRegion]:
+        # Counting finds the order statistic, O(n log n) for n items.
         if self._is_of_equal_scores(rank, items):
             region = self.select_risk(self.highest)
         else:
             cuts = cuts_at_rank(self._curve, items, rank)
             region = self._region(cuts.risk, *self._ends(cuts))
-        if boundary == "accept":
-            return region
-        # With kappa = 0 the pairs on the cuts count as abstained.
-        n_accepted = self.accepted_mass(region, items)
-        n_below = self.accepted_mass(replace(region, kappa=0.0), items)
-        # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2, in numbers of pairs.
-        kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
-        return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=seed)
+        return partial(replace, region)
 
-    def accepted_mass(self, region: GapRegion, items: ScoredItems) -> float:
-        return self._mass(region, items, ties_only=False)
-
-    def accepted_tie_mass(self, region: GapRegion, items: ScoredItems) -> float:
-        return self._mass(region, items, ties_only=True)
-
-    def _mass(self, region: GapRegion, items: ScoredItems, *, ties_only: bool) -> float:
+    def accepted_mass(
+        self, region: GapRegion, items: ScoredItems, *, ties_only: bool = False
+    ) -> float:
         starts, weight, tie = region.pieces()
         if ties_only:
             weight = weight * tie
@@ -243,16 +213,11 @@ class GapEngine(RiskEngine[GapRegion]):
         return float(weight @ counts)
 
     def decide(
-        self,
-        region: GapRegion,
-        values: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
+        self, region: GapRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         from skrank_abstain._kernels.deciding import settle_pairs
 
-        n_pairs = difference.size
+        difference, n_pairs = pairs.difference, pairs.difference.size
         proba = np.empty((n_pairs, 3))
         label = np.empty(n_pairs, dtype=np.int64)
         risk = np.empty(n_pairs)
@@ -273,15 +238,15 @@ class GapEngine(RiskEngine[GapRegion]):
                 given = self._model.checked_proba_at_gap(gap)
             proba[block] = given
             settled = label[block], risk[block], accepted[block]
-            pairs = difference[block], proba[block], losses, cuts, *settled
+            arrays = difference[block], proba[block], losses, cuts, *settled
             # The kernel checks the probabilities on its way: that costs nothing.
-            if not settle_pairs(*pairs):
+            if not settle_pairs(*arrays):
                 # Says what is wrong, or mends what was rounded below zero.
                 proba[block] = self._model.checked_proba_at_gap(gap)
-                settle_pairs(*pairs)
+                settle_pairs(*arrays)
         if region.kappa < 1:
             weight = region.weight(np.abs(difference))
-            accepted = draw_boundary(weight, region.seed, values, left, right)
+            accepted = draw_boundary(weight, region.seed, values, pairs)
         return DecisionArrays(label, accepted, risk, proba)
 
     def totals(
@@ -320,7 +285,8 @@ class GapEngine(RiskEngine[GapRegion]):
         gap, counts = items.counts_by_gap()
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
         correct = np.where(tie, counts[:, 1], counts[:, 2])
-        risk = np.where(gap <= self._tolerance, self._equal_risk, self._curve(gap))
+        equal = gap <= self._tolerance
+        risk = np.where(equal, self._curve.of_equal, self._curve(gap))
         return RiskProfile.of(risk, counts.sum(axis=1), correct)
 
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
@@ -358,14 +324,6 @@ class GapEngine(RiskEngine[GapRegion]):
             return False  # equal scores are the surest ties, on the curve
         n_equal = int(items.count_within([self._tolerance])[0])
         return rank > items.n_pairs - n_equal
-
-    def _linear_quantile(self, items: ScoredItems, coverage: float) -> float:
-        def risk_at(rank: int) -> float:
-            if self._is_of_equal_scores(rank, items):
-                return self._equal_risk
-            return cuts_at_rank(self._curve, items, rank).risk
-
-        return linear_quantile(risk_at, coverage, items.n_pairs)
 
     def _prices(
         self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from skrank_abstain._validation import FloatArray, check_fraction
+import numpy as np
+
+from skrank_abstain._validation import check_fraction
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import hierarchical_quantile
-from skrank_abstain.selection._calibration import Calibration
-from skrank_abstain.selection._risk_engine import Region
-from skrank_abstain.selection._rule import Rule, RuleText
+from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
+from skrank_abstain.selection._engine import Region
 
 
 @dataclass(frozen=True)
@@ -55,44 +56,33 @@ class GuaranteedCoverage(Rule):
 
     def select(self, calibration: Calibration) -> Region:
         engine, items = calibration.engine, calibration.items
-        if self.coverage == 1:
-            self._accept_all(calibration)
-            return engine.select_risk(engine.highest)
-        # A new query might be worse than all: its weight is at most 1 - coverage.
-        least = self.coverage / (1 - self.coverage)
+        found, least = np.inf, 0.0
+        if self.coverage < 1:
+            pairs = items.pair_counts[:, None]
+            # By query: the guarantee rests on queries being exchangeable, and pooled
+            # pairs are not.
+            found = hierarchical_quantile(
+                lambda thresholds: engine.at_thresholds(items, thresholds)[0] / pairs,
+                self.coverage,
+                highest=engine.highest,
+            )
+            # A new query might be worse than all: its weight is at most 1 - coverage.
+            least = self.coverage / (1 - self.coverage)
+        # Infinite where no threshold suffices: every pair is accepted, if possible.
+        if found > engine.highest and engine.largest_coverage(items) < 1:
+            raise ValueError(
+                f"coverage must be lower, got {self.coverage:g}: with "
+                f"{items.n_queries} queries only deciding every pair would "
+                "keep the guarantee, and pairs with a novel item are abstained on. "
+                "Ask for less, pass more queries, or a lower novelty_level."
+            )
         if items.n_queries < least:
-            self._accept_all(calibration)
             warn_user(
                 f"Every pair is accepted: a coverage of {self.coverage:g} can only "
                 f"be guaranteed with at least {least:.0f} queries, got "
                 f"{items.n_queries}."
             )
-        pairs = items.pair_counts
-
-        def shares(thresholds: FloatArray) -> FloatArray:
-            # By query: the guarantee rests on queries being exchangeable, and pooled
-            # pairs are not.
-            accepted, _ = engine.at_thresholds(items, thresholds)
-            share: FloatArray = accepted / pairs[:, None]
-            return share
-
-        highest = engine.highest
-        found = hierarchical_quantile(shares, self.coverage, highest=highest)
-        # The search returns infinity where no threshold suffices: every pair is
-        # accepted, if that is possible.
-        if found > highest:
-            self._accept_all(calibration)
-        return engine.select_risk(min(found, highest))
-
-    def _accept_all(self, calibration: Calibration) -> None:
-        """Raise where not every pair can be accepted."""
-        if calibration.engine.largest_coverage(calibration.items) < 1:
-            raise ValueError(
-                f"coverage must be lower, got {self.coverage:g}: with "
-                f"{calibration.items.n_queries} queries only deciding every pair would "
-                "keep the guarantee, and pairs with a novel item are abstained on. "
-                "Ask for less, pass more queries, or a lower novelty_level."
-            )
+        return engine.select_risk(min(found, engine.highest))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         return RuleText(

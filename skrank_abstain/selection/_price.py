@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank_abstain._validation import check_real
-from skrank_abstain.selection._calibration import Calibration
-from skrank_abstain.selection._risk_engine import Region
-from skrank_abstain.selection._rule import ESTIMATE, Rule, RuleText
+from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
+from skrank_abstain.selection._engine import Region
 
 
 @dataclass(frozen=True)
@@ -51,4 +50,4 @@ class Price(Rule):
         return calibration.engine.select_risk(float(self.cost))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        return RuleText("the price of one abstention", ESTIMATE)
+        return RuleText("the price of one abstention")

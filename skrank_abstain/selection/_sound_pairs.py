@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import numpy as np
@@ -10,8 +11,12 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction
 from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection._decision import DecisionArrays, RegionT
-from skrank_abstain.selection._risk_engine import RiskEngine
+from skrank_abstain.selection._engine import (
+    DecisionArrays,
+    RegionT,
+    RiskEngine,
+    RowPairs,
+)
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
 #: What is added up over all pairs, decided or not.
@@ -26,8 +31,8 @@ class SoundPairs(RiskEngine[RegionT]):
 
     Parameters
     ----------
-    risk : RiskEngine
-        The engine.
+    engine : RiskEngine
+        The engine of the sound pairs.
     """
 
     def __init__(self, engine: RiskEngine[RegionT]) -> None:
@@ -37,14 +42,11 @@ class SoundPairs(RiskEngine[RegionT]):
     def select_risk(self, risk: float) -> RegionT:
         return self._engine.select_risk(risk)
 
+    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., RegionT]:
+        return self._engine.up_to_rank(items.without_novel_pairs, rank)
+
     def select_coverage(
-        self,
-        items: ScoredItems,
-        coverage: float,
-        *,
-        quantile: str = "inverted_cdf",
-        boundary: str = "accept",
-        seed: int = 0,
+        self, items: ScoredItems, coverage: float, **options: Any
     ) -> RegionT:
         check_fraction(coverage, "coverage", include_one=True)
         sound, most = items.without_novel_pairs, self.largest_coverage(items)
@@ -58,33 +60,23 @@ class SoundPairs(RiskEngine[RegionT]):
                 "calibration pairs have a novel item and are abstained on. Ask for at "
                 f"most {most:g}, or pass a lower novelty_level."
             )
-        return self._engine.select_coverage(
-            sound,
-            min(coverage * items.n_pairs / sound.n_pairs, 1.0),
-            quantile=quantile,
-            boundary=boundary,
-            seed=seed,
-        )
+        share = min(coverage * items.n_pairs / sound.n_pairs, 1.0)
+        return self._engine.select_coverage(sound, share, **options)
 
     def largest_coverage(self, items: ScoredItems) -> float:
         return float(items.without_novel_pairs.n_pairs / items.n_pairs)
 
-    def accepted_mass(self, region: RegionT, items: ScoredItems) -> float:
-        return self._engine.accepted_mass(region, items.without_novel_pairs)
-
-    def accepted_tie_mass(self, region: RegionT, items: ScoredItems) -> float:
-        return self._engine.accepted_tie_mass(region, items.without_novel_pairs)
+    def accepted_mass(
+        self, region: RegionT, items: ScoredItems, *, ties_only: bool = False
+    ) -> float:
+        sound = items.without_novel_pairs
+        return self._engine.accepted_mass(region, sound, ties_only=ties_only)
 
     def decide(
-        self,
-        region: RegionT,
-        values: FloatArray,
-        left: IntArray,
-        right: IntArray,
-        difference: FloatArray,
+        self, region: RegionT, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         # Which rows are novel is known where the decisions are put together.
-        return self._engine.decide(region, values, left, right, difference)
+        return self._engine.decide(region, values, pairs)
 
     def totals(
         self, region: RegionT, items: ScoredItems, weight: FloatArray | None
@@ -108,13 +100,10 @@ class SoundPairs(RiskEngine[RegionT]):
         return accepted, cost
 
     def profile(self, items: ScoredItems) -> RiskProfile:
-        sound, every = (
-            self._engine.profile(each) for each in (items.without_novel_pairs, items)
-        )
-        n_novel, n_correct = (
-            getattr(every, name).sum() - getattr(sound, name).sum()
-            for name in ("n_pairs", "n_correct")
-        )
+        sound = self._engine.profile(items.without_novel_pairs)
+        every = self._engine.profile(items)
+        n_novel = every.n_pairs.sum() - sound.n_pairs.sum()
+        n_correct = every.n_correct.sum() - sound.n_correct.sum()
         if n_novel == 0:
             return sound
         # Riskier than all others: on a curve they are the last that would be decided.

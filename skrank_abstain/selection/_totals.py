@@ -110,8 +110,7 @@ class PairTotals:
     @property
     def answered_order(self) -> FloatArray:
         """Accepted pairs of which one item is predicted to be preferred, by query."""
-        order: FloatArray = self.accepted - self.answered_tie
-        return order
+        return self.accepted - self.answered_tie
 
     @property
     def coverage(self) -> float:

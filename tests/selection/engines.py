@@ -7,6 +7,7 @@ import numpy as np
 from strategies import FixedModel
 
 from skrank_abstain.pairs import ScoredPairs
+from skrank_abstain.selection import RowPairs
 from skrank_abstain.selection._gap_engine import GapEngine
 
 ZERO_ONE = 1 - np.eye(3)
@@ -26,11 +27,9 @@ def decide(risk, region, left_scores, right_scores):
     """Decide pairs that are given by the scores of their two items."""
     left = np.asarray(left_scores, dtype=float)
     right = np.asarray(right_scores, dtype=float)
-    with np.errstate(over="ignore"):
-        difference = left - right
     rows = np.arange(left.size)
     values = np.append(left, right)
-    return risk.decide(region, values, rows, rows + left.size, difference)
+    return risk.decide(region, values, RowPairs.of(values, rows, rows + left.size))
 
 
 def decide_all(model, loss, left_scores, right_scores):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kstest, spearmanr
 
-from skrank_abstain.selection._boundary import unordered_uniform
+from skrank_abstain.selection._engine import unordered_uniform
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 seeds = st.integers(0, 2**32 - 1)

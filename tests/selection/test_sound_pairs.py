@@ -81,7 +81,7 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
     sound = ~(novel[made.left] | novel[made.right])
     assert known.engine.accepted_mass(region, items) == (made.accepted & sound).sum()
     ties = made.decided_tie & sound
-    assert known.engine.accepted_tie_mass(region, items) == ties.sum()
+    assert known.engine.accepted_mass(region, items, ties_only=True) == ties.sum()
     accepted, cost = known.engine.at_thresholds(
         items, np.array([region.risk, known.engine.highest])
     )

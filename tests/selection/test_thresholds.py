@@ -13,7 +13,7 @@ from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.selection import _gap_engine
+from skrank_abstain.selection import RowPairs, _gap_engine
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -110,8 +110,8 @@ def test_difference_models_of_any_shape(data, model, loss, more):
             rows = queries.rows(query)
             i, j = np.triu_indices(rows.size, 1)
             left, right = rows[i], rows[j]
-            difference = data.scores[left] - data.scores[right]
-            made = risk.decide(region, data.scores, left, right, difference)
+            pairs = RowPairs.of(data.scores, left, right)
+            made = risk.decide(region, data.scores, pairs)
             truth = np.sign(data.y[left] - data.y[right])
             spent = loss[made.label + 1, truth + 1]
             assert accepted[query, k] == made.accepted.sum()
