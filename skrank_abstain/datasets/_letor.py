@@ -20,11 +20,12 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray, IntArray, check_positive_int
-from skrank_abstain.datasets._compressed import open_file, read_lines
-from skrank_abstain.datasets._tokens import (
+from skrank_abstain.datasets._text_files import (
     as_integer,
     encoding_problem,
     is_finite,
+    open_file,
+    read_lines,
     show,
 )
 from skrank_abstain.pairs import available_memory
@@ -35,6 +36,9 @@ FOLD_FILES = {"train": "train.txt", "validation": "vali.txt", "test": "test.txt"
 #: Lines that are parsed at once. The parser appends each qid to an array, which takes
 #: quadratic time; in blocks it is linear, and a broken line is found early.
 BLOCK_LINES = 2_000
+
+#: The largest number of a column in sparse rows; all blocks are read as this wide.
+MOST_FEATURES = 2**31 - 1
 
 #: A blank line, a comment, or a label followed by a qid, without underscores (Python
 #: reads ``1_0`` as ten). The parser checks everything else.
@@ -150,7 +154,7 @@ def _bunches(files: dict[str, Path], n_features: int | None) -> dict[str, Bunch]
     return {
         part: Bunch(
             # Rankers take dense rows, and most features of LETOR are not zero.
-            data=_widened(items.X, n_features).toarray(),
+            data=items.X[:, :n_features].toarray(),
             target=items.target.astype(np.int64) if integer else items.target,
             qid=items.qid,
             filename=str(files[part]),
@@ -196,15 +200,9 @@ def _read_file(file: Path, n_features: int | None) -> _Items:
         first += len(lines)
     if not sum(block.target.size for block in blocks):
         raise ValueError(f"path must hold at least one item, got none in '{file}'.")
-    width = max(block.n_columns for block in blocks)
     X, target, qid = zip(*blocks, strict=True)
-    rows = sparse.vstack([_widened(each, width) for each in X], format="csr")
+    rows = sparse.vstack(X, format="csr")
     return _Items(rows, np.concatenate(target), np.concatenate(qid))
-
-
-def _widened(X: Any, n_columns: int) -> Any:
-    X.resize(X.shape[0], n_columns)
-    return X
 
 
 def _read_block(
@@ -213,9 +211,10 @@ def _read_block(
     """Parse consecutive lines; ``first`` is the number of the first one."""
     # The parser is fast, but its errors are vague: only the lines of a broken block are
     # checked one by one.
+    stream = BytesIO(b"".join(lines))
     try:
         X, target, qid = load_svmlight_file(
-            BytesIO(b"".join(lines)), query_id=True, zero_based=False
+            stream, n_features=MOST_FEATURES, query_id=True, zero_based=False
         )
     except (ValueError, OverflowError) as error:
         found = _first_problem(lines, first, n_features) or str(error)
@@ -241,8 +240,7 @@ def _first_problem(
         if _LONE_RETURN.search(line):
             return f"line {number}: its lines end in \\r alone: save it with \\n ends."
         tokens = line.split(b"#", 1)[0].split()
-        problem = _line_problem(tokens, n_features) if tokens else None
-        if problem is not None:
+        if tokens and (problem := _line_problem(tokens, n_features)):
             return f"line {number}: {problem}."
     return None
 
@@ -259,31 +257,28 @@ def _line_problem(tokens: list[bytes], n_features: int | None) -> str | None:
         got = show(rest[0]) if rest else "the end of the line"
         return f"qid is missing: the label must be followed by qid:<integer>, got {got}"
     query = as_integer(rest[0].removeprefix(b"qid:"))
-    if query is None or not -(2**63) <= query < 2**63:
+    if query is None:
         return f"qid must be an integer of at most 64 bits, got {show(rest[0])}"
     # Features are numbered from 1.
     previous = 0
     for token in rest[1:]:
-        problem = _feature_problem(token, previous, n_features)
-        if problem is not None:
+        if problem := _feature_problem(token, previous, n_features):
             return problem
         previous = int(token.split(b":", 1)[0])
     return None
 
 
 def _feature_problem(token: bytes, previous: int, n_features: int | None) -> str | None:
-    index_text, colon, value = token.partition(b":")
+    number, colon, value = token.partition(b":")
+    index, got = as_integer(number), show(token)
     if not colon:
-        return f"a feature must be index:value, got {show(token)}"
-    index = as_integer(index_text)
-    if index is None or not 1 <= index < 2**31:
-        return f"a feature index must be an integer from 1 on, got {show(token)}"
+        return f"a feature must be index:value, got {got}"
+    if index is None or not 1 <= index <= MOST_FEATURES:
+        return f"a feature index must be an integer from 1 on, got {got}"
     if index <= previous:
         return f"feature indices must increase, got {index} after {previous}"
     if not is_finite(value):
-        return (
-            f"the value of feature {index} must be a finite number, got {show(token)}"
-        )
+        return f"the value of feature {index} must be a finite number, got {got}"
     if n_features is not None and index > n_features:
         return (
             "n_features must be at least the largest feature index, got "

@@ -18,7 +18,6 @@ from sklearn.utils import Bunch, check_random_state
 
 from skrank_abstain._validation import (
     FloatArray,
-    IntArray,
     check_choice,
     check_positive_int,
     check_real,
@@ -86,19 +85,16 @@ class _PairProbability:
 
     def __call__(self, left: ArrayLike, right: ArrayLike) -> FloatArray:
         """Return the probabilities of the labels -1, 0, +1, shape (n_pairs, 3)."""
-        i, j = self._check(left, right)
-        if self.grade_proba is None:
-            return self._from_utility(self.utility[i] - self.utility[j])
-        return _from_grades(self.grade_proba[i], self.grade_proba[j])
-
-    def _check(self, left: ArrayLike, right: ArrayLike) -> tuple[IntArray, IntArray]:
         columns = check_vector(left, "left"), check_vector(right, "right")
         if columns[0].size != columns[1].size:
             raise ValueError(
                 "left and right must have the same length, got "
                 f"{columns[0].size} and {columns[1].size}."
             )
-        return check_pairs(np.column_stack(columns), self.queries)
+        i, j = check_pairs(np.column_stack(columns), self.queries)
+        if self.grade_proba is None:
+            return self._from_utility(self.utility[i] - self.utility[j])
+        return _from_grades(self.grade_proba[i], self.grade_proba[j])
 
     def _from_utility(self, difference: FloatArray) -> FloatArray:
         # From the smaller tail: 1 - p loses the digits of a p near 1. A pair and its
@@ -110,13 +106,8 @@ class _PairProbability:
 
 
 def _from_grades(left: FloatArray, right: FloatArray) -> FloatArray:
-    return np.column_stack(
-        [
-            _probability_greater(right, left),
-            (left * right).sum(axis=1),
-            _probability_greater(left, right),
-        ]
-    )
+    lost, won = _probability_greater(right, left), _probability_greater(left, right)
+    return np.column_stack([lost, (left * right).sum(axis=1), won])
 
 
 def _probability_greater(upper: FloatArray, lower: FloatArray) -> FloatArray:
@@ -239,7 +230,12 @@ def make_ranking(
     """
     n_queries = check_positive_int(n_queries, "n_queries")
     low, high = _check_n_items(n_items)
-    n_informative = _check_features(n_features, n_informative)
+    n_features = check_positive_int(n_features, "n_features")
+    if check_positive_int(n_informative, "n_informative") > n_features:
+        raise ValueError(
+            f"n_informative must be at most n_features={n_features}, "
+            f"got {n_informative}."
+        )
     if n_grades is not None:
         n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
     check_choice(noise, "noise", tuple(NOISES))
@@ -292,32 +288,19 @@ def _grade_proba(
     utility: FloatArray, thresholds: FloatArray, noise: _Noise
 ) -> FloatArray:
     below = noise.cdf(thresholds - utility[:, np.newaxis])
-    edge = np.ones((utility.size, 1))
-    return np.diff(np.hstack([0 * edge, below, edge]), axis=1)
+    return np.diff(below, axis=1, prepend=0.0, append=1.0)
 
 
 def _check_n_items(n_items: Any) -> tuple[int, int]:
-    if not isinstance(n_items, tuple | list):
-        size = check_positive_int(n_items, "n_items")
-        return size, size
-    if len(n_items) != 2:
+    sizes = n_items if isinstance(n_items, tuple | list) else (n_items, n_items)
+    if len(sizes) != 2:
         raise ValueError(
             "n_items must be an integer or a pair (smallest, largest), got "
             f"{n_items!r}."
         )
-    low, high = (check_positive_int(size, "n_items") for size in n_items)
+    low, high = (check_positive_int(size, "n_items") for size in sizes)
     if low > high:
         raise ValueError(
             f"n_items must be (smallest, largest) in this order, got {n_items!r}."
         )
     return low, high
-
-
-def _check_features(n_features: Any, n_informative: Any) -> int:
-    check_positive_int(n_features, "n_features")
-    number = check_positive_int(n_informative, "n_informative")
-    if number > n_features:
-        raise ValueError(
-            f"n_informative must be at most n_features={n_features}, got {number}."
-        )
-    return number

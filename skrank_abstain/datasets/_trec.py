@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils import Bunch
 
-from skrank_abstain.datasets._compressed import read_lines
-from skrank_abstain.datasets._tokens import (
+from skrank_abstain.datasets._text_files import (
     as_integer,
     encoding_problem,
     is_finite,
+    read_lines,
     show,
 )
 
@@ -109,7 +109,7 @@ def load_trec(
     """
     run_file, qrels_file = _existing(run, "run"), _existing(qrels, "qrels")
     judged = _read_qrels(qrels_file)
-    score, target, qid, item_id = [], [], [], []
+    items = []
     for line in _lines(run_file, RUN_FIELDS):
         token = line.fields[4]
         if not is_finite(token):
@@ -123,21 +123,15 @@ def load_trec(
                 f"{line.where}: query {show(line.fields[0])} has no judgement in "
                 f"'{qrels_file}'; pass drop_unjudged=True to leave such queries out."
             )
-        score.append(float(token))
-        target.append(judged[line.query].get(line.document, 0))
-        qid.append(line.query)
-        item_id.append(line.document)
-    if not score:
+        relevance = judged[line.query].get(line.document, 0)
+        items.append((float(token), relevance, line.query, line.document))
+    if not items:
         left = " of a judged query" if drop_unjudged else ""
         raise ValueError(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
-    return Bunch(
-        data=np.array(score)[:, np.newaxis],
-        target=np.array(target, dtype=np.int64),
-        qid=np.array(qid),
-        item_id=np.array(item_id),
-    )
+    score, target, qid, item_id = map(np.array, zip(*items, strict=True))
+    return Bunch(data=score[:, np.newaxis], target=target, qid=qid, item_id=item_id)
 
 
 def _existing(path: str | os.PathLike[str], name: str) -> Path:
@@ -152,7 +146,7 @@ def _read_qrels(file: Path) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     for line in _lines(file, QRELS_FIELDS):
         relevance = as_integer(line.fields[3])
-        if relevance is None or not -(2**63) <= relevance < 2**63:
+        if relevance is None:
             raise ValueError(
                 f"{line.where}: relevance must be an integer of at most 64 bits, got "
                 f"{show(line.fields[3])}."

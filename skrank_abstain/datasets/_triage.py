@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Any
 
 import numpy as np
@@ -26,26 +27,14 @@ FEATURE_NAMES = [
     "glucose",
 ]
 
-DESCR = """\
-Triage of diabetes patients (teaching dataset)
-==============================================
-
-442 diabetes patients, ten baseline measurements of each, and the progression of the
-disease one year later (Efron et al., 2004, doi:10.1214/009053604000000067), as bundled
-with scikit-learn, unscaled. Relevance is the progression, cut at its quantiles into
-grades; a higher grade means a more urgent patient.
-
-The 34 clinic days of 13 patients are a SYNTHETIC GROUPING, drawn at random. This is a
-teaching dataset, small and decades old: it does not show how well triage would work in
-a clinic, and must not be used for decisions about patients.
-"""
-
 
 def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     """Load diabetes patients grouped into synthetic clinic days.
 
-    A teaching dataset: which patients of a day are the most urgent? The patients are
-    real [1]_; the days are a synthetic grouping, drawn at random.
+    Which patients of a day are the most urgent? The 442 patients are real [1]_, as
+    bundled with scikit-learn, unscaled; the days are a synthetic grouping, drawn at
+    random. This is a teaching dataset, small and decades old: it does not show how well
+    triage would work in a clinic, and must not be used for decisions about patients.
 
     Parameters
     ----------
@@ -107,15 +96,14 @@ def load_triage(*, n_grades: int = 5, random_state: Any = 0) -> Bunch:
     n_grades = check_positive_int(n_grades, "n_grades", minimum=2)
     # Unscaled, so that readers recognise an age and a blood pressure.
     X, progression = load_diabetes(return_X_y=True, scaled=False)
-    target = _quantile_grades(progression, n_grades)
     days = np.arange(progression.size, dtype=np.int64) // PATIENTS_PER_DAY
     return Bunch(
         data=np.ascontiguousarray(X, dtype=np.float64),
-        target=target,
+        target=_quantile_grades(progression, n_grades),
         qid=check_random_state(random_state).permutation(days),
         feature_names=list(FEATURE_NAMES),
         progression=np.asarray(progression, dtype=np.float64),
-        DESCR=DESCR,
+        DESCR=getdoc(load_triage),
     )
 
 
