@@ -2,14 +2,12 @@
 
 from skrank_abstain.intake._item_rows import (
     Items,
+    OneQueryWarning,
     check_columns,
     groups_of_queries,
+    refuse_fit_arguments,
     take_column,
     take_items,
-)
-from skrank_abstain.intake._query_checks import (
-    OneQueryWarning,
-    refuse_fit_arguments,
     warn_of_batch,
 )
 from skrank_abstain.intake._repeats import (
@@ -17,19 +15,17 @@ from skrank_abstain.intake._repeats import (
     describe_rows,
     find_repeats,
     hash_halves,
+    hash_rows,
     warn_of_repeats,
-)
-from skrank_abstain.intake._row_hashes import hash_rows
-from skrank_abstain.intake._splitting import (
-    divide_queries,
-    hold_out,
-    split_for_calibration,
 )
 from skrank_abstain.intake._training import (
     TrainingRecord,
     check_labelled_items,
     check_pairs_to_calibrate,
     columns_of_fit,
+    divide_queries,
+    hold_out,
+    split_for_calibration,
     take_labelled_items,
     train_and_score,
 )

@@ -21,9 +21,8 @@ from skrank_abstain import (
 )
 from skrank_abstain.datasets import load_triage, make_ranking
 from skrank_abstain.distance import DistanceAbstainer
-from skrank_abstain.intake import _repeats
+from skrank_abstain.intake import _repeats, hash_rows
 from skrank_abstain.intake._repeats import describe_rows, find_repeats
-from skrank_abstain.intake._row_hashes import hash_rows
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import Coverage

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from skrank_abstain.intake._row_hashes import hash_rows
+from skrank_abstain.intake import hash_rows
 
 RNG = np.random.default_rng(0)
 NUMBERS = np.round(RNG.normal(size=(500, 4)), 1)
@@ -118,7 +118,7 @@ def test_sparse_matrices_are_read_by_value_and_left_alone():
 def test_another_process_hashes_alike():
     script = (
         "import numpy as np;"
-        "from skrank_abstain.intake._row_hashes import hash_rows;"
+        "from skrank_abstain.intake import hash_rows;"
         "print(hash_rows(np.array([['a', 1.5], ['b', None]], dtype=object)).tolist())"
     )
     here = hash_rows(np.array([["a", 1.5], ["b", None]], dtype=object)).tolist()
