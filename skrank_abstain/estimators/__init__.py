@@ -20,5 +20,4 @@ __all__ = [
     "CostAbstainer",
     "RiskControlledRanker",
     "PairwiseRankerClassifier",
-    "OperatingPoint",
 ]
