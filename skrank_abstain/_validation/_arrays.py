@@ -27,7 +27,7 @@ _NAMED_LOSSES = {"zero_one": ZERO_ONE_LOSS, "misranking": MISRANKING_LOSS}
 
 
 def refuse_lazy(values: Any, name: str) -> None:
-    """Refuse what is a query for rows: numpy would read it as a single object."""
+    """Refuse a lazy frame, which numpy would read as a single object."""
     if hasattr(values, "collect"):
         raise TypeError(
             f"{name} must hold its rows, got a {type(values).__name__}, which is a "
@@ -36,7 +36,7 @@ def refuse_lazy(values: Any, name: str) -> None:
 
 
 def names_of_columns(X: Any) -> list[Any] | None:
-    """Return the names of the columns of a frame; None where there are none."""
+    """Return the names of the columns of a frame; None for other containers."""
     names = getattr(X, "column_names", None)
     # The columns of a pyarrow Table are the data. In pandas, column_names is a column.
     if not isinstance(names, list):
@@ -45,24 +45,12 @@ def names_of_columns(X: Any) -> list[Any] | None:
 
 
 def check_row_order(X: Any, **others: Any) -> None:
-    """Refuse what stands for other rows than those of X, as far as that can be seen.
+    """Refuse values in another order than the rows of X, where labels show it.
 
-    Refused are pandas objects whose index has the labels of X's in another order, and
-    the name of a column of X as ``qid``, which would be one query of all rows. Rows
-    are taken by position. Where labels are others altogether, nothing tells which
-    row is which, and positions are all there is.
-
-    Parameters
-    ----------
-    X : object
-        What the user passed.
-    **others : object
-        What the user passed beside it, by the name of the parameter.
-
-    Raises
-    ------
-    ValueError
-        If labels and positions do not agree, or ``qid`` is the name of a column.
+    Raises ValueError for pandas objects (``others``, by the name of the parameter)
+    whose index has the labels of X's in another order, and for the name of a column of
+    X as ``qid``, which would be one query of all rows. Otherwise rows are taken by
+    position: labels that differ altogether do not tell which row is which.
     """
     qid = others.get("qid")
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
@@ -109,9 +97,9 @@ def check_vector(
 
 
 def as_numbers(values: Any) -> FloatArray:
-    """Return real numbers as float64; text that looks like one is refused."""
+    """Return real numbers as float64; refuse text, even if it looks like a number."""
     array = np.asarray(values)
-    # numpy would read "1.5" as a number: in data that is a column that was not parsed.
+    # numpy would read "1.5" as a number; in data it is a column that was not parsed.
     real = array.dtype.kind in "iufb"
     if array.dtype == object:
         # None is a missing value, and becomes NaN.
@@ -277,14 +265,14 @@ def check_proba(
         Finite and non-negative, rows sum to one, both within 1e-6. An empty list
         stands for no pairs.
     n_pairs : int, default=None
-        Number of rows there must be, where known.
+        Required number of rows.
     name : str, default="proba"
-        Name of the parameter, for the message.
+        For the message.
 
     Returns
     -------
     proba : ndarray of shape (n_pairs, 3), float64
-        What rounding took below zero, as 1 - p - q has it, is zero.
+        Values that rounding took below zero, as in 1 - p - q, are zero.
     """
     try:
         rows = as_numbers(proba)
@@ -348,12 +336,12 @@ def check_loss(loss: Any) -> FloatArray:
         raise ValueError(
             f"loss must have finite, non-negative entries, got {matrix.tolist()}."
         )
-    # The right prediction costs nothing; risks are what is lost against it.
+    # The right prediction costs nothing: risks are measured against it.
     if np.diag(matrix).any():
         raise ValueError(
             f"loss must have a zero diagonal, got {np.diag(matrix).tolist()}."
         )
-    # Left and right are an accident of row order: (i, j) and (j, i) must agree.
+    # Left and right depend on row order alone: (i, j) and (j, i) must agree.
     if not np.array_equal(matrix, matrix[::-1, ::-1]):
         raise ValueError(
             "loss must be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that "
@@ -377,7 +365,7 @@ def encode_qid(
     unit : str, default="item"
         What each value belongs to, for the message.
     name : str, default="qid"
-        The parameter that they came in, for the message.
+        For the message.
 
     Returns
     -------
@@ -411,7 +399,7 @@ def is_scalar(qid: Any) -> bool:
 
 
 def _qid_array(qid: Any, name: str) -> NDArray[Any]:
-    # A set has no order and an iterator is used up: rows could not be told by either.
+    # A set has no order, and an iterator is used up.
     unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
     if unordered or isinstance(qid, Iterator):
         raise TypeError(
@@ -436,7 +424,7 @@ def _as_exact_array(items: list[Any]) -> NDArray[Any]:
 
 
 def _is_changed(raw: NDArray[Any], items: list[Any]) -> bool:
-    """Whether numpy's conversion of items of one type may have merged some."""
+    """Return whether numpy may have merged some of these items of one type."""
     if raw.dtype.kind == "f" and items:
         return isinstance(items[0], Integral)  # some need int64 and others uint64
     if raw.dtype.kind in "US" and isinstance(items[0], str | bytes):

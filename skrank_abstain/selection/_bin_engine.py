@@ -115,7 +115,7 @@ class BinEngine(RiskEngine[BinRegion]):
 
     def _count(self, items: ScoredItems) -> FloatArray:
         """Return the number of pairs of each two bins, shape (n_pairs_of_bins,)."""
-        # A threshold is set and described by several looks at the same pairs.
+        # Setting and describing a threshold count the same pairs several times.
         if self._counted is None or self._counted[0] is not items:
             self._counted = items, self._model.count_pairs(items).sum(axis=1)
         return self._counted[1]
@@ -208,8 +208,8 @@ class BinEngine(RiskEngine[BinRegion]):
         bins = self._model.bins(items.values)
         bounds = np.empty((bins.size, 2), dtype=np.int64)
         if not _is_semiorder(over, below):
-            # Items far apart may be called a tie where closer ones are ordered: what
-            # is over an item through others is found query by query.
+            # Items far apart may be called a tie where closer ones are ordered: orders
+            # that follow through other items are found query by query.
             from skrank_abstain._kernels.closing import ranks_of_bins
 
             bounds[items.rows] = ranks_of_bins(bins, items.offsets, over)
@@ -259,8 +259,10 @@ class BinEngine(RiskEngine[BinRegion]):
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:
-    """Whether each bin is over the ``below`` lowest ones, higher bins over no fewer."""
-    # So are all semiorders along the values.
+    """Whether each bin is over the ``below`` lowest ones, higher bins over no fewer.
+
+    That holds for all semiorders along the values.
+    """
     lowest = np.arange(below.size)[None, :] < below[:, None]
     return np.array_equal(over, lowest) and bool((np.diff(below) >= 0).all())
 

@@ -59,7 +59,7 @@ class LabelledScores:
     novel: BoolArray | None = None
 
     def fit(self, model: TieModel) -> ScoredItems:
-        """Fit a model; the values are from fits that have not seen the query."""
+        """Fit a model; return the items by values from fits without their query."""
         check_spread(self.scores)
         values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
         items = ScoredItems.build(values, self.queries, self.y, self.novel)
@@ -110,7 +110,7 @@ class LossTables(NamedTuple):
     thresholds : ndarray of shape (n_thresholds,), float64
         On the risk; they accept evenly spaced shares of the tuning pairs.
     tuning, rest : tuple of two ndarrays of shape (n_queries, n_thresholds), float64
-        Accepted pairs, and their loss over the largest loss.
+        Accepted pairs, and their loss divided by the largest one.
     """
 
     thresholds: FloatArray
@@ -176,7 +176,7 @@ class Calibration(Value):
 
     @cached_property
     def engine(self) -> RiskEngine[Region]:
-        """What finds the pairs below a risk under the model."""
+        """The engine that finds the pairs below a risk."""
         fitted_on = self.items if self.tuning is None else self.tuning
         engine = risk_engine(self.model, self.loss, fitted_on)
         if self.items.novel is not None:
@@ -214,7 +214,7 @@ class Calibration(Value):
         return totals.accepted, totals.pairs
 
     def profile(self) -> RiskProfile | None:
-        """Return the risks of the calibration pairs; None if they are gone."""
+        """Return the risks of the calibration pairs; None if these are not stored."""
         return self.engine.profile(self.items)
 
     def group_counts(self) -> dict[Any, int]:
@@ -248,7 +248,7 @@ class Calibration(Value):
         self, items: ScoredItems, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         accepted, cost = self.engine.at_thresholds(items, thresholds)
-        pairs = np.maximum(items.pair_counts, 1)[:, None]  # none of none is 0
+        pairs = np.maximum(items.pair_counts, 1)[:, None]  # 0 of 0 pairs is 0
         # Over the largest loss they lie in [0, 1], as the bounds for means assume.
         return accepted / pairs, cost / (self.loss.max() * pairs)
 
@@ -375,7 +375,7 @@ class Rule(ABC):
     tuning_size: float = 0.0
 
     def check(self, loss: FloatArray) -> None:  # noqa: B027 (most fit any loss)
-        """Refuse parameters that make no sense with a loss, before data are seen."""
+        """Refuse parameters that make no sense with a loss, before data come in."""
 
     @abstractmethod
     def select(self, calibration: Calibration) -> Region:
@@ -394,7 +394,7 @@ class Rule(ABC):
 
 
 def check_rule(rule: Any, *, example: str, optional: bool = False) -> Rule:
-    """Return ``rule`` if it is one; ``example`` is what the message shows.
+    """Return ``rule`` if it is one; otherwise the message shows ``example``.
 
     Raises
     ------

@@ -234,14 +234,14 @@ class GapEngine(RiskEngine[GapRegion]):
                 and given.dtype.kind == "f"
                 and given.shape == (gap.size, 3)
             ):
-                # Other shapes might be broadcast, and what is left says no name.
+                # Other shapes might be broadcast; this check names the model.
                 given = self._model.checked_proba_at_gap(gap)
             proba[block] = given
             settled = label[block], risk[block], accepted[block]
             arrays = difference[block], proba[block], losses, cuts, *settled
             # The kernel checks the probabilities on its way: that costs nothing.
             if not settle_pairs(*arrays):
-                # Says what is wrong, or mends what was rounded below zero.
+                # Raises, or mends what was rounded below zero.
                 proba[block] = self._model.checked_proba_at_gap(gap)
                 settle_pairs(*arrays)
         if region.kappa < 1:

@@ -9,7 +9,7 @@ from skrank_abstain._validation import FloatArray
 
 _CONFIDENCE = 0.95
 _N_RESAMPLES = 1000
-#: Queries drawn at a time: so many numbers fit into the cache of a processor.
+#: Queries drawn at a time; they fit into the processor's cache.
 _MOST_DRAWN = 1 << 16
 
 

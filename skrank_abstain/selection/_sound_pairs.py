@@ -1,4 +1,4 @@
-"""The risk of pairs where those with a novel item are abstained on, whatever it is."""
+"""Abstain on all pairs with a novel item, whatever their risk."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from skrank_abstain.selection._engine import (
 )
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
-#: What is added up over all pairs, decided or not.
+#: Totals over all pairs, decided or not.
 _OF_ALL = ("pairs", "correct_all", "tied")
 
 
 class SoundPairs(RiskEngine[RegionT]):
-    """Conditional risk of the pairs of sound items; others are accepted by no region.
+    """Accept no pair with a novel item; another engine decides the sound pairs.
 
-    To every question the engine gets the items with the novel ones in queries of their
-    own, where they have no pairs. Shares are of all pairs.
+    That engine gets the items with the novel ones in queries of their own, where they
+    have no pairs. Shares are of all pairs.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class SoundPairs(RiskEngine[RegionT]):
         sound, most = items.without_novel_pairs, self.largest_coverage(items)
         # Rounding in the division must not refuse a coverage that can be reached.
         if most == 0 or coverage > most * (1 + 1e-12):
-            # Rounded down: what the message says can be asked for.
+            # Rounded down, so that the coverage in the message can be reached.
             most = math.floor(most * 1e4) / 1e4
             raise ValueError(
                 f"coverage must be lower, got {coverage:g}: it is a share of all "

@@ -80,7 +80,7 @@ class PairTotals:
         """
         mass = pieces.sum(axis=2)
         tied = pieces[:, :, 1]
-        # The fourth column is right under neither label: such pairs are not tied, and
+        # Neither label is right for the fourth column: such pairs are not tied, and
         # there is no order to predict.
         right = np.where(tie, tied, pieces[:, :, 0])
         # Half for a tie, as for equal scores in the AUC (equation 1 of Agarwal,
@@ -188,7 +188,7 @@ class RiskProfile:
     def of(
         cls, risk: FloatArray, pairs: FloatArray, correct: FloatArray
     ) -> RiskProfile:
-        """Bring entries into the order of risk, and equal risks together."""
+        """Sort entries by risk and merge equal risks."""
         levels, entry = np.unique(risk, return_inverse=True)
         n_pairs, n_correct = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
