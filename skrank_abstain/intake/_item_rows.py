@@ -146,8 +146,9 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def _select_columns(X: Any, names: list[Any]) -> Any:
-    # The columns of a pyarrow Table are the data.
-    return X.select(names) if hasattr(X, "column_names") else X[names]
+    # A pyarrow Table is not indexed by names; in pandas, column_names is a column.
+    is_table = hasattr(X, "column_names") and not hasattr(X, "iloc")
+    return X.select(names) if is_table else X[names]
 
 
 def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:

@@ -356,11 +356,12 @@ def _columns_of(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
     """Yield columns as numbers or dates, and the position of the first of them."""
     if hasattr(X, "iloc") and X.dtypes.nunique() == 1:
         X = X.to_numpy()  # one block, as a rule without a copy
-    if hasattr(X, "column_names"):  # pyarrow
+    if hasattr(X, "iloc"):
+        columns: Any = (X.iloc[:, i] for i in range(X.shape[1]))
+    elif hasattr(X, "column_names"):  # pyarrow
         columns = X.columns
     elif hasattr(X, "columns"):
-        numbers = range(X.shape[1])
-        columns = (X.iloc[:, i] if hasattr(X, "iloc") else X[:, i] for i in numbers)
+        columns = (X[:, i] for i in range(X.shape[1]))
     else:
         array = np.asarray(X)
         if array.dtype.kind in "iufbmM":
