@@ -1,4 +1,4 @@
-"""What is saved of a fitted estimator: plain arrays, and which version saved them."""
+"""Save fitted estimators as plain arrays, stamped with our version."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
 
 _STAMP = "_skrank_abstain_version"
-#: Where the dict that stands for a value or for an attribute says which.
+#: Key of what a saved dict stands for: a class of values, or another attribute.
 _KIND = "skrank_abstain"
 _KINDS: dict[str, type[Value]] = {}
-#: Types that arrays are stored in where that changes no number.
+#: Smaller types that arrays are saved in if that changes no number.
 _SMALLER = {"f": (np.float32,), "i": (np.int8, np.int16, np.int32)}
 
 
 class Value:
     """Base of the frozen dataclasses that fitted estimators hold.
 
-    Inside an estimator they are saved as dicts of their fields: what has to be trusted
-    when a file is read is then the estimator alone, and classes that nobody sees can be
-    renamed.
+    They are saved as dicts of their fields, so that a reader needs to trust only the
+    class of the estimator.
     """
 
     def __init_subclass__(cls) -> None:
@@ -48,21 +47,21 @@ class Value:
 class Saved:
     """Mixin of estimators that are saved plainly and stamped with our version.
 
-    Whatever asks for the state gets it: pickle, joblib, skops, ``copy.deepcopy``.
+    Pickle, joblib, skops and ``copy.deepcopy`` all get this state.
     """
 
-    #: Attributes of which a fitted estimator has all, with those that bases name.
+    #: Attributes that every fitted estimator has, besides those of its bases.
     _fitted_state: tuple[str, ...] = ()
 
     def __copy__(self) -> Self:
-        # Shared, not taken apart: a copy with another threshold costs nothing.
+        # Values are shared, so that a copy with another threshold costs nothing.
         other = type(self).__new__(type(self))
         other.__dict__.update(self.__dict__)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        # What is held under two names, such as a model that came fitted, is saved once.
+        # An object with two names, such as a prefit model, is saved once.
         names = {
             id(value): name
             for name, value in reversed(state.items())
@@ -81,8 +80,7 @@ class Saved:
             kinds = type(self).__mro__
             fitted = {n for kind in kinds for n in vars(kind).get("_fitted_state", ())}
             params = self._get_param_names()  # type: ignore[attr-defined]
-            # Looked up in the state: a class may have a default, which is not what was
-            # fitted.
+            # Looked up in the state: a default of the class would hide a missing one.
             is_fitted = not fitted.isdisjoint(state)
             for attribute in (*params, *(fitted if is_fitted else ())):
                 state[attribute]
@@ -127,7 +125,7 @@ def _of_plain(value: Any, state: dict[str, Any]) -> Any:
 
 
 def _narrow(value: Any) -> Any:
-    """Return the name of an array's type and a smaller one, if that loses nothing."""
+    """Return an array in a smaller type, with the name of its own, if that is exact."""
     if isinstance(value, np.ndarray):
         for kind in _SMALLER.get(value.dtype.kind, ()):
             with np.errstate(all="ignore"):

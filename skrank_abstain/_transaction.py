@@ -1,4 +1,4 @@
-"""A fit is all or nothing."""
+"""Make ``fit`` all or nothing."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def all_or_nothing(fit: Fit) -> Fit:
-    """Make a method ``fit`` that leaves an estimator fitted, or not fitted at all.
+    """Decorate ``fit`` so that it leaves the estimator fitted or not fitted at all.
 
-    What an earlier fit learned is forgotten at the start. Else, after a refit that
-    failed, a ranker could judge by the threshold of one fit what the model of another
-    says.
+    It removes what an earlier fit learned first. Otherwise a failed refit could leave
+    the model of one fit with the threshold of another.
     """
 
     @wraps(fit)
@@ -23,9 +22,9 @@ def all_or_nothing(fit: Fit) -> Fit:
         before = dict(vars(self))
         try:
             return fit(self, *args, **kwargs)
-        except BaseException:  # Ctrl-C is none of the errors
+        except BaseException:  # KeyboardInterrupt is not an Exception
             forget(self)
-            # Not all that is private: scikit-learn keeps settings there.
+            # Only what fit changed: scikit-learn keeps settings in private attributes.
             for name, value in list(vars(self).items()):
                 if name not in before or value is not before[name]:
                     delattr(self, name)
@@ -35,6 +34,6 @@ def all_or_nothing(fit: Fit) -> Fit:
 
 
 def forget(estimator: Any) -> None:
-    """Remove what ``fit`` has learned: names that end with an underscore."""
+    """Remove what ``fit`` learned: attributes that end with an underscore."""
     for name in [name for name in vars(estimator) if name.endswith("_")]:
         delattr(estimator, name)

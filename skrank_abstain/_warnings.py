@@ -1,4 +1,4 @@
-"""Warnings that point at the user's line, however deep they are raised."""
+"""Warnings that point at the user's line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 import joblib
 import sklearn
 
-#: The code that stands between the user's line and the warning: folders of this package
-#: and of what calls it on the user's behalf, and the module that loads what was saved.
-#: With a separator at the end: a folder whose name only begins like one is the user's.
+#: Code between the user's line and the warning: this package, libraries that call it
+#: for the user, and the module that loads saved objects. Folders end with a separator,
+#: so that a user's folder with a longer name does not match.
 _BETWEEN = (
     *(
         str(Path(file).parent) + os.sep
@@ -33,8 +33,8 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
 
     Notes
     -----
-    A fixed ``stacklevel`` names one of our own files as soon as a call goes through
-    one function more. ``skip_file_prefixes`` does the same from Python 3.12 on.
+    The depth of our own calls varies, so ``stacklevel`` is counted. From Python 3.12
+    on, ``skip_file_prefixes`` does the same.
     """
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):

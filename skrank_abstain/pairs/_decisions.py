@@ -59,26 +59,25 @@ class PairDecisions(Table):
     qid : ndarray of shape (n_pairs,)
         The query of the pair.
     label : ndarray of shape (n_pairs,), int64
-        Prediction: ``+1`` left preferred, ``0`` tie, ``-1`` right preferred. It is
-        there for abstained pairs too, as what the model would have said.
+        Prediction: ``+1`` left preferred, ``0`` tie, ``-1`` right preferred. Abstained
+        pairs have one too: what the model would have said.
     accepted : ndarray of shape (n_pairs,), bool
         Whether the model decides; the others go to a person.
     risk : ndarray of shape (n_pairs,), float64, or None
-        Conditional risk, the expected loss of the prediction. Lower is better. None
-        for a rule that knows no risk.
+        Conditional risk, the expected loss of the prediction. Lower is better. None if
+        the rule has no risk.
     proba : ndarray of shape (n_pairs, 3), float64, or None
-        Probabilities of the labels -1, 0, +1, in this order. None for a rule that
-        knows none.
+        Probabilities of the labels -1, 0, +1, in this order. None if the rule has
+        none.
     distance : ndarray of shape (n_pairs,), float64, or None
-        Distance of the two items in feature space, for a rule that goes by it.
+        Distance of the two items in feature space, if the rule uses it.
     novel : ndarray of shape (n_pairs,), bool, or None
         Whether an item of the pair is unlike the calibration items; such a pair is
         abstained on, whatever its risk. None without ``novelty=``.
     left_id, right_id : ndarray of shape (n_pairs,), or None
-        What the caller calls the two items, where ``item_id=`` was given.
+        Names of the two items, if ``item_id=`` was given.
     place : ndarray of shape (n_items,), int64, or None
-        Place of *each row of X* in its query, as in ``Ranking``: by what the tie model
-        compares, 1 for the highest, equal ones in row order. ``place[left]`` and
+        Place of *each row of X* in its query, as in ``Ranking``; ``place[left]`` and
         ``place[right]`` are those of the pairs.
 
     Examples
@@ -136,13 +135,13 @@ class PairDecisions(Table):
 
     @property
     def decided_order(self) -> BoolArray:
-        """Accepted pairs of which one item is preferred, shape (n_pairs,), bool."""
+        """Accepted pairs with a preferred item, shape (n_pairs,), bool."""
         order: BoolArray = self.accepted & (self.label != 0)
         return order
 
     @property
     def decided_tie(self) -> BoolArray:
-        """Accepted pairs that are called a tie, shape (n_pairs,), bool."""
+        """Accepted pairs that are predicted to be ties, shape (n_pairs,), bool."""
         tie: BoolArray = self.accepted & (self.label == 0)
         return tie
 
@@ -181,28 +180,26 @@ class PairDecisions(Table):
         within_top: int | None = None,
         deciding_top: int | None = None,
     ) -> PairDecisions:
-        """Return the abstained pairs, riskiest first, or those of nearest items.
+        """Return the abstained pairs, riskiest or closest first.
 
         Parameters
         ----------
         limit : int, default=None
-            At most so many pairs.
+            Largest number of pairs returned.
         within_top : int, default=None
-            Keep the pairs of two items that are both in the first ``within_top`` places
-            of their query: pairs about which a reader of these places may wonder.
+            Keep pairs whose items are both in the first ``within_top`` places of their
+            query.
         deciding_top : int, default=None
-            Keep the pairs that can still change *who* is in the top ``deciding_top`` of
-            their query: those with an item that the accepted orders, and what follows
-            from them, neither put there nor keep out; none in a query of at most that
-            many items. All pairs of each query must be present, as ``predict_pairs``
-            returns them without ``pairs=``.
+            Keep pairs that can still change *who* is in the top ``deciding_top`` of
+            their query: the accepted orders, and what follows from them, neither put
+            one of their items there nor keep it out. All pairs of each query must be
+            present, as ``predict_pairs`` returns them without ``pairs=``.
 
         Returns
         -------
         decisions : PairDecisions
-            Pairs with a novel item first. Sorted by decreasing risk, or by increasing
-            distance where there is no risk. Equal ones keep their order, and all do
-            where there is neither.
+            Pairs with a novel item first; otherwise by decreasing risk, or by
+            increasing distance if there is no risk. Equal ones keep their order.
 
         Raises
         ------
@@ -238,7 +235,7 @@ class PairDecisions(Table):
         elif self.distance is not None:
             index = index[np.argsort(self.distance[index], kind="stable")]
         if self.novel is not None:
-            # Their risk is that of items like the known ones: it says nothing.
+            # The risk of novel items means nothing: the model knows no such items.
             index = index[np.argsort(~self.novel[index], kind="stable")]
         if limit is not None:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
@@ -280,16 +277,16 @@ class PairDecisions(Table):
 
     def _repr_html_(self) -> str:
         first = self.take(slice(SHOWN))
-        said = np.array(["right first", "tie", "left first"])[first.label + 1]
+        answer = np.array(["right first", "tie", "left first"])[first.label + 1]
         texts: dict[str, Iterable[Any] | None] = {
             "pair": range(len(first)),
-            # One query needs no name.
+            # A single query needs no name.
             "qid": first.qid if (self.qid != self.qid[:1]).any() else None,
             "left": first.left if first.left_id is None else first.left_id,
             "right": first.right if first.right_id is None else first.right_id,
             "decision": [
                 label if accepted else f"abstained ({label})"
-                for label, accepted in zip(said, first.accepted, strict=True)
+                for label, accepted in zip(answer, first.accepted, strict=True)
             ],
             "novel": None if first.novel is None else np.where(first.novel, "yes", ""),
         }
@@ -313,7 +310,7 @@ class PairDecisions(Table):
 
 
 def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
-    """Return the number of the set of connected items that each item is in."""
+    """Return the query of each item: pairs connect the items of a query."""
     links = coo_array((np.ones(left.size), (left, right)), (n_items, n_items))
     component: IntArray = connected_components(links, directed=False)[1]
     return component
@@ -333,12 +330,13 @@ def bounds_of_orders(
         Items.
     query : ndarray of shape (n_items,), int64
     rows : ndarray of shape (n_items,), int64, default=None
-        Items by query, in the order that they are wanted in.
+        Items by query, in the preferred order.
 
     Returns
     -------
     bounds : ndarray of shape (n_items, 2 or 3), int64
-        With ``rows`` the place, too, as near to the wanted order as the orders allow.
+        With ``rows`` a third column, the place: as near to the preferred order as the
+        orders allow.
     """
     from skrank_abstain._kernels.closing import ranks_of_orders
 

@@ -24,20 +24,20 @@ def check_output_size(
 
     Parameters
     ----------
-    n : int
-        How many of ``what`` there are.
-    bytes_each : int
+    n, bytes_each : int
+        Number of entries and the size of one.
     what : str, default="pairs"
+        The entries, in words.
     remedy : str, default=ALL_PAIRS
         What to do instead; ends the message.
 
     Raises
     ------
     ValueError
-        With the number of pairs and what to do instead.
+        If the result does not fit.
     """
     needed = n * bytes_each
-    if needed < 1 << 26:  # 64 MB need no look at the system
+    if needed < 1 << 26:  # 64 MB always fit
         return
     available = available_memory()
     if available is not None and needed > _SHARE * available:
@@ -49,8 +49,8 @@ def check_output_size(
 
 
 def check_graph_size(n_orders: int) -> None:
-    """Refuse a graph of orders that does not fit."""
-    # Two positions and a flag, and two positions more while it is made.
+    """Refuse a graph of orders that does not fit into memory."""
+    # Two positions and a flag, and two more positions while the graph is made.
     check_output_size(
         n_orders,
         33,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import IntArray
+from skrank_abstain._validation import IntArray, listed
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
@@ -33,7 +33,6 @@ _KNOWN = (
     "model_b / tie / model_a, B / tie / A, second / tie / first, loss / tie / win (of "
     "the left one), a tie being tie, draw, same or equal"
 )
-_SHOWN = 10
 
 
 def read_pair_labels(
@@ -41,21 +40,21 @@ def read_pair_labels(
 ) -> IntArray:
     """Return labels as -1 (right preferred), 0 (tie) and +1 (left preferred).
 
-    Labels are read by what they mean, never in sorted order: what may mean two things
-    is refused.
+    Labels are read by their meaning, never by their sort order; ambiguous ones are
+    refused.
 
     Parameters
     ----------
     values : array-like of shape (n_pairs,)
     labels : None or sequence of two or three values, default=None
-        What is written for (right, left) or for (right, tie, left) preferred. None:
-        one of (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), or, in any case and with
-        blanks around, of right / tie / left, model_b / tie / model_a, B / tie / A,
-        second / tie / first, loss / tie / win (of the left one), where draw, same and
-        equal say the same as tie. Some of them are enough where they mean one thing
-        only; 0 and 1 without a third are (right, left).
+        The labels for (right, left) or (right, tie, left) preferred. None: one of
+        (-1, 0, 1), (0, 0.5, 1), (0, 1), (-1, 1), or, in any case and with blanks
+        around, of right / tie / left, model_b / tie / model_a, B / tie / A, second /
+        tie / first, loss / tie / win (of the left one); draw, same and equal also mean
+        tie. ``values`` may lack some of them if the others have one meaning only;
+        0 and 1 alone are (right, left).
     name : str, default="y"
-        What messages call the values.
+        Name of the parameter, for the message.
 
     Returns
     -------
@@ -78,10 +77,10 @@ def read_pair_labels(
     >>> read_pair_labels([0, 1, 2], labels=(2, 1, 0))
     array([ 1,  0, -1])
     """
-    listed = np.asarray(values).tolist()
-    kinds = list(dict.fromkeys(listed))
+    written = np.asarray(values).tolist()
+    kinds = list(dict.fromkeys(written))
     meaning = _meaning(kinds, name) if labels is None else _named(kinds, labels, name)
-    return np.array([meaning[value] for value in listed], dtype=np.int64)
+    return np.array([meaning[value] for value in written], dtype=np.int64)
 
 
 def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
@@ -95,8 +94,8 @@ def _meaning(kinds: list[Any], name: str) -> dict[Any, int]:
     unclear = "labels whose meaning is clear" if fitting else "labels that are known"
     raise ValueError(
         f"{name} must hold {unclear}, as (right, tie, left) preferred: {_KNOWN}; got "
-        f"{_shown(kinds)}. Say what yours mean with labels=(right, tie, left), or "
-        "labels=(right, left) without ties."
+        f"{listed(_in_order(kinds))}. Say what yours mean with labels=(right, tie, "
+        "left), or labels=(right, left) without ties."
     )
 
 
@@ -107,33 +106,32 @@ def _named(kinds: list[Any], labels: Any, name: str) -> dict[Any, int]:
             "labels must be (right, tie, left), or (right, left) without ties, two or "
             f"three different values, got {labels!r}."
         )
-    listed = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+    written = labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
     meaning = dict(
-        zip(listed, (-1, 1) if len(listed) == 2 else (-1, 0, 1), strict=True)
+        zip(written, (-1, 1) if len(written) == 2 else (-1, 0, 1), strict=True)
     )
     # Numeric labels are ambiguous; words rarely are.
-    words = [kind.strip().lower() for kind in listed if isinstance(kind, str)]
+    words = [kind.strip().lower() for kind in written if isinstance(kind, str)]
     opposite = [-sign for sign in meaning.values()]
     if any([known.get(word) for word in words] == opposite for known in _VOCABULARIES):
         warn_user(
-            f"labels=(right, tie, left) preferred got {tuple(listed)!r}, so that "
-            f"{listed[0]!r} means that the right one is preferred. If these words have "
-            "their usual meaning, reverse labels or leave it out."
+            f"labels=(right, tie, left) preferred got {tuple(written)!r}, so that "
+            f"{written[0]!r} means that the right one is preferred. If these words "
+            "have their usual meaning, reverse labels or leave it out."
         )
     unknown = [kind for kind in kinds if kind not in meaning]
     if unknown:
         raise ValueError(
-            f"{name} must hold nothing but the labels={tuple(listed)!r}, got "
-            f"{_shown(unknown)} too. Leave those rows out, or write one of the labels."
+            f"{name} must hold nothing but the labels={tuple(written)!r}, got "
+            f"{listed(_in_order(unknown))} too. Leave those rows out, or write one of "
+            "the labels."
         )
     return meaning
 
 
-def _shown(kinds: list[Any]) -> str:
-    # In order, where they have one: rows may come in any.
+def _in_order(kinds: list[Any]) -> list[Any]:
+    """Sort labels that can be compared: rows may come in any order."""
     comparable = all(isinstance(k, Real) for k in kinds) or all(
         isinstance(k, str) for k in kinds
     )
-    ordered = sorted(kinds) if comparable else kinds
-    more = f" and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
-    return f"{ordered[:_SHOWN]}{more}"
+    return sorted(kinds) if comparable else kinds

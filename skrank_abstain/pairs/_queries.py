@@ -21,8 +21,8 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 
-#: Up to so many items are sorted by numpy: the start of the parallel sort, 50 us, would
-#: be a good part of one request.
+#: NumPy sorts up to this many items: starting the parallel sort takes 50 us, a good
+#: part of one request.
 _FEW_ITEMS = 1000
 
 
@@ -153,8 +153,8 @@ def enumerate_pairs(
     # takes 1.1 to 1.3 times as long as importing scikit-learn.
     from skrank_abstain._kernels.filling import fill_pairs
 
-    # The kernel also writes score differences, which are not wanted here. Sharing it
-    # keeps one canonical order for all who list pairs.
+    # The kernel also writes score differences, which are not needed here. One kernel
+    # for both keeps one canonical order.
     scores = np.zeros(queries.n_items)
     return fill_pairs(scores, queries.order, queries.offsets, start, stop)[:2]
 
@@ -207,8 +207,8 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
     TypeError
         If the positions are not integers.
     ValueError
-        If the shape is wrong, a position is out of range, a pair has twice the
-        same row, or its rows belong to different queries.
+        If the shape is wrong, a position is out of range, or the two rows of a pair
+        are the same or of different queries.
     """
     array = np.asarray(pairs)
     # An empty list is an array of floats to numpy, which the check below refuses.
@@ -220,8 +220,8 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
         )
     if array.dtype.kind not in "iu":
         raise TypeError(f"pairs must hold integers, got dtype {array.dtype}.")
-    # Unsigned positions beyond int64 turn negative here. Negative ones are refused
-    # instead of counting from the end: they would be wrong pairs without a word.
+    # Unsigned positions beyond int64 turn negative here. Negative ones are refused:
+    # counting from the end would give wrong pairs unnoticed.
     left, right = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
     _refuse_pair(
         (left < 0)
@@ -238,7 +238,7 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
 
 
 def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
-    """Check what the caller calls the items.
+    """Check the names of the items.
 
     Parameters
     ----------
@@ -249,14 +249,14 @@ def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
     Returns
     -------
     ids : ndarray of shape (n_items,), or None
-        They keep their type; None where nothing was given.
+        In their own type; None if none were given.
 
     Raises
     ------
     TypeError
         If it is a set, a mapping or an iterator, or holds unhashable values.
     ValueError
-        If its length is wrong, a value is missing, or twice in one query.
+        If its length is wrong, a value is missing, or a query has a value twice.
     """
     if item_id is None:
         return None

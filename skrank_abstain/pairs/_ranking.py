@@ -44,11 +44,11 @@ class Ranking(Table):
     qid : ndarray of shape (n_items,)
         The query of the item.
     item_id : ndarray of shape (n_items,)
-        What the caller calls the item; its row position in X where nothing was given.
+        Name of the item; its row position in X if no names were given.
     place : ndarray of shape (n_items,), int64
-        1 is the top of the query. Places go by what the tie model compares: the score,
-        or the value that a feature-aware model makes of score and features. Equal ones
-        are placed in row order.
+        1 is the top of the query. Items are placed by what the tie model compares: the
+        score, or what a feature-aware model makes of score and features. Equal ones
+        keep their row order.
     score : ndarray of shape (n_items,), float64
         What ``predict`` returns for the item. Higher is better.
     best, worst : ndarray of shape (n_items,), int64
@@ -103,7 +103,7 @@ class Ranking(Table):
         first = {name: column[:SHOWN] for name, column in self._columns().items()}
         bounds = zip(first["best"], first["worst"], strict=True)
         texts: dict[str, Iterable[Any] | None] = {
-            # One query needs no name.
+            # A single query needs no name.
             "qid": first["qid"] if (self.place == 1).sum() > 1 else None,
             "place": first["place"],
             "item": first["item_id"],

@@ -1,8 +1,7 @@
-"""The absolute score differences of many pairs, without the pairs.
+"""Scored items, sorted: they answer questions about all pairs without listing them.
 
-A difference model asks of its pairs only how many lie within a gap, which
-gap has a given rank, and what outcomes go with which gap. Sorted scores
-answer that in O(n log n); a plain array of gaps answers it too.
+Engines and tie models ask how many pairs have at most some gap, which gap has a given
+rank, and which outcomes occur at which gap. Sorted values answer in O(n log n).
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ from skrank_abstain.pairs._gaps import GapOutcomes
 from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
 
-#: Up to so many pairs are looked at one by one where that makes a result exact.
+#: Up to this many pairs are enumerated where that makes a result exact.
 FEW_PAIRS = 1 << 22
 #: Gaps that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
-#: Items of a query, where some are taken of many.
+#: Bounds on the sample from one query.
 _FEWEST_PER_QUERY, _MOST_PER_QUERY = 40, 400
 
 
 @dataclass(frozen=True)
 class ScoredItems(Value):
-    """Items of labelled or unlabelled queries, sorted by value within each query.
+    """Items sorted by value within each query.
 
     Attributes
     ----------
@@ -43,10 +42,10 @@ class ScoredItems(Value):
     offsets : ndarray of shape (n_queries + 1,), int64
         Where the queries begin.
     grades : ndarray of shape (n_items,), int64, or None
-        Dense ranks of relevance, aligned with ``values``.
+        Dense ranks of relevance, aligned with ``values``; None without labels.
     novel : ndarray of shape (n_items,), bool, or None
-        Items whose pairs are abstained on whatever their risk, aligned with ``values``;
-        None without ``novelty=``.
+        Items whose pairs are always abstained on, aligned with ``values``; None without
+        ``novelty=``.
 
     Examples
     --------
@@ -79,8 +78,8 @@ class ScoredItems(Value):
         novel = None if novel is None else novel[rows]
         if y is None:
             return cls(ascending, rows, queries.offsets, None, novel)
-        # Relevance is nearly always a few small integers: a table ranks these in O(n),
-        # where np.unique sorts all items.
+        # Relevance is nearly always a few small integers: a table ranks them in O(n),
+        # np.unique would sort all items.
         grades = rank_integers(y, rows)
         if grades is None:
             grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
@@ -111,8 +110,8 @@ class ScoredItems(Value):
     def without_novel_pairs(self) -> Self:
         """The same items, each novel one in a query of its own after all others.
 
-        Pairs with a novel item are gone, and nothing else. A query of novel items alone
-        keeps one of them: no query is empty.
+        Only pairs with a novel item are lost. A query of novel items keeps one of them,
+        so that no query is empty.
         """
         if self.novel is None:
             return self
@@ -122,9 +121,9 @@ class ScoredItems(Value):
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
     ) -> tuple[FloatArray, ...]:
-        """Return what a task finds of each query, ``most`` queries at a time.
+        """Call ``task`` for ``most`` queries at a time, and join the results.
 
-        The task is given items and returns arrays of shape (n_queries, ...).
+        The task takes items and returns arrays of shape (n_queries, ...).
         """
         found = [
             task(self.take(first, min(first + most, self.n_queries)))
@@ -173,10 +172,9 @@ class ScoredItems(Value):
 
     @cached_property
     def outcomes(self) -> GapOutcomes:
-        """Pairs of nearly the same gap and the same outcome, as one entry each.
+        """Gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
 
-        O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger
-        ones; computed once.
+        O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger ones.
         """
         return GapOutcomes(*self.histogram(self.largest).points())
 
@@ -186,18 +184,14 @@ class ScoredItems(Value):
         return np.bincount(self.known_grades)
 
     def thinned(self, most: int, merged: IntArray) -> Self:
-        """Return some items of some queries, with merged grades.
+        """Return a sample of the items, with merged grades.
 
         Parameters
         ----------
         most : int
-            About so many, evenly spaced in the order of the values.
+            Approximate size, evenly spaced in the order of the values.
         merged : ndarray of shape (n_grades,), int64
-            What each grade becomes. What is rare stays: one item of each at least.
-
-        Returns
-        -------
-        items : ScoredItems
+            New grade of each grade; the sample has at least one item of each.
         """
         kind = merged[self.known_grades]
         rows = thin(self.offsets, most)
@@ -209,7 +203,7 @@ class ScoredItems(Value):
         return type(self)(self.values[rows], self.rows[rows], offsets, kind[rows])
 
     def pairs_by_grade(self, merged: IntArray) -> FloatArray:
-        """Count pairs of one merged grade: those of one grade, and all of them.
+        """Count the pairs within each merged grade: those of equal grades, and all.
 
         ``merged`` as in ``thinned``; shape (2, n_merged).
         """
@@ -225,16 +219,11 @@ class ScoredItems(Value):
         every = np.bincount(joint % n_merged, sizes * (sizes - 1.0) / 2, n_merged)
         return np.stack([tied, every])
 
-    @property
-    def n_grades(self) -> int:
-        """Number of distinct values of relevance."""
-        return int(self.known_grades.max(initial=0)) + 1
-
     def histogram(self, largest: float) -> Any:
         """Count all pairs in bins of their gap, by outcome.
 
-        Histograms of parts of the queries can be added where ``largest``, the largest
-        gap of all parts, is the same.
+        Histograms of several parts can be added if all were made with the largest gap
+        of all parts.
         """
         from skrank_abstain._kernels.histogram import outcome_histogram
 
@@ -246,13 +235,13 @@ class ScoredItems(Value):
         Returns
         -------
         gap : ndarray of shape (n_gaps,), float64
-            Ascending. The distinct ones of up to four million pairs; of more, the
-            means of pairs that differ by less than 0.2 %.
+            Distinct and ascending. Above four million pairs, gaps within 0.2 % are
+            replaced by their mean.
         counts : ndarray of shape (n_gaps, 3), float64
             Lower-scored item preferred, tied, higher-scored item preferred.
         """
-        # Exact where it is affordable: metrics of the same pairs, computed one by one,
-        # should give the same numbers.
+        # Exact where affordable: metrics that enumerate the same pairs should give the
+        # same numbers.
         few = self.n_pairs <= FEW_PAIRS
         found = self.every_outcome() if few else self.outcomes
         return counts_by_gap(found, exact=few)
@@ -261,7 +250,7 @@ class ScoredItems(Value):
         """Return one entry for each pair."""
         from skrank_abstain._kernels.filling import fill_pairs
 
-        # Items stand in the order of their scores here, so that rows are positions.
+        # Positions serve as rows: items are sorted by value here.
         positions = np.arange(self.rows.size)
         low, high, difference = fill_pairs(self.values, positions, self.offsets)
         outcome = np.sign(self.known_grades[high] - self.known_grades[low])
@@ -288,12 +277,12 @@ class ScoredItems(Value):
         ----------
         cuts : array-like of shape (n_cuts,)
         tolerance : float
-            Scores no further apart carry no order.
+            Closer values count as equal.
 
         Returns
         -------
         counts : ndarray of shape (n_queries, n_cuts, 4), int64
-            Concordant, tied, discordant, and untied pairs of equal scores.
+            Concordant, tied, discordant, and untied pairs of equal values.
         """
         from skrank_abstain._kernels.outcomes import count_outcomes
 
@@ -304,18 +293,9 @@ class ScoredItems(Value):
     def weigh_outcomes(
         self, cuts: ArrayLike, tolerance: float, weight: FloatArray
     ) -> FloatArray:
-        """Like ``count_outcomes``, a pair weighing the product of its items' weights.
+        """Like ``count_outcomes``; a pair weighs the product of its items' weights.
 
-        Parameters
-        ----------
-        cuts : array-like of shape (n_cuts,)
-        tolerance : float
-        weight : ndarray of shape (n_items,), float64
-            Item weights, in the order of the rows of X.
-
-        Returns
-        -------
-        totals : ndarray of shape (n_queries, n_cuts, 4), float64
+        ``weight`` has shape (n_items,), in the order of the rows of X.
         """
         from skrank_abstain._kernels.outcomes import weigh_outcomes
 
@@ -342,13 +322,13 @@ class ScoredItems(Value):
         Parameters
         ----------
         edges : ndarray of shape (n_bins - 1,), float64
-            Between the bins; a score on an edge belongs above it.
+            Between the bins; a value on an edge belongs to the upper bin.
         group : ndarray of shape (n_bins, n_bins), int
-            Group of the pairs of bins (lower, higher); negative to leave them out.
+            Group of each pair of bins (lower, higher); negative for none.
         n_groups : int
         by_query : bool, default=False
         weight : ndarray of shape (n_items,), default=None
-            Item weights, in the order of the rows of X; a pair weighs the product.
+            As in ``weigh_outcomes``.
 
         Returns
         -------
@@ -375,7 +355,7 @@ class ScoredItems(Value):
         Parameters
         ----------
         order_from : float
-            Items further apart than this are ordered; positive.
+            Items at least this far apart are ordered; positive.
 
         Returns
         -------
@@ -447,20 +427,21 @@ def counts_by_gap(found: GapOutcomes, *, exact: bool) -> tuple[FloatArray, Float
 
 
 def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
-    """Return evenly spaced queries, and how many items of each make about ``most``.
+    """Choose evenly spaced queries, and how many items to sample from each.
 
     Parameters
     ----------
     sizes : ndarray of shape (n_queries,), int64
     most : int
+        Approximate size of the sample.
 
     Returns
     -------
     used : ndarray of shape (n_used,), int64
         Numbers of queries.
     n_items : ndarray of shape (n_used,), int64
-        At most 400 of one, and 40 where there are many queries: what the items of a
-        query share limits what more of them can say.
+        At most 400, or 40 if there are many queries: items of one query share too much
+        for more of them to help.
     """
     each = np.clip(most // max(sizes.size, 1), _FEWEST_PER_QUERY, _MOST_PER_QUERY)
     n_items = np.minimum(sizes, each)
@@ -472,7 +453,7 @@ def spread_queries(sizes: IntArray, most: int) -> tuple[IntArray, IntArray]:
 
 
 def spread_rows(offsets: IntArray, used: IntArray, n_items: IntArray) -> IntArray:
-    """Return so many evenly spaced rows of each of some queries."""
+    """Return ``n_items`` evenly spaced rows of each query in ``used``."""
     rows = [
         np.linspace(offsets[q], offsets[q + 1] - 1, n).round().astype(int)
         for q, n in zip(used.tolist(), n_items.tolist(), strict=True)

@@ -23,14 +23,14 @@ SHOWN = 10
 
 
 class Table(ABC):
-    """Base of what has columns of one length."""
+    """Base of classes that hold columns of one length."""
 
     @abstractmethod
     def _columns(self) -> Columns:
         """Return the columns by name."""
 
     def to_frame(self, backend: str = "pandas") -> Any:
-        """Return a data frame, one row for each that iterating yields.
+        """Return a data frame, with a row for each entry.
 
         Parameters
         ----------
@@ -70,13 +70,13 @@ class Table(ABC):
             ) from error
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return a dict for each row, ready for ``json.dumps``.
+        """Return a dict for each entry, ready for ``json.dumps``.
 
         Returns
         -------
         rows : list of dict
-            Python values by column. A number that is not finite is None; an identifier
-            that JSON has no kind for is its text.
+            Python values by column. A number that is not finite becomes None, an
+            identifier of a type that JSON lacks its text.
         """
         columns = self._columns()
         rows = zip(*map(_plain_values, columns.values()), strict=True)
@@ -92,7 +92,7 @@ def _is_mixed(column: NDArray[Any]) -> bool:
 def python_rows(
     columns: Iterable[NDArray[Any] | None], n_rows: int
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows as tuples of Python values, None for a column that is not there.
+    """Yield rows as tuples of Python values; a missing column gives None.
 
     Parameters
     ----------

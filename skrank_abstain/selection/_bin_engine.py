@@ -1,4 +1,4 @@
-"""Decisions by models that are constant on bins: a table of pairs of bins."""
+"""Engine of models that are constant on bins: a table of pairs of bins."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from skrank_abstain.tie_models import BinModel, expected_losses
 
 @dataclass(frozen=True, eq=False)
 class BinRegion(Value):
-    """Which pairs of bins are accepted.
+    """Pairs of bins that are accepted.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class BinRegion(Value):
     weight : ndarray of shape (n_bins, n_bins), float64
         Probability of acceptance by the bins of the left and of the right item.
     seed : int
-        Seed of the draws where it is neither 0 nor 1.
+        Seed of the draws for probabilities between 0 and 1.
     """
 
     risk: float
@@ -245,7 +245,7 @@ class BinEngine(RiskEngine[BinRegion]):
         entries = np.concatenate(higher), np.concatenate(lower)
         ones = np.ones(entries[0].size, dtype=bool)
         groups = csr_array((ones, entries), shape=(first.size, first.size))
-        # All items of a group have the orders of the group.
+        # Each item of a group has the orders of the group.
         group = np.cumsum(new) - 1
         size = np.bincount(group)
         check_graph_size(int((size[entries[0]] * size[entries[1]]).sum()))

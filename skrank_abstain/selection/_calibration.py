@@ -30,7 +30,7 @@ from skrank_abstain.tie_models import (
 )
 
 _EPS = float(np.finfo(np.float64).eps)
-#: Thresholds that losses are tabulated at, at most.
+#: Largest number of thresholds in the tables of losses.
 _N_THRESHOLDS = 100
 #: `fit` warns from this share of ties among the accepted pairs.
 _MOST_TIES = 0.95
@@ -47,9 +47,9 @@ class LabelledScores:
         Relevance, higher is better.
     queries : Queries
     X : array or frame of shape (n_items, n_features), default=None
-        The features that were scored.
+        Their features.
     novel : ndarray of shape (n_items,), bool, default=None
-        Items whose pairs are abstained on.
+        Items whose pairs are always abstained on.
     """
 
     scores: FloatArray
@@ -72,7 +72,7 @@ class LabelledScores:
         return ScoredItems.build(values, self.queries, self.y, self.novel)
 
     def take(self, rows: IntArray) -> LabelledScores:
-        """Return some rows, in ascending order."""
+        """Return the items at the given rows, which ascend."""
         return LabelledScores(
             self.scores[rows],
             self.y[rows],
@@ -82,7 +82,7 @@ class LabelledScores:
         )
 
     def take_queries(self, queries: IntArray) -> LabelledScores:
-        """Return some queries, by their numbers."""
+        """Return the items of the given queries."""
         return self.take(np.flatnonzero(np.isin(self.queries.codes, queries)))
 
 
@@ -95,7 +95,7 @@ class Groups(Value):
     code : ndarray of shape (n_queries,), int64
         Number of the group of each query that sets the threshold.
     names : list
-        By code; [None] where no groups were given.
+        By code; [None] without groups.
     """
 
     code: IntArray
@@ -134,20 +134,20 @@ class Calibration(Value):
     model : TieModel
         Fitted.
     items : ScoredItems
-        The pairs that set the threshold, as the model sees them.
+        Items whose pairs set the threshold.
     loss : ndarray of shape (3, 3)
     tuning : ScoredItems or None
-        Pairs that fitted the tie model and set no threshold; None where all did both.
+        Items that only fitted the tie model; None if ``items`` did.
     seed : int
-        For rules that draw.
+        For rules that draw random numbers.
     groups : Groups or None
-        Groups of the queries of ``items``; None: there is one group.
+        Groups of the queries of ``items``; None for one group.
     engine : RiskEngine
-        Engine of the model, made once.
+        Engine of the model.
 
     Examples
     --------
-    A rule gets one from ``fit``; `engine` and `items` are what it asks.
+    ``fit`` passes one to the rule, which asks its ``engine`` and ``items``.
 
     >>> from dataclasses import dataclass
     >>> from sklearn.linear_model import Ridge
@@ -184,7 +184,7 @@ class Calibration(Value):
         return engine
 
     def select(self, rule: Selects) -> Region:
-        """Return the region that a rule selects; refuse anything else."""
+        """Return the region that a rule selects, or raise."""
         region = rule.select(self)
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
@@ -227,15 +227,15 @@ class Calibration(Value):
 
     @cached_property
     def loss_tables(self) -> LossTables:
-        """Accepted pairs and loss at each threshold, query by query; computed once."""
+        """Accepted pairs and their loss, by query and threshold."""
         tuning = self.items if self.tuning is None else self.tuning
-        # The thresholds, too, come from the tuning pairs: tests of thresholds that were
-        # chosen by their own data promise nothing.
+        # The thresholds, too, come from the tuning pairs: a test of thresholds that its
+        # own data chose promises nothing.
         profile = self.engine.profile(tuning)
         wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
         at = np.searchsorted(profile.coverage, wanted)
-        # The last one accepts every pair: where the bound holds without abstention,
-        # that can be certified.
+        # The last one accepts every pair, so that a bound which holds without
+        # abstention can be certified.
         highest = self.engine.highest
         thresholds = np.unique(np.append(profile.risk[at].clip(max=highest), highest))
         return LossTables(
@@ -262,33 +262,26 @@ def calibrate(
     seed: int = 0,
     groups: Groups | None = None,
 ) -> Calibration:
-    """Fit a tie model, and keep the pairs that the threshold comes from.
+    """Fit a tie model in place, and keep the pairs that set the threshold.
 
     Parameters
     ----------
     model : TieModel
-        Unfitted; fitted in place.
     loss : ndarray of shape (3, 3)
-        Mirror-symmetric loss.
     data : LabelledScores or ScoredPairs
         The pairs that set the threshold, at least one.
     tuning : LabelledScores or ScoredPairs, default=None
-        Other queries, for the tie model alone. None: ``data`` fits it too.
-    seed : int, default=0
-    groups : Groups, default=None
-        Groups of the queries of ``data``.
-
-    Returns
-    -------
-    calibration : Calibration
+        Other queries, which fit the tie model; None: ``data`` fits it.
+    seed, groups
+        As in `Calibration`.
 
     Notes
     -----
-    The risks whose quantile becomes a threshold are those of the model that will
-    decide. Risks from fits without the query of the pair are less optimistic, but
-    each fold's model spreads them in its own way, and the share of new pairs below
-    their quantile is further from the target (up to .09 in our measurements). Values
-    that are learned from labels and features are out of fold all the same.
+    The threshold is a quantile of in-sample risks, those of the model that will decide.
+    Out-of-fold risks are less optimistic, but each fold's model spreads them in its own
+    way: the share of new pairs below their quantile is further from the target (by up
+    to .09 in our measurements). Values learned from labels and features are out of fold
+    all the same.
     """
     fitted_on = data if tuning is None else tuning
     tuned = fitted_on.fit(model)
@@ -301,15 +294,9 @@ def calibrate(
 def risk_engine(
     model: TieModel, loss: FloatArray, items: ScoredItems
 ) -> RiskEngine[Any]:
-    """Return the conditional risk of pairs, by the structure of the tie model.
+    """Return the engine of a fitted tie model.
 
-    Parameters
-    ----------
-    model : TieModel
-        Fitted.
-    loss : ndarray of shape (3, 3)
-    items : ScoredItems
-        Pairs that the unit of gaps, and what counts as equal, is taken from.
+    The items set the unit of gaps and the tolerance of equal values.
 
     Raises
     ------
@@ -319,7 +306,7 @@ def risk_engine(
     if isinstance(model, BinModel):
         return BinEngine(model, loss)
     if isinstance(model, DifferenceModel):
-        # Rounding of a difference of two scores, with room for the scores' own.
+        # Rounding of a difference of two scores, and of the scores themselves.
         return GapEngine(model, loss, items.largest, 8 * _EPS * items.largest_value)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "

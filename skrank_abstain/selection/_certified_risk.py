@@ -63,7 +63,7 @@ class CertifiedRisk(Rule):
     def select(self, calibration: Calibration) -> Region:
         max_risk = float(self.max_risk) / float(calibration.loss.max())
         thresholds, tuned, rest = calibration.loss_tables
-        # Betting goes through the queries in order; the order must say nothing.
+        # Betting goes through the queries one by one, so their order must be random.
         order = np.random.default_rng(calibration.seed).permutation(rest[0].shape[0])
         groups = calibration.groups
         found = certify_risk(

@@ -226,7 +226,9 @@ def _count(
     ]
 
 
-def _guess(curve: RiskCurve, items: ScoredItems, rank: int) -> list[tuple[float, float]]:
+def _guess(
+    curve: RiskCurve, items: ScoredItems, rank: int
+) -> list[tuple[float, float]]:
     """Return the ends of two sets with a little fewer and a little more pairs."""
     gap, weight = items.outline()
     risk = curve(gap)

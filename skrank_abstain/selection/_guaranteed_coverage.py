@@ -1,4 +1,4 @@
-"""A coverage that holds for any number of calibration queries."""
+"""A guaranteed coverage of new queries."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class GuaranteedCoverage(Rule):
 
     Notes
     -----
-    Three queries in ten fit the tie model and set no threshold. Some 16 counting
-    passes over the others.
+    Three queries in ten fit the tie model, the others set the threshold, in some 16
+    counting passes.
 
     References
     ----------

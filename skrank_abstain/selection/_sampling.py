@@ -1,4 +1,4 @@
-"""What the sampling of queries does to the coverage."""
+"""How the coverage varies from sample to sample of queries."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def coverage_interval(
     one, other = coverage.reshape(2, -1)
     differs = np.quantile(one - other, [tail, 1 - tail])
     m = pairs.sum() ** 2 / (pairs**2).sum()
-    # One query that outweighs all others leaves no degree of freedom.
+    # One dominating query leaves no degree of freedom.
     free = max(m - 1, 1e-3)
     stretch = np.sqrt(m / free) * stdtrit(free, tail) / ndtri(tail)
     return np.asarray(np.clip(accepted.sum() / pairs.sum() + stretch * differs, 0, 1))

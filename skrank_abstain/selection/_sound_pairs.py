@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -117,7 +118,7 @@ class SoundPairs(RiskEngine[RegionT]):
         bounds = self._engine.rank_bounds(region, items.without_novel_pairs)
         if items.novel is None:
             return bounds
-        # A novel item may stand anywhere, and so push every other one down by one.
+        # A novel item may have any rank, and push every other item down by one.
         sizes = np.diff(items.offsets)
         n_novel = np.add.reduceat(items.novel, items.offsets[:-1], dtype=np.int64)
         size, pushed = np.repeat(sizes, sizes), np.repeat(n_novel, sizes)

@@ -1,4 +1,4 @@
-"""What happened to pairs: sums query by query, and counts at each risk."""
+"""Sums of decided pairs by query, and counts of pairs by risk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from skrank_abstain._validation import ZERO_ONE_LOSS, BoolArray, FloatArray
 
 @dataclass(frozen=True, eq=False)
 class PairTotals:
-    """What happened to the pairs of each query.
+    """Sums over the pairs of each query, in order of first appearance.
 
-    Sums over pairs, each of shape (n_queries,), queries in order of first appearance.
     A pair counts 1, or the product of its items' weights; on a randomised boundary it
-    counts as accepted with its probability.
+    counts as accepted with its probability. All arrays have shape (n_queries,).
 
     Attributes
     ----------
@@ -66,13 +65,13 @@ class PairTotals:
     def of_pieces(
         cls, pieces: FloatArray, accepted: FloatArray, tie: BoolArray
     ) -> PairTotals:
-        """Add up pieces of pairs that are decided alike.
+        """Add up groups of pairs that are decided alike.
 
         Parameters
         ----------
         pieces : ndarray of shape (n_queries, n_pieces, 4)
-            Pairs of each piece by outcome: concordant, tied, discordant, untied pairs
-            of items that carry no order.
+            Pairs of each piece by outcome: concordant, tied, discordant, and untied
+            pairs of equal values.
         accepted : ndarray of shape (n_pieces,), float64
             Probability of acceptance.
         tie : ndarray of shape (n_pieces,), bool
@@ -119,24 +118,23 @@ class PairTotals:
 
     @property
     def accuracy(self) -> float:
-        """Share of correct labels among accepted pairs; NaN where none is."""
+        """Share of correct labels among accepted pairs; NaN without any."""
         return _ratio(self.correct, self.accepted)
 
     @property
     def misranking_rate(self) -> float:
-        """Share of wrong orders among the orders decided; NaN where none is."""
+        """Share of wrong orders among the decided orders; NaN without any."""
         return _ratio(self.misranked, self.answered_order)
 
     def selective_score(self, loss: FloatArray) -> float:
-        """Return one minus the mean loss of accepted pairs; NaN where none is.
+        """Return one minus the mean loss of accepted pairs; NaN without any.
 
-        For the zero-one loss the accuracy, for ``"misranking"`` the share of accepted
-        pairs that are neither in the wrong order nor called a tie without being one.
+        For the zero-one loss this is the accuracy.
         """
         if np.array_equal(loss, ZERO_ONE_LOSS):
             return self.accuracy
-        # `correct` and `ordered` hold right orders, and right ties and half of the
-        # wrong ties: their difference tells ties apart.
+        # `correct` = right orders + right ties; `ordered` = right orders + half of the
+        # wrong ties: their difference gives the right ties.
         right_ties = (self.correct - self.ordered + self.answered_tie / 2) / 1.5
         right_orders = self.correct - right_ties
         tied_orders = self.answered_order - right_orders - self.misranked
@@ -200,7 +198,7 @@ class RiskProfile:
     def coverage(self) -> FloatArray:
         """Share of the pairs with at most each risk, shape (n_risks,)."""
         accepted = np.cumsum(self.n_pairs)
-        # A slice: without pairs the curve is empty, and nothing is divided by zero.
+        # A slice, so that nothing is divided by zero without pairs.
         return accepted / accepted[-1:]
 
     @property
@@ -211,14 +209,14 @@ class RiskProfile:
 
 
 def loss_of_orders(counts: FloatArray, loss: FloatArray) -> FloatArray:
-    """Return what predicting the order costs pairs with counts (..., 4) by outcome."""
-    # Without the fourth column: pairs that carry no order are always called a tie.
+    """Return the loss of predicting orders, from counts (..., 4) by outcome."""
+    # Without the fourth column: equal values are always predicted to be a tie.
     spent: FloatArray = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
     return spent
 
 
 def loss_of_ties(counts: FloatArray, loss: FloatArray) -> FloatArray:
-    """Return what predicting a tie costs pairs with counts (..., 4) by outcome."""
+    """Return the loss of predicting ties, from counts (..., 4) by outcome."""
     untied = counts[..., 0] + counts[..., 2] + counts[..., 3]
     spent: FloatArray = loss[1, 0] * untied
     return spent

@@ -25,7 +25,7 @@ from skrank_abstain.selection import (
     Calibration,
     GuaranteedCoverage,
     LabelledScores,
-    calibrate,
+    fit_calibration,
 )
 from skrank_abstain.tie_models import (
     BradleyTerry,
@@ -107,7 +107,7 @@ def population(kind):
 def tuned(model, people, n_queries, rng):
     """Tune on 30 % of the queries; return shares of all, and shares that tuned."""
     tuning = people.take(rng.integers(N_POPULATION, size=int(0.3 * n_queries)))
-    calibration = calibrate(model, ZERO_ONE, people.everything, tuning)
+    calibration = fit_calibration(model, ZERO_ONE, people.everything, tuning)
     tables = calibration.loss_tables
     return tables.rest, tables.tuning
 
@@ -254,7 +254,7 @@ def coverages(name, n_queries, n_draws):
     model = MODELS[name][0]
     people = population("sized")
     rng = np.random.default_rng(n_queries)
-    calibration = calibrate(
+    calibration = fit_calibration(
         model, ZERO_ONE, people.take(rng.integers(N_POPULATION, size=100))
     )
     engine = calibration.engine
@@ -301,7 +301,7 @@ def test_too_few_queries_for_a_coverage(n_queries):
     """With at most coverage / (1 - coverage) of them every pair is accepted."""
     people = population("sized")
     few = people.take(np.arange(50))
-    calibration = calibrate(BradleyTerry(), ZERO_ONE, few)
+    calibration = fit_calibration(BradleyTerry(), ZERO_ONE, few)
     engine = calibration.engine
     items = people.take(np.arange(n_queries)).transformed_by(calibration.model)
     every = engine.accepted_mass(engine.select_risk(engine.highest), items)

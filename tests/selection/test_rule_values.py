@@ -20,7 +20,7 @@ from skrank_abstain.selection import (
     Price,
     Rule,
     RuleText,
-    calibrate,
+    fit_calibration,
     risk_engine,
 )
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, TieModel
@@ -39,7 +39,7 @@ def labelled(n_queries, seed=0, size=8):
 
 @pytest.fixture(scope="module", params=[BradleyTerry(), GradedRelevance()], ids=repr)
 def calibration(request):
-    found = calibrate(
+    found = fit_calibration(
         request.param, ZERO_ONE, labelled(90), labelled(40, seed=1), seed=3
     )
     assert found.model is request.param
@@ -47,7 +47,7 @@ def calibration(request):
 
 
 def test_draws_are_the_same_unless_another_seed_is_given():
-    assert calibrate(BradleyTerry(), ZERO_ONE, labelled(5)).seed == 0
+    assert fit_calibration(BradleyTerry(), ZERO_ONE, labelled(5)).seed == 0
 
 
 @each_rule
@@ -134,7 +134,7 @@ def test_a_guaranteed_coverage_is_the_hierarchical_quantile(calibration):
 
 
 def test_too_few_queries_accept_everything_with_a_warning():
-    few = calibrate(BradleyTerry(), ZERO_ONE, labelled(5), labelled(5, 1))
+    few = fit_calibration(BradleyTerry(), ZERO_ONE, labelled(5), labelled(5, 1))
     with pytest.warns(UserWarning, match=r"at least 9 queries, got 5\."):
         region = GuaranteedCoverage(0.9).select(few)
     assert region.risk == few.engine.highest
@@ -142,7 +142,7 @@ def test_too_few_queries_accept_everything_with_a_warning():
 
 
 def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
-    few = calibrate(BradleyTerry(), ZERO_ONE, labelled(5), labelled(5, 1))
+    few = fit_calibration(BradleyTerry(), ZERO_ONE, labelled(5), labelled(5, 1))
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         region = CertifiedRisk(0.05).select(few)
     assert region.risk == -np.inf

@@ -14,7 +14,7 @@ from skrank_abstain.selection import (
     LabelledScores,
     decide_queries,
 )
-from skrank_abstain.selection._calibration import calibrate
+from skrank_abstain.selection._calibration import fit_calibration
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, IsotonicDifference
 
@@ -36,7 +36,7 @@ def draw(seed, n_queries=40):
 def known(request):
     scores, y, queries, novel = draw(0)
     data = LabelledScores(scores, y, queries, None, novel)
-    return calibrate(request.param(), ZERO_ONE_LOSS, data)
+    return fit_calibration(request.param(), ZERO_ONE_LOSS, data)
 
 
 def pairs_of(calibration, region, seed=1):
@@ -176,7 +176,7 @@ def test_without_novel_items_nothing_changes(known):
 def test_misranking_costs_are_of_sound_pairs():
     scores, y, queries, novel = draw(0)
     data = LabelledScores(scores, y, queries, None, novel)
-    known = calibrate(BradleyTerry(), check_loss("misranking"), data)
+    known = fit_calibration(BradleyTerry(), check_loss("misranking"), data)
     tables = known.loss_tables
     assert np.isfinite(tables.thresholds).all()
     left, right = enumerate_pairs(queries)

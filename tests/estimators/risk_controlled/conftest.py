@@ -27,9 +27,9 @@ def ranker(model, data):
 
 @pytest.fixture
 def spied(monkeypatch):
-    """What `calibrate` and `certify_risk` were given: lists of parts and arguments."""
+    """Parts and arguments that `fit_calibration` and `certify_risk` were given."""
     calls = {"tuned": [], "rest": [], "certified": []}
-    calibrate, certify = _model_wrapper.calibrate, _certified_risk.certify_risk
+    calibrate, certify = _model_wrapper.fit_calibration, _certified_risk.certify_risk
 
     def spy_calibrate(tie_model, loss, rest, tuning, **options):
         calls["tuned"].append(tuning)
@@ -40,7 +40,7 @@ def spied(monkeypatch):
         calls["certified"].append((args, kwargs))
         return certify(*args, **kwargs)
 
-    monkeypatch.setattr(_model_wrapper, "calibrate", spy_calibrate)
+    monkeypatch.setattr(_model_wrapper, "fit_calibration", spy_calibrate)
     monkeypatch.setattr(_certified_risk, "certify_risk", spy_certify)
     return calls
 
