@@ -255,8 +255,9 @@ def test_09_review_loop(page):
     before, after = (bars(ax) for ax in plt.figure(1).axes)
     assert after.mean() < before.mean() - 1  # in ranks
     curves = found["curves"]
-    others = [curves[name]["accuracy"][-1] for name in ("top", "random")]
-    assert curves["pairs"]["accuracy"][-1] > max(others) + 0.03
+    random = curves["random"]["accuracy"][-1]
+    assert curves["pairs"]["accuracy"][-1] > random + 0.05
+    assert curves["top"]["accuracy"][-1] > random + 0.03
     others = [curves[name]["ndcg"][2] for name in ("pairs", "random")]
     assert curves["top"]["ndcg"][2] > max(others) + 0.015
 
