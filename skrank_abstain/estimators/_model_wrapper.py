@@ -33,8 +33,8 @@ from skrank_abstain.selection import (
     LabelledScores,
     Region,
     Rule,
-    calibrate,
     coverage_interval,
+    fit_calibration,
 )
 from skrank_abstain.tie_models import TieModel
 
@@ -220,10 +220,10 @@ class RuleThreshold(ModelWrapper):
         seed: int,
         groups: Groups | None = None,
     ) -> None:
-        """Fit the tie model and set the threshold; parameters as in `calibrate`."""
+        """Fit tie model and threshold; parameters as in `fit_calibration`."""
         # The calibration keeps all that a rule can ask for: another threshold needs
         # neither the features nor another run of the model.
-        self._calibration = calibrate(
+        self._calibration = fit_calibration(
             tie_model, self._loss, data, tuning, seed=seed, groups=groups
         )
         self.tie_model_ = tie_model

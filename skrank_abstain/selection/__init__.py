@@ -9,8 +9,8 @@ from skrank_abstain.selection._calibration import (
     LabelledScores,
     Rule,
     RuleText,
-    calibrate,
     check_rule,
+    fit_calibration,
     risk_engine,
 )
 from skrank_abstain.selection._certified_risk import CertifiedRisk

@@ -253,7 +253,7 @@ class Calibration(Value):
         return accepted / pairs, cost / (self.loss.max() * pairs)
 
 
-def calibrate(
+def fit_calibration(
     model: TieModel,
     loss: FloatArray,
     data: LabelledScores | ScoredPairs,
