@@ -25,9 +25,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain.datasets import load_triage
-from skrank_abstain.metrics import auc_confidence_interval, auc_test_set_bound
 from skrank_abstain.theory import (
+    auc_confidence_interval,
     auc_sample_size,
+    auc_test_set_bound,
     auc_uniform_bound,
     empirical_auc,
     log_rank_shatter_linear,

@@ -20,9 +20,10 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 from tqdm import tqdm
 
-from skrank_abstain.metrics import auc_confidence_interval, auc_test_set_bound
 from skrank_abstain.theory import (
+    auc_confidence_interval,
     auc_sample_size,
+    auc_test_set_bound,
     auc_uniform_bound,
     auc_uniform_bound_freund,
     empirical_auc,

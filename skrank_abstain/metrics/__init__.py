@@ -2,10 +2,6 @@
 
 # The other rooms import area_of_prefixes, find_ranker and undefined, too.
 from skrank_abstain.metrics._auc import selective_auc_score
-from skrank_abstain.metrics._auc_intervals import (
-    auc_confidence_interval,
-    auc_test_set_bound,
-)
 from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
@@ -44,8 +40,6 @@ __all__ = [
     "pairwise_log_loss",
     "pairwise_brier_loss",
     "Estimate",
-    "auc_confidence_interval",
-    "auc_test_set_bound",
     "RankerScorer",
     "selective_accuracy_scorer",
     "selective_auc_scorer",

@@ -1,8 +1,8 @@
-"""Wing: bounds of the area under the ROC curve.
+"""Wing: intervals and bounds of the area under the ROC curve.
 
-They bound how far the AUC on a sample is from the expected AUC, for all ranking
-functions of a class at once. For one given ranker use
-`skrank_abstain.metrics.auc_confidence_interval` or `auc_test_set_bound`.
+For one given ranker use `auc_confidence_interval` or `auc_test_set_bound`. The others
+bound how far the AUC on a sample is from the expected AUC, for all ranking functions of
+a class at once.
 
 Source: Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
 Under the ROC Curve". AISTATS 2005.
@@ -14,6 +14,10 @@ from skrank_abstain.theory._auc_bounds import (
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
     auc_uniform_probability,
+)
+from skrank_abstain.theory._auc_intervals import (
+    auc_confidence_interval,
+    auc_test_set_bound,
 )
 from skrank_abstain.theory._auc_shatter import (
     log_rank_shatter_linear,
@@ -27,6 +31,8 @@ from skrank_abstain.theory._rank_matrices import (
 )
 
 __all__ = [
+    "auc_confidence_interval",
+    "auc_test_set_bound",
     "auc_uniform_bound",
     "auc_uniform_bound_by_share",
     "auc_uniform_bound_freund",

@@ -23,7 +23,7 @@ from skrank_abstain._validation import (
     check_real,
     shown,
 )
-from skrank_abstain.metrics import auc_test_set_bound
+from skrank_abstain.theory._auc_intervals import auc_test_set_bound
 
 
 def auc_uniform_bound(
@@ -63,7 +63,7 @@ def auc_uniform_bound(
     log_rank_shatter_linear : The coefficient of linear functions.
     auc_uniform_probability : The same, solved for delta.
     auc_sample_size : The same, solved for the numbers of items.
-    skrank_abstain.metrics.auc_test_set_bound : Far narrower for rankers that were fixed
+    auc_test_set_bound : Far narrower for rankers that were fixed
         before the sample was drawn.
 
     Notes
@@ -289,7 +289,7 @@ def auc_sample_size(
         Largest deviation of the empirical from the expected AUC, in (0, 1).
     bound : callable, default=auc_test_set_bound
         Called with the numbers of positives and negatives, and with ``delta=``:
-        :func:`skrank_abstain.metrics.auc_test_set_bound`, `auc_uniform_bound`,
+        `auc_test_set_bound`, `auc_uniform_bound`,
         `auc_uniform_bound_freund` (other arguments filled in by `functools.partial`) or
         a function of your own. It must fall as both numbers grow.
     delta : float
@@ -321,7 +321,7 @@ def auc_sample_size(
     One ranker; the best of 20; a linear one of five features, trained on the sample.
 
     >>> from functools import partial
-    >>> from skrank_abstain.metrics import auc_test_set_bound
+    >>> from skrank_abstain.theory import auc_test_set_bound
     >>> from skrank_abstain.theory import (
     ...     auc_sample_size,
     ...     auc_uniform_bound,

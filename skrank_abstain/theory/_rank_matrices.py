@@ -84,7 +84,7 @@ def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> flo
     See Also
     --------
     sklearn.metrics.roc_auc_score : The same from labels and scores.
-    skrank_abstain.metrics.auc_confidence_interval : The same with an interval.
+    auc_confidence_interval : The same with an interval.
 
     Notes
     -----

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from skrank_abstain.metrics import auc_test_set_bound
 from skrank_abstain.theory import (
     auc_sample_size,
+    auc_test_set_bound,
     auc_uniform_bound,
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,

@@ -11,8 +11,8 @@ from sklearn.metrics import roc_auc_score
 from strategies import items
 
 from skrank_abstain.concentration import ratio_interval
-from skrank_abstain.metrics import Estimate, auc_confidence_interval
-from skrank_abstain.theory import bipartite_rank_matrix
+from skrank_abstain.metrics import Estimate
+from skrank_abstain.theory import auc_confidence_interval, bipartite_rank_matrix
 
 METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 Z = 1.959963984540054

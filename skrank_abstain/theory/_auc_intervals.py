@@ -27,7 +27,7 @@ from skrank_abstain.concentration import (
     cluster_bootstrap,
     ratio_interval,
 )
-from skrank_abstain.metrics._intervals import Estimate
+from skrank_abstain.metrics import Estimate
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
@@ -129,7 +129,7 @@ default="auto"
 
     Examples
     --------
-    >>> from skrank_abstain.metrics import auc_confidence_interval
+    >>> from skrank_abstain.theory import auc_confidence_interval
     >>> y = [1, 0, 1, 1, 0, 0, 1, 0]
     >>> scores = [0.9, 0.8, 0.8, 0.4, 0.4, 0.1, 0.7, 0.7]
     >>> auc, low, high = auc_confidence_interval(y, scores)
@@ -327,7 +327,7 @@ def auc_test_set_bound(
     See Also
     --------
     auc_confidence_interval : Intervals that use the data, and are shorter.
-    skrank_abstain.theory.auc_sample_size : The items that a half-width takes.
+    auc_sample_size : The items that a half-width takes.
 
     Notes
     -----
@@ -345,7 +345,7 @@ def auc_test_set_bound(
 
     Examples
     --------
-    >>> from skrank_abstain.metrics import auc_test_set_bound
+    >>> from skrank_abstain.theory import auc_test_set_bound
     >>> round(auc_test_set_bound(500, 500, delta=0.01), 4)
     0.0728
     >>> round(auc_test_set_bound(500, 500, delta=0.01, method="mcdiarmid"), 4)
