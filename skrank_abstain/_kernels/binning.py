@@ -49,7 +49,7 @@ class Bins:
     unit : float
         The largest difference.
     counts : ndarray of shape (n_bins, 3), int64
-        Number of pairs, in units of 2**-20: large queries add fractions.
+        Number of pairs.
     inside : ndarray of shape (n_bins, 3), int64
         Sum of the positions in the bin, in units of 2**-20 of its width.
     """
@@ -102,25 +102,9 @@ class Bins:
             self.counts += counts.reshape(-1, 3)
             self.inside += inside.reshape(-1, 3)
 
-    def add_weighted(
-        self, differences: FloatArray, weights: FloatArray, outcome: int
-    ) -> None:
-        """Add weighted ``differences`` (m,) of one outcome (column 0, 1 or 2).
-
-        Sums are rounded at the end: call this once for each query, so that parts of
-        the queries add up exactly.
-        """
-        patterns = np.minimum(differences / self.unit, 2.0).view(np.int64)
-        bins = np.maximum((patterns >> _SHIFT) - _FIRST, 0)
-        position = (patterns & _INSIDE) >> _FINE
-        count = np.bincount(bins, weights, _N_BINS) * 2.0**_FRACTION
-        moment = np.bincount(bins, weights * position, _N_BINS)
-        self.counts[:, outcome] += np.rint(count).astype(np.int64)
-        self.inside[:, outcome] += np.rint(moment).astype(np.int64)
-
     def points(self) -> tuple[FloatArray, IntArray, FloatArray]:
         """Return differences, outcomes (-1, 0, 1) and weights, each of shape (m,)."""
-        counts = self.counts.astype(np.float64) * 2.0**-_FRACTION
+        counts = self.counts.astype(np.float64)
         # Without an order concordant and discordant cannot be told apart.
         counts[0, [0, 2]] = counts[0, [0, 2]].mean()
         bins, columns = np.nonzero(counts > 0)
@@ -195,6 +179,6 @@ def _count_range(
 def _unpack(packed: IntArray, counts: IntArray, inside: IntArray) -> None:
     """Move what ``packed`` holds to ``counts`` and ``inside``, all (3 * n_bins,)."""
     for k in range(packed.shape[0]):
-        counts[k] += (packed[k] >> _ONE) << _FRACTION
+        counts[k] += packed[k] >> _ONE
         inside[k] += packed[k] & ((1 << _ONE) - 1)
         packed[k] = 0

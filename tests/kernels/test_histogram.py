@@ -10,7 +10,7 @@ from kernels.grouped import COMPILED, EXAMPLES, grouped, random_queries
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from skrank_abstain._kernels import correlation, histogram
+from skrank_abstain._kernels import histogram
 from skrank_abstain._kernels.histogram import outcome_histogram
 
 
@@ -61,17 +61,16 @@ def fit(differences, outcomes, weights, start=None):
     return np.exp(x)
 
 
-def on_a_grid():
-    return mock.patch.object(histogram, "_LARGE", 1)
+def counting_at_most(n_pairs):
+    """Count a part of the pairs of larger queries."""
+    return mock.patch.object(histogram, "_MOST_PAIRS", n_pairs)
 
 
 @EXAMPLES
 @given(data=grouped())
-@pytest.mark.parametrize("grid", [False, True])
-def test_weights_add_up_to_the_pairs(grid, data):
+def test_weights_add_up_to_the_pairs(data):
     expected = reference.count_outcomes_by_query(*data, [0.0], 0.0).sum(axis=(0, 1))
-    with mock.patch.object(histogram, "_LARGE", 1 if grid else 10_000):
-        differences, outcomes, weights = points_of(data)
+    differences, outcomes, weights = points_of(data)
     tied = weights[outcomes == 0].sum()
     assert tied == pytest.approx(expected[1])
     assert weights.sum() == pytest.approx(expected.sum())
@@ -112,53 +111,49 @@ CASES = {
 
 
 @COMPILED
-@pytest.mark.parametrize("grid", [False, True])
 @pytest.mark.parametrize("name", CASES)
-def test_a_fit_equals_the_fit_to_all_pairs(name, grid):
+def test_a_fit_equals_the_fit_to_all_pairs(name):
     data, unit = CASES[name]
-    scaled = data._replace(scores=data.scores * unit)
-    with mock.patch.object(histogram, "_LARGE", 500 if grid else 10_000):
-        found = points_of(scaled)
+    found = points_of(data._replace(scores=data.scores * unit))
     estimate = fit(found[0] / unit, *found[1:])
     differences, outcomes = every_pair(data)
     expected = fit(differences, outcomes, np.ones(differences.size), estimate)
     np.testing.assert_allclose(estimate, expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("n_pairs", [1, 7, 100, 200, 1000])
+def test_partners_of_a_large_query_are_evenly_spaced_in_rank(n_pairs):
+    scores, grades, ends = data = random_queries(1, 40, 5)
+    step = -(-40 * 39 // (2 * n_pairs))
+    i, j = np.triu_indices(40, 1)
+    counted = (j - i) % step == (step + 1) // 2 % step
+    differences = (scores[j] - scores[i])[counted]
+    outcomes = np.sign(grades[j] - grades[i])[counted]
+    with counting_at_most(n_pairs):
+        _, found, weights = points_of(data)
+        means, _, each = outcome_histogram(scores, 0 * grades, ends, 9.0).points()
+    for outcome in (-1, 0, 1):
+        assert weights[found == outcome].sum() == (outcomes == outcome).sum()
+    np.testing.assert_allclose(
+        np.repeat(means, each.astype(int)), np.sort(differences), rtol=2e-3
+    )
+
+
 @COMPILED
-@pytest.mark.parametrize("n_grades", [5, 40, None])
-def test_the_grid_agrees_with_enumeration_about_heavy_tails(n_grades):
-    data = random_queries(1, 6000, n_grades)
-    data = data._replace(scores=np.sinh(4 * data.scores))
-    enumerated = points_of(data)
-    with on_a_grid(), mock.patch.object(correlation, "_GRID", 1 << 17):
-        found = points_of(data)
-    for kind in (0, 1):
-        sums = []
-        for differences, outcomes, weights in (found, enumerated):
-            signed = differences * np.where(outcomes == 0, 1, outcomes)
-            values = expit(signed) if kind else np.exp(-(signed**2))
-            sums.append((weights * values)[np.abs(outcomes) == kind].sum())
-        assert sums[0] == pytest.approx(sums[1], rel=1e-6)
+@pytest.mark.parametrize("n_grades", [2, 40, None])
+def test_a_tenth_of_the_pairs_gives_nearly_the_same_fit(n_grades):
+    """The fit moves by less than a third of its standard error, 1 / sqrt(4000)."""
+    data = random_queries(1, 4000, n_grades)
+    expected = fit(*points_of(data))
+    with counting_at_most(800_000):
+        found = fit(*points_of(data), expected)
+    np.testing.assert_allclose(found, expected, rtol=5e-3, atol=1e-6)
 
 
-@pytest.mark.parametrize("n_grades", [2, 300])
-def test_the_grid_makes_up_no_pairs(n_grades):
-    rng = np.random.default_rng(0)
-    scores = np.sort(rng.choice([0.0, 1.0, 3.0], 3000))
-    grades, ends = rng.integers(0, n_grades, 3000), np.array([0, 3000])
-    with on_a_grid():
-        differences, _, weights = points_of((scores, grades, ends))
-    # Half of the scores reach from 0 to 3; items are shared between neighbours.
-    step = 3 / correlation._STEPS
-    assert np.abs(differences - np.round(differences)).max() <= 2 * step
-    assert weights.sum() == pytest.approx(3000 * 2999 / 2)
-
-
-@pytest.mark.parametrize("grid", [False, True])
-def test_parts_add_up_to_the_last_bit(grid):
+@pytest.mark.parametrize("n_pairs", [500, 10_000])
+def test_parts_add_up_to_the_last_bit(n_pairs):
     data = random_queries(20, 60, 5)
-    with mock.patch.object(histogram, "_LARGE", 50 if grid else 10_000):
+    with counting_at_most(n_pairs):
         whole = outcome_histogram(*data, 9.0)
         parts = [
             outcome_histogram(
@@ -185,17 +180,3 @@ def test_equal_scores_count_half_in_each_order():
 def test_no_pairs():
     data = np.zeros(1), np.zeros(1, dtype=np.int64), np.array([0, 1])
     assert [part.size for part in points_of(data)] == [0, 0, 0]
-
-
-def test_the_grid_is_of_the_middle_half_where_that_does(monkeypatch):
-    step = 1 / correlation._STEPS
-    even = np.arange(100.0)
-    assert correlation._window(even) == (pytest.approx(49 * step), 0, 100)
-    # Scores that are equal in the middle are told apart by a wider range.
-    scores = np.append(np.zeros(80), np.arange(1.0, 21.0))
-    assert correlation._window(scores) == (pytest.approx(15 * step), 0, 100)
-    scores = np.append(even[:-1], 1e9)
-    assert correlation._window(scores) == (pytest.approx(49 * step), 0, 99)
-    # As they are where the pairs of outlying items are too many: here a hundred.
-    monkeypatch.setattr(correlation, "_BUDGET", 99)
-    assert correlation._window(scores) == (pytest.approx(1e9 * step), 0, 100)
