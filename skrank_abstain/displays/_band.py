@@ -12,7 +12,7 @@ from skrank_abstain.concentration import cluster_bootstrap
 
 
 def band_of_totals(
-    errors: FloatArray,
+    loss: FloatArray,
     accepted: FloatArray,
     pairs: FloatArray,
     *,
@@ -28,9 +28,9 @@ def band_of_totals(
 
     Parameters
     ----------
-    errors, accepted : ndarray of shape (n_queries, n_thresholds), float64
-        Wrong and all accepted pairs of each query, at ever more lenient thresholds; the
-        last one accepts some pair.
+    loss, accepted : ndarray of shape (n_queries, n_thresholds), float64
+        Loss and number of the accepted pairs of each query, at ever more lenient
+        thresholds; the last one accepts some pair.
     pairs : ndarray of shape (n_queries,), float64
         All pairs of each query.
     n_resamples, confidence, random_state
@@ -44,7 +44,7 @@ def band_of_totals(
     check_positive_int(n_resamples, "n_resamples", minimum=2)
     # A query of one item has no pair: to draw it would only make resamples smaller.
     with_pairs = pairs > 0
-    errors, accepted, pairs = (table[with_pairs] for table in (errors, accepted, pairs))
+    loss, accepted, pairs = (table[with_pairs] for table in (loss, accepted, pairs))
     if pairs.size < 2:
         raise ValueError(
             "qid must name at least two queries with pairs for a band "
@@ -55,12 +55,12 @@ def band_of_totals(
     grid = grid[grid > 0]
 
     def curve(times: FloatArray) -> FloatArray:
-        count, wrong = times @ accepted, times @ errors
+        count, lost = times @ accepted, times @ loss
         # Before the first accepted pair of a resample its risk is undefined; the
         # curve stays level there.
         filled = count > 0
         coverage = count[filled] / (times @ pairs)
-        risk: FloatArray = np.interp(grid, coverage, wrong[filled] / count[filled])
+        risk: FloatArray = np.interp(grid, coverage, lost[filled] / count[filled])
         return risk
 
     low, high = cluster_bootstrap(
@@ -75,7 +75,7 @@ def band_of_totals(
 
 
 def tables_of_pairs(
-    wrong: NDArray[np.bool_], risk: NDArray[Any], qid: Any, coverages: FloatArray
+    lost: FloatArray, risk: NDArray[Any], qid: Any, coverages: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Add up pairs by query and threshold, for ``band_of_totals``.
 
@@ -91,10 +91,10 @@ def tables_of_pairs(
     # One cell per query and threshold; cumulated along thresholds, since acceptance is
     # nested.
     cell = codes * thresholds.size + np.searchsorted(thresholds, risk)
-    errors, accepted = (
+    loss, accepted = (
         np.bincount(cell, weights, values.size * thresholds.size)
         .reshape(shape)
         .cumsum(axis=1)
-        for weights in (wrong.astype(np.float64), np.ones(risk.size))
+        for weights in (lost, np.ones(risk.size))
     )
-    return errors, accepted, accepted[:, -1]
+    return loss, accepted, accepted[:, -1]

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import FloatArray, IntArray, check_choice
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_choice,
+    check_loss,
+)
 from skrank_abstain.displays._band import band_of_totals, tables_of_pairs
 from skrank_abstain.displays._display import Display
 from skrank_abstain.displays._drawing import draw_curve, draw_reference, join_label
@@ -28,14 +33,14 @@ _GRID = np.linspace(0.01, 1.0, 100)
 #: A line of more points looks the same and only makes files large.
 _MOST_POINTS = 2000
 _Y_LABELS = {
-    "risk": "selective risk, lower is better\n(share wrong of accepted pairs)",
-    "accuracy": "selective accuracy, higher is better\n(share right of accepted pairs)",
+    "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
+    "accuracy": "score, higher is better\n(1 - mean loss of accepted pairs)",
 }
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RiskCoverageDisplay(Display):
-    """Risk-coverage curve: how the share of errors falls as fewer pairs are decided.
+    """Risk-coverage curve: how the mean loss falls as fewer pairs are decided.
 
     Make one with `from_estimator` or `from_predictions`. To compare models, ``plot``
     several displays on the same axes: a lower risk is better.
@@ -45,11 +50,13 @@ class RiskCoverageDisplay(Display):
     coverage : ndarray of shape (n_thresholds,), float64
         Share of the pairs accepted at each threshold, ascending; ends with 1.
     selective_risk : ndarray of shape (n_thresholds,), float64
-        Share of errors among these pairs.
+        Mean loss of these pairs; their share of errors under the zero-one loss.
     aurc : float, default=None
         Area under the risk-coverage curve, for the legend. Lower is better.
     band : ndarray of shape (n_points, 3), float64, default=None
         Coverage, lower and upper end of a pointwise interval of the risk.
+    mistake_cost : float, default=1.0
+        What every mistake costs; None if mistakes differ, which leaves the oracle out.
     name : str, default=None
         Name in the legend.
 
@@ -84,6 +91,7 @@ class RiskCoverageDisplay(Display):
     selective_risk: FloatArray
     aurc: float | None = None
     band: FloatArray | None = None
+    mistake_cost: float | None = 1.0
     name: str | None = None
 
     @classmethod
@@ -103,7 +111,7 @@ class RiskCoverageDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw the curve of a fitted selective ranker on labelled items.
+        """Draw the curve of a fitted selective ranker on labelled items, by its loss.
 
         Parameters
         ----------
@@ -124,11 +132,11 @@ class RiskCoverageDisplay(Display):
         random_state : int, RandomState instance or None, default=None
             Draws the samples.
         kind : {"risk", "accuracy"}, default="risk"
-            The share of errors, or of correct labels, among accepted pairs.
+            The mean loss of accepted pairs, or one minus it.
         reference : bool, default=False
             Whether to draw what abstaining at random gives (the value at coverage 1
-            throughout) and what an oracle gives that abstains on errors first, both
-            with the labels of this model.
+            throughout) and what an oracle gives that abstains on mistakes first, both
+            with the labels of this model. No oracle if mistakes differ in cost.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -164,7 +172,7 @@ class RiskCoverageDisplay(Display):
                 )
             totals, pairs = totals_at(ranker, X, y, qid, _GRID)
             band = band_of_totals(
-                np.stack([total.accepted - total.correct for total in totals], axis=1),
+                np.stack([total.loss for total in totals], axis=1),
                 np.stack([total.accepted for total in totals], axis=1),
                 pairs,
                 n_resamples=n_resamples,
@@ -172,12 +180,12 @@ class RiskCoverageDisplay(Display):
                 random_state=random_state,
             )
         count = np.cumsum(profile.n_pairs)
-        errors = np.cumsum(profile.n_pairs - profile.n_correct)
         display = cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
-            aurc=area_of_prefixes(count, errors),
+            aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
+            mistake_cost=_mistake_cost(getattr(ranker, "loss", "zero_one")),
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
@@ -189,6 +197,7 @@ class RiskCoverageDisplay(Display):
         y_pred: ArrayLike,
         risk: ArrayLike,
         *,
+        loss: Any = "zero_one",
         qid: Any = None,
         n_resamples: int | None = None,
         confidence: float = 0.95,
@@ -209,6 +218,9 @@ class RiskCoverageDisplay(Display):
             Predicted labels in {-1, 0, +1}, of all pairs.
         risk : array-like of shape (n_pairs,)
             Pairs of low risk are accepted first; only the order counts.
+        loss : "zero_one", another name or array-like of shape (3, 3), \
+default="zero_one"
+            As in `risk_coverage_curve`.
         qid : array-like of shape (n_pairs,), default=None
             Query of each *pair*; needed for a band.
         n_resamples, confidence, random_state, kind, reference
@@ -223,14 +235,17 @@ class RiskCoverageDisplay(Display):
             ``n_resamples`` is given and ``qid`` is missing or names fewer than two
             queries.
         """
-        coverage, selective_risk, _ = risk_coverage_curve(y_true, y_pred, risk)
+        coverage, selective_risk, _ = risk_coverage_curve(
+            y_true, y_pred, risk, loss=loss
+        )
         if coverage.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         band = None
         if n_resamples is not None:
-            wrong = np.asarray(y_true).ravel() != np.asarray(y_pred).ravel()
+            truth, label = (np.asarray(each).ravel() + 1 for each in (y_true, y_pred))
+            lost = check_loss(loss)[label, truth]
             band = band_of_totals(
-                *tables_of_pairs(wrong, np.asarray(risk).ravel(), qid, _GRID),
+                *tables_of_pairs(lost, np.asarray(risk).ravel(), qid, _GRID),
                 n_resamples=n_resamples,
                 confidence=confidence,
                 random_state=random_state,
@@ -238,8 +253,9 @@ class RiskCoverageDisplay(Display):
         display = cls(
             coverage=coverage,
             selective_risk=selective_risk,
-            aurc=aurc_loss(y_true, y_pred, risk),
+            aurc=aurc_loss(y_true, y_pred, risk, loss=loss),
             band=band,
+            mistake_cost=_mistake_cost(loss),
             name=name,
         )
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
@@ -279,19 +295,24 @@ class RiskCoverageDisplay(Display):
         )
 
     def _draw_references(self, kind: str) -> list[Any]:
-        wrong = self.selective_risk[-1]
-        # Abstaining at random leaves the expected share of errors as it is.
-        random = _of_kind(np.full(2, wrong), kind)
-        # Not from 0, where the share of errors is 0 / 0.
+        # Abstaining at random leaves the expected loss as it is.
+        random = _of_kind(np.full(2, self.selective_risk[-1]), kind)
+        lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
+        if self.mistake_cost is None:
+            return lines
+        wrong = self.selective_risk[-1] / self.mistake_cost
+        # Not from 0, where the share of mistakes is 0 / 0.
         coverage = np.linspace(0.005, 1.0, 200)
-        # The oracle accepts all right pairs before the first wrong one.
-        oracle = _of_kind(np.maximum(coverage - (1 - wrong), 0) / coverage, kind)
-        return [
-            draw_reference(self.ax_, [0.0, 1.0], random, "random abstention"),
-            draw_reference(
-                self.ax_, coverage, oracle, "oracle: errors abstained first", "-."
-            ),
-        ]
+        # The oracle accepts all right pairs before the first mistake.
+        share = np.maximum(coverage - (1 - wrong), 0) / coverage
+        oracle = _of_kind(self.mistake_cost * share, kind)
+        what = "oracle: mistakes abstained first"
+        return [*lines, draw_reference(self.ax_, coverage, oracle, what, "-.")]
+
+
+def _mistake_cost(loss: Any) -> float | None:
+    costs = np.unique(check_loss(loss))
+    return float(costs[1]) if costs.size == 2 else None
 
 
 def _of_kind(risk: FloatArray, kind: str) -> FloatArray:

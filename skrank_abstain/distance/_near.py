@@ -14,7 +14,12 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 from scipy.spatial import cKDTree
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
 from skrank_abstain.distance._strict import StrictPairs
 from skrank_abstain.pairs import ScoredItems
@@ -234,7 +239,8 @@ class NearDecision(DecisionEngine[float]):
         far_cells = np.maximum(every - near_cells, 0)
         pieces = np.concatenate([near_cells, far_cells], axis=1)
         accepted = np.array([0.0, 0.0, 1.0, 1.0])
-        return PairTotals.of_pieces(pieces, accepted, np.array([False, True] * 2))
+        tie = np.array([False, True] * 2)
+        return PairTotals.of_pieces(pieces, accepted, tie, ZERO_ONE_LOSS)
 
     def _near_pairs(
         self, X: FloatArray, offsets: IntArray, searched: BoolArray, gamma: float

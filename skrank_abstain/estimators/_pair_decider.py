@@ -332,7 +332,7 @@ class PairDecider(ModelWrapper):
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
         totals = self.evaluate(X, y, qid, sample_weight)
-        return warn_if_undefined(totals.selective_score(self._loss))
+        return warn_if_undefined(1 - totals.selective_risk)
 
     def evaluate(
         self,

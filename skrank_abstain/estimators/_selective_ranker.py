@@ -528,7 +528,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return items.sorted(known), items.queries, relevance
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
-        """Return pairs and correct predictions at each risk, whatever the threshold.
+        """Return pairs and their loss at each risk, whatever the threshold.
 
         Parameters
         ----------
@@ -538,7 +538,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Returns
         -------
         profile : RiskProfile
-            ``profile.risk``, ``profile.n_pairs`` and ``profile.n_correct``;
+            ``profile.risk``, ``profile.n_pairs`` and ``profile.loss``;
             ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
             curve.
 

@@ -8,17 +8,17 @@ the query from a column of X (``qid_col=``).
 Which scorer for which question:
 
 - how to choose ``coverage`` or another threshold: `selective_utility`. The others
-  cannot: accuracy and AUC of the accepted pairs are best where next to nothing is
+  cannot: score and AUC of the accepted pairs are best where next to nothing is
   accepted, and the three below do not depend on the threshold;
 - which ranker or tie model: ``neg_aurc_scorer``, minus `aurc_loss` of all pairs;
   `accuracy_at_coverage`; `coverage_at_risk`;
 - what to report: ``selective_accuracy_scorer``, what ``score`` of the ranker returns;
   ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
 
-What is undefined, such as the accuracy where no pair is accepted, is NaN with a
-warning. No scorer forms pairs: O(n log n) for n items. Those that do not depend on the
-threshold are exact for up to four million pairs; beyond, pairs of nearly the same risk
-count as equal.
+Mistakes count as the ranker's own loss says. What is undefined, such as the accuracy
+where no pair is accepted, is NaN with a warning. No scorer forms pairs: O(n log n) for
+n items. Those that do not depend on the threshold are exact for up to four million
+pairs; beyond, pairs of nearly the same risk count as equal.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _neg_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
         return undefined("AURC")
     # The profile holds blocks of equal risk, so that the area needs no single pair.
     count = np.cumsum(profile.n_pairs)
-    return -area_of_prefixes(count, np.cumsum(profile.n_pairs - profile.n_correct))
+    return -area_of_prefixes(count, np.cumsum(profile.loss))
 
 
 selective_accuracy_scorer = RankerScorer(_accuracy, "selective_accuracy_scorer")
@@ -120,9 +120,10 @@ neg_aurc_scorer = RankerScorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 def accuracy_at_coverage(
     coverage: float, *, zero_division: float = np.nan
 ) -> RankerScorer:
-    """Return a scorer: the accuracy of the surest pairs of the evaluation set.
+    """Return a scorer: one minus the mean loss of the surest evaluated pairs.
 
-    Higher is better, in [0, 1].
+    Higher is better; under a loss of at most 1, as the named ones but
+    ``"clear_order"``, in [0, 1]. Under the zero-one loss it is their accuracy.
 
     Parameters
     ----------
@@ -137,10 +138,11 @@ def accuracy_at_coverage(
 
     Notes
     -----
-    1 - R(c), with R(c) the mean error of the share c of lowest risk, c = ``coverage``,
-    among the evaluated pairs themselves. So rankers are compared at exactly the same
-    coverage; their own thresholds play no part, and the scorer cannot choose one. Where
-    the last pairs taken are of equal risk, the value is the mean over all choices.
+    1 - R(c), with R(c) the mean loss, under the ranker's own loss, of the share c of
+    lowest risk, c = ``coverage``, among the evaluated pairs themselves. So rankers are
+    compared at exactly the same coverage; their own thresholds play no part, and the
+    scorer cannot choose one. Where the last pairs taken are of equal risk, the value is
+    the mean over all choices.
 
     Examples
     --------
@@ -153,14 +155,14 @@ def accuracy_at_coverage(
 
 
 def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
-    """Return a scorer: the largest coverage at which the error rate keeps a bound.
+    """Return a scorer: the largest coverage at which the mean loss keeps a bound.
 
     Higher is better, in [0, 1]; 0 if no coverage does.
 
     Parameters
     ----------
     max_risk : float
-        Largest share of errors among the accepted pairs, in [0, 1].
+        Largest mean loss of the accepted pairs; non-negative.
     zero_division : float, default=np.nan
         As in `accuracy_at_coverage`.
 
@@ -170,10 +172,10 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
 
     Notes
     -----
-    The largest c with R(c) <= ``max_risk``, R(c) being the mean error of the share c of
-    lowest risk. A point of `risk_coverage_curve` of the evaluated data itself: a
-    comparison of rankers, not a promise for new queries. The ranker's own threshold
-    plays no part.
+    The largest c with R(c) <= ``max_risk``, R(c) being the mean loss, under the
+    ranker's own loss, of the share c of lowest risk. A point of `risk_coverage_curve`
+    of the evaluated data itself: a comparison of rankers, not a promise for new
+    queries. The ranker's own threshold plays no part.
 
     Examples
     --------
@@ -181,32 +183,33 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     >>> coverage_at_risk(0.1)
     coverage_at_risk(0.1)
     """
-    checked = check_fraction(max_risk, "max_risk", include_zero=True, include_one=True)
+    checked = check_real(max_risk, "max_risk", 0, np.inf, include_high=False)
     return _with_number(_coverage_at, "coverage_at_risk", checked, zero_division)
 
 
 def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
-    """Return a scorer: one minus the mean cost of errors and abstentions.
+    """Return a scorer: one minus the mean cost of mistakes and abstentions.
 
-    Higher is better, in [0, 1]. An error costs 1, an abstention ``cost``; the
-    decisions are those of the ranker's own threshold.
+    Higher is better; at most 1. A mistake costs what the ranker's own loss says, an
+    abstention ``cost``; the decisions are those of the ranker's own threshold.
 
     Parameters
     ----------
     cost : float
-        Price of one abstention, in [0, 1]: the share of errors at which it is no
-        longer worth deciding a pair.
+        Price of one abstention in units of the ranker's loss; non-negative. Deciding
+        a pair pays if its expected loss is lower.
     zero_division : float, default=np.nan
         As in `accuracy_at_coverage`.
 
     Notes
     -----
-    With selective accuracy ``a`` and coverage ``c`` this is
-    ``a * c + (1 - cost) * (1 - c)``. Its expected value is largest when the accepted
-    pairs are those with a conditional risk of at most ``cost`` [1]_, so that a search
-    over ``coverage`` with it has an optimum inside. A negative weight of abstentions,
-    as in ``a * c - cost * (1 - c)``, would always favour deciding everything: a
-    decision is never worth less than 0.
+    With coverage ``c`` and ``score`` of the ranker ``s``, one minus the mean loss of
+    accepted pairs, this is ``s * c + (1 - cost) * (1 - c)``. Its expected value is
+    largest when the accepted pairs are those with a conditional risk of at most
+    ``cost`` [1]_, so that a search over ``coverage`` with it has an optimum inside. A
+    negative weight of abstentions, as in ``s * c - cost * (1 - c)``, would always
+    favour deciding everything where no mistake costs more than 1: a decision is never
+    worth less than 0.
 
     References
     ----------
@@ -219,7 +222,7 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     >>> selective_utility(cost=0.3)
     selective_utility(0.3)
     """
-    checked = check_fraction(cost, "cost", include_zero=True, include_one=True)
+    checked = check_real(cost, "cost", 0, np.inf, include_high=False)
     return _with_number(
         _utility, "selective_utility", checked, zero_division, needs="evaluate"
     )
@@ -257,8 +260,7 @@ def _utility(
     if n_pairs == 0:
         return undefined("selective_utility", default)
     abstained = n_pairs - totals.accepted.sum()
-    # A decision that is right is worth 1, an abstention 1 - cost, an error 0.
-    return float((totals.correct.sum() + (1 - cost) * abstained) / n_pairs)
+    return float(1 - (totals.loss.sum() + cost * abstained) / n_pairs)
 
 
 def _with_number(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skrank_abstain._validation import ZERO_ONE_LOSS, FloatArray
+from skrank_abstain._validation import ZERO_ONE_LOSS
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.selection import Calibration, Groups, PairTotals, Region, Rule
 
@@ -94,13 +94,3 @@ class ReportData:
         """Sums over the pairs of each query."""
         ranker = self.ranker
         return ranker.calibration.engine.totals(ranker.region, self.items, None)
-
-    @cached_property
-    def decided_and_loss(self) -> tuple[FloatArray, FloatArray]:
-        """Decided pairs of each query and their loss, shape (n_queries,) both."""
-        if self.ranker.counts_errors:
-            return self.totals.accepted, self.totals.accepted - self.totals.correct
-        # PairTotals counts errors; under another loss they differ in weight.
-        at = np.array([self.ranker.threshold])
-        decided, loss = self.ranker.calibration.engine.at_thresholds(self.items, at)
-        return decided[:, 0], loss[:, 0]

@@ -76,12 +76,9 @@ def _areas(ranker: RankerFacts) -> dict[str, Area]:
 
 
 def _area_rows(curve: LossCurve, ranker: RankerFacts) -> list[list[str]]:
-    pairs, loss = curve.pairs.sum(axis=0), curve.loss.sum(axis=0)
-    if ranker.counts_errors:
-        # At all levels of risk, as `metrics.aurc_loss` and the like.
-        profile = curve.profile
-        pairs = np.cumsum(profile.n_pairs)
-        loss = np.cumsum(profile.n_pairs - profile.n_correct)
+    # At all levels of risk, as `metrics.aurc_loss` and the like.
+    profile = curve.profile
+    pairs, loss = np.cumsum(profile.n_pairs), np.cumsum(profile.loss)
     return [
         cells(name, area(pairs, loss), *curve.interval_of_area(area))
         for name, area in _areas(ranker).items()
@@ -93,8 +90,6 @@ def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
     what = "share of decided pairs wrong"
     if not ranker.counts_errors:
         what = "loss per decided pair"
-    decided, loss = (column.sum() for column in data.decided_and_loss)
-    at_threshold = float(loss / decided) if decided else np.nan
     return Picture(
         "Risk-coverage curve, with the point of this threshold.",
         f"The {what} if the least risky pairs are decided, from a few (left) to all "
@@ -107,7 +102,7 @@ def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
             loss=curve.loss.sum(axis=0) / pairs,
             interval=intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss),
             predicted=curve.predicted / pairs,
-            threshold=(data.totals.coverage, at_threshold),
+            threshold=(data.totals.coverage, data.totals.selective_risk),
             what=what,
         ),
     )

@@ -48,7 +48,7 @@ def rows_of_loss(data: ReportData) -> list[list[str]]:
     highest = ranker.highest_loss
     # A query of one item has no pairs: its shares would be 0 / 0.
     some = totals.pairs > 0
-    decided, loss = data.decided_and_loss
+    decided, loss = totals.accepted, totals.loss
     share, cost = (values[some] / totals.pairs[some] for values in (decided, loss))
     rows, risk = [], "selective risk: share of decided pairs wrong"
     if not ranker.counts_errors:

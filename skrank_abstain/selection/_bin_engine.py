@@ -19,12 +19,7 @@ from skrank_abstain.selection._engine import (
     RowPairs,
     draw_boundary,
 )
-from skrank_abstain.selection._totals import (
-    PairTotals,
-    RiskProfile,
-    loss_of_orders,
-    loss_of_ties,
-)
+from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
 from skrank_abstain.tie_models import BinModel, expected_losses
 
 
@@ -171,7 +166,7 @@ class BinEngine(RiskEngine[BinRegion]):
             self._model.edges_, group, n_groups, by_query=True, weight=weight
         )
         tie = np.arange(n_groups) % 2 == 1
-        return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie)
+        return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie, self._loss)
 
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray
@@ -186,8 +181,8 @@ class BinEngine(RiskEngine[BinRegion]):
             self._model.edges_, group, 2 * n_thresholds, by_query=True
         )
         mass = pieces.sum(axis=2)
-        spent = loss_of_orders(pieces, self._loss)
-        spent[:, 1::2] = loss_of_ties(pieces, self._loss)[:, 1::2]
+        is_tie = np.arange(2 * n_thresholds) % 2 == 1
+        spent = loss_of(pieces, is_tie, self._loss)
         accepted = np.empty((items.n_queries, n_thresholds))
         cost = np.empty((items.n_queries, n_thresholds))
         accepted[:, order] = np.cumsum(mass[:, ::2] + mass[:, 1::2], axis=1)
@@ -197,10 +192,10 @@ class BinEngine(RiskEngine[BinRegion]):
     def profile(self, items: ScoredItems) -> RiskProfile:
         counts = self._model.count_pairs(items)
         tie = self._label[self._upper] == 0
-        correct = np.where(tie, counts[:, 1], counts[:, 0])
+        spent = loss_of(counts, tie, self._loss)
         pairs = counts.sum(axis=1)
         seen = pairs > 0
-        return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], correct[seen])
+        return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], spent[seen])
 
     def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
         over = self._over(region)

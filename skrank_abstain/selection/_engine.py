@@ -196,7 +196,7 @@ class RiskEngine(DecisionEngine[RegionT]):
 
     @abstractmethod
     def profile(self, items: ScoredItems) -> RiskProfile:
-        """Return how many pairs have which risk, and how many of them are correct."""
+        """Return how many pairs have which risk, and the loss of their predictions."""
 
     @abstractmethod
     def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:

@@ -25,12 +25,7 @@ from skrank_abstain.selection._engine import (
     draw_boundary,
 )
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
-from skrank_abstain.selection._totals import (
-    PairTotals,
-    RiskProfile,
-    loss_of_orders,
-    loss_of_ties,
-)
+from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
 from skrank_abstain.tie_models import DifferenceModel
 
 #: Pairs whose probabilities are computed at a time: they stay in the cache.
@@ -258,7 +253,7 @@ class GapEngine(RiskEngine[GapRegion]):
         else:
             beyond = items.weigh_outcomes(starts, self._tolerance, weight)
         pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
-        return PairTotals.of_pieces(pieces, accepted, tie)
+        return PairTotals.of_pieces(pieces, accepted, tie, self._loss)
 
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray
@@ -284,10 +279,12 @@ class GapEngine(RiskEngine[GapRegion]):
     def profile(self, items: ScoredItems) -> RiskProfile:
         gap, counts = items.counts_by_gap()
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
-        correct = np.where(tie, counts[:, 1], counts[:, 2])
+        # The order of the other sums: the right order first.
+        counts = np.pad(counts[:, ::-1], ((0, 0), (0, 1)))
         equal = gap <= self._tolerance
         risk = np.where(equal, self._curve.of_equal, self._curve(gap))
-        return RiskProfile.of(risk, counts.sum(axis=1), correct)
+        spent = loss_of(counts, tie, self._loss)
+        return RiskProfile.of(risk, counts.sum(axis=1), spent)
 
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)
@@ -334,13 +331,12 @@ class GapEngine(RiskEngine[GapRegion]):
         accepted pairs and one for their loss. A piece from one cut to the next adds at
         the first and takes off at the second.
         """
-        outcomes = np.eye(4)
-        by_order = loss_of_orders(outcomes, self._loss)
-        by_tie = loss_of_ties(outcomes, self._loss)
         prices = np.zeros((len(pieces), 2, cuts.size, 4))
         for k, (starts, weight, tie) in enumerate(pieces):
             at = np.searchsorted(cuts, starts)
-            worth = weight[:, None] * np.where(tie[:, None], by_tie, by_order)
+            # One pair of each outcome: its loss, by piece.
+            spent = loss_of(np.eye(4)[:, None], tie, self._loss).T
+            worth = weight[:, None] * spent
             for row, value in zip(prices[k], (weight[:, None], worth), strict=True):
                 row[at] += value
                 row[at[1:]] -= value[:-1]

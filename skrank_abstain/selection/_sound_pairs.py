@@ -104,14 +104,14 @@ class SoundPairs(RiskEngine[RegionT]):
         sound = self._engine.profile(items.without_novel_pairs)
         every = self._engine.profile(items)
         n_novel = every.n_pairs.sum() - sound.n_pairs.sum()
-        n_correct = every.n_correct.sum() - sound.n_correct.sum()
+        loss = every.loss.sum() - sound.loss.sum()
         if n_novel == 0:
             return sound
         # Riskier than all others: on a curve they are the last that would be decided.
         return RiskProfile(
             np.append(sound.risk, np.nextafter(self.highest, np.inf)),
             np.append(sound.n_pairs, n_novel),
-            np.append(sound.n_correct, n_correct),
+            np.append(sound.loss, loss),
         )
 
     def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:

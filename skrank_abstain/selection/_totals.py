@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import ZERO_ONE_LOSS, BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,8 @@ class PairTotals:
         predicted to be ties.
     misranked : ndarray, float64
         Accepted pairs that are predicted in the wrong order, whatever the loss.
+    loss : ndarray, float64
+        Sum of the losses of the accepted pairs, under the ranker's own loss.
 
     Examples
     --------
@@ -60,10 +62,15 @@ class PairTotals:
     answered_tie: FloatArray
     ordered: FloatArray
     misranked: FloatArray
+    loss: FloatArray
 
     @classmethod
     def of_pieces(
-        cls, pieces: FloatArray, accepted: FloatArray, tie: BoolArray
+        cls,
+        pieces: FloatArray,
+        accepted: FloatArray,
+        tie: BoolArray,
+        loss: FloatArray,
     ) -> PairTotals:
         """Add up groups of pairs that are decided alike.
 
@@ -76,6 +83,7 @@ class PairTotals:
             Probability of acceptance.
         tie : ndarray of shape (n_pieces,), bool
             Whether a tie is predicted.
+        loss : ndarray of shape (3, 3), float64
         """
         mass = pieces.sum(axis=2)
         tied = pieces[:, :, 1]
@@ -96,6 +104,7 @@ class PairTotals:
             answered_tie=mass @ (accepted * tie),
             ordered=ordered @ accepted,
             misranked=np.where(tie, 0.0, pieces[:, :, 2]) @ accepted,
+            loss=loss_of(pieces, tie, loss) @ accepted,
         )
 
     def __repr__(self) -> str:
@@ -126,24 +135,10 @@ class PairTotals:
         """Share of wrong orders among the decided orders; NaN without any."""
         return _ratio(self.misranked, self.answered_order)
 
-    def selective_score(self, loss: FloatArray) -> float:
-        """Return one minus the mean loss of accepted pairs; NaN without any.
-
-        For the zero-one loss this is the accuracy.
-        """
-        if np.array_equal(loss, ZERO_ONE_LOSS):
-            return self.accuracy
-        # `correct` = right orders + right ties; `ordered` = right orders + half of the
-        # wrong ties: their difference gives the right ties.
-        right_ties = (self.correct - self.ordered + self.answered_tie / 2) / 1.5
-        right_orders = self.correct - right_ties
-        tied_orders = self.answered_order - right_orders - self.misranked
-        spent = (
-            loss[0, 2] * self.misranked
-            + loss[0, 1] * tied_orders
-            + loss[1, 0] * (self.answered_tie - right_ties)
-        )
-        return 1 - _ratio(spent, self.accepted)
+    @property
+    def selective_risk(self) -> float:
+        """Mean loss of accepted pairs under the ranker's own loss; NaN without any."""
+        return _ratio(self.loss, self.accepted)
 
     @property
     def auc(self) -> float:
@@ -158,7 +153,7 @@ def _ratio(part: FloatArray, whole: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RiskProfile:
-    """Pairs and correct predictions at each conditional risk.
+    """Pairs and the loss of their predictions at each conditional risk.
 
     Attributes
     ----------
@@ -166,33 +161,32 @@ class RiskProfile:
         Distinct risks, ascending.
     n_pairs : ndarray of shape (n_risks,), float64
         Pairs of this risk.
-    n_correct : ndarray of shape (n_risks,), float64
-        Those of them whose label is correct.
+    loss : ndarray of shape (n_risks,), float64
+        Sum of the losses of their predictions, under the ranker's own loss; for the
+        zero-one loss the number of errors.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skrank_abstain.selection import RiskProfile
-    >>> profile = RiskProfile(np.array([0.1, 0.4]), np.array([6, 4]), np.array([6, 2]))
+    >>> profile = RiskProfile(np.array([0.1, 0.4]), np.array([6, 4]), np.array([0, 2]))
     >>> profile.coverage, profile.selective_risk
     (array([0.6, 1. ]), array([0. , 0.2]))
     """
 
     risk: FloatArray
     n_pairs: FloatArray
-    n_correct: FloatArray
+    loss: FloatArray
 
     @classmethod
-    def of(
-        cls, risk: FloatArray, pairs: FloatArray, correct: FloatArray
-    ) -> RiskProfile:
+    def of(cls, risk: FloatArray, pairs: FloatArray, loss: FloatArray) -> RiskProfile:
         """Sort entries by risk and merge equal risks."""
         levels, entry = np.unique(risk, return_inverse=True)
-        n_pairs, n_correct = (
+        sums = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
-            for values in (pairs, correct)
+            for values in (pairs, loss)
         )
-        return cls(levels, n_pairs, n_correct)
+        return cls(levels, *sums)
 
     @property
     def coverage(self) -> FloatArray:
@@ -203,20 +197,28 @@ class RiskProfile:
 
     @property
     def selective_risk(self) -> FloatArray:
-        """Share of errors among the pairs with at most each risk, (n_risks,)."""
-        errors: FloatArray = np.cumsum(self.n_pairs - self.n_correct)
-        return errors / np.cumsum(self.n_pairs)
+        """Mean loss of the pairs with at most each risk, shape (n_risks,)."""
+        mean: FloatArray = np.cumsum(self.loss) / np.cumsum(self.n_pairs)
+        return mean
 
 
-def loss_of_orders(counts: FloatArray, loss: FloatArray) -> FloatArray:
-    """Return the loss of predicting orders, from counts (..., 4) by outcome."""
-    # Without the fourth column: equal values are always predicted to be a tie.
-    spent: FloatArray = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
-    return spent
+def loss_of(counts: FloatArray, tie: BoolArray, loss: FloatArray) -> FloatArray:
+    """Return the loss of predictions about groups of pairs.
 
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_groups, 4)
+        Pairs of each group by outcome, as in ``PairTotals.of_pieces``.
+    tie : ndarray of shape (n_groups,), bool
+        Whether a tie is predicted, not an order.
+    loss : ndarray of shape (3, 3)
 
-def loss_of_ties(counts: FloatArray, loss: FloatArray) -> FloatArray:
-    """Return the loss of predicting ties, from counts (..., 4) by outcome."""
-    untied = counts[..., 0] + counts[..., 2] + counts[..., 3]
-    spent: FloatArray = loss[1, 0] * untied
+    Returns
+    -------
+    spent : ndarray of shape (..., n_groups), float64
+    """
+    # An order never meets the fourth column: equal values are always called a tie.
+    of_order = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
+    of_tie = loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
+    spent: FloatArray = np.where(tie, of_tie, of_order)
     return spent

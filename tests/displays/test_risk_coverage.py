@@ -132,7 +132,7 @@ def test_band_is_that_of_a_hundred_moved_copies(ranker, new):
         for c in np.linspace(0.01, 1, 100)
     ]
     expected = band_of_totals(
-        np.stack([total.accepted - total.correct for total in totals], axis=1),
+        np.stack([total.loss for total in totals], axis=1),
         np.stack([total.accepted for total in totals], axis=1),
         totals[0].pairs,
         confidence=0.95,

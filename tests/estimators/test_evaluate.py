@@ -72,7 +72,7 @@ def test_evaluate_adds_up_the_decisions_of_each_query(ranker, data):
     for name, values in expected.items():
         sums = np.bincount(query, weights=values, minlength=order.size)
         np.testing.assert_allclose(getattr(totals, name), sums, atol=1e-9, err_msg=name)
-    assert totals.selective_score(ranker._loss) == ranker.score(X, y, qid=qid)
+    assert 1 - totals.selective_risk == ranker.score(X, y, qid=qid)
     assert totals.coverage == pytest.approx(weight.mean())
     if set(weight) <= {0, 1}:
         auc = selective_auc_score(truth, decisions.label, decisions.accepted)
@@ -84,7 +84,7 @@ def test_the_profile_is_the_risk_coverage_curve_of_all_pairs(ranker, data):
     decisions = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, decisions.left, decisions.right)
     coverage, selective, thresholds = risk_coverage_curve(
-        truth, decisions.label, decisions.risk
+        truth, decisions.label, decisions.risk, loss=ranker._loss
     )
     profile = ranker.risk_profile(X, y, qid=qid)
     # Risks that differ in the last bit are separate entries of neither or of both.

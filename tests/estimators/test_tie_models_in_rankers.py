@@ -91,7 +91,7 @@ def test_evaluate_adds_up_the_decisions_of_each_query(ranker, new):
         accuracy = (mass * weight * right).sum() / (mass * weight).sum()
         assert totals.accuracy == pytest.approx(accuracy)
         found = ranker.score(X, y, qid=qid, sample_weight=given)
-        assert found == totals.selective_score(ranker._loss)
+        assert found == 1 - totals.selective_risk
 
 
 def test_the_profile_is_that_of_all_pairs(ranker, new):
@@ -102,8 +102,8 @@ def test_the_profile_is_that_of_all_pairs(ranker, new):
     levels, entry = np.unique(decisions.risk, return_inverse=True)
     np.testing.assert_array_equal(profile.risk, levels)
     np.testing.assert_array_equal(profile.n_pairs, np.bincount(entry))
-    right = np.bincount(entry, decisions.label == truth)
-    np.testing.assert_array_equal(profile.n_correct, right)
+    spent = np.bincount(entry, ranker._loss[decisions.label + 1, truth + 1])
+    np.testing.assert_array_equal(profile.loss, spent)
 
 
 def test_chosen_pairs_are_decided_as_among_all(ranker, new):

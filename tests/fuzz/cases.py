@@ -251,7 +251,7 @@ def moves(case, method):
     return method == ("at_risk" if certified else "at_coverage")
 
 
-def count(pairs, accepted, weight, n_queries):
+def count(pairs, accepted, weight, n_queries, loss):
     """Add up query by query what ``PairTotals`` says, pair by pair."""
     right = pairs.label == pairs.truth
     tie, tied = pairs.label == 0, pairs.truth == 0
@@ -267,6 +267,7 @@ def count(pairs, accepted, weight, n_queries):
         "answered_tie": accepted & tie,
         "ordered": accepted * ordered,
         "misranked": accepted & wrong,
+        "loss": accepted * loss[pairs.label + 1, pairs.truth + 1],
     }
     return {
         name: np.bincount(pairs.query, column * weight, n_queries)

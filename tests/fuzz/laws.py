@@ -121,14 +121,15 @@ def evaluate_is_the_totals_of_pairs(case):
         given = {"sample_weight": case.new.weight} if weighted else {}
         totals = case.estimator.evaluate(**arguments, **given)
         weight = pairs.weight if weighted else np.ones(pairs.label.size)
-        low = count(pairs, pairs.accepted & ~open_, weight, n_queries)
-        high = count(pairs, pairs.accepted | open_, weight, n_queries)
+        loss = case.estimator._loss
+        low = count(pairs, pairs.accepted & ~open_, weight, n_queries, loss)
+        high = count(pairs, pairs.accepted | open_, weight, n_queries, loss)
         for name, least in low.items():
             value, most = getattr(totals, name), high[name]
             if open_.any():
                 assert (value >= least * (1 - 1e-9) - 1e-9).all(), name
                 assert (value <= most * (1 + 1e-9) + 1e-9).all(), name
-            elif weighted:
+            elif weighted or name == "loss":  # prices need not be whole numbers
                 np.testing.assert_allclose(value, least, **ROUNDING, err_msg=name)
             else:
                 np.testing.assert_array_equal(value, least, err_msg=name)
@@ -326,15 +327,15 @@ def fit_says_how_much_it_accepts(case):
 
 
 def the_profile_has_the_risks_of_the_pairs(case):
-    """``risk_profile`` has each risk as often as it occurs, and its right answers."""
+    """``risk_profile`` has each risk as often as it occurs, and all its losses."""
     if not hasattr(case.estimator, "risk_profile"):
         return
     profile = case.estimator.risk_profile(**case.labelled(case.new))
     risk = np.repeat(profile.risk, profile.n_pairs.astype(int))
     room = 1e-9 + within_rounding(case, case.pairs).max(initial=0)
     np.testing.assert_allclose(risk, np.sort(case.pairs.risk), rtol=0, atol=room)
-    right = case.pairs.label == case.pairs.truth
-    assert profile.n_correct.sum() == right.sum()
+    spent = case.estimator._loss[case.pairs.label + 1, case.pairs.truth + 1]
+    np.testing.assert_allclose(profile.loss.sum(), spent.sum(), rtol=1e-12)
 
 
 # ---- what takes another fit, or several

@@ -96,7 +96,7 @@ DEFECTS = {
     laws.rows_may_come_in_any_order: wrapped("predict", lambda s: np.arange(s.size)),
     laws.fit_says_how_much_it_accepts: moved("coverage_"),
     laws.the_profile_has_the_risks_of_the_pairs: wrapped(
-        "risk_profile", lambda p: replace(p, n_correct=p.n_correct + 1)
+        "risk_profile", lambda p: replace(p, loss=p.loss + 1)
     ),
     laws.operating_points_are_thresholds: wrapped(
         "operating_points", lambda points: [p._replace(threshold=9.0) for p in points]

@@ -215,7 +215,7 @@ def test_utility_counts_abstentions_where_nothing_is_accepted(ranker, data):
         (accuracy_at_coverage, "coverage", 0),
         (accuracy_at_coverage, "coverage", 1.5),
         (coverage_at_risk, "max_risk", -0.1),
-        (selective_utility, "cost", 2),
+        (selective_utility, "cost", -1),
     ],
 )
 def test_parameters_are_checked_at_once(make, parameter, bad):

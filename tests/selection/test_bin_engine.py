@@ -254,6 +254,7 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
             "answered_tie": share * (label == 0),
             "ordered": share * (truth != 0) * (0.5 if label == 0 else label == truth),
             "misranked": share * (label * truth == -1),
+            "loss": share * loss[label + 1, truth + 1],
         }
         for name, value in seen.items():
             expected[name][queries.codes[i]] += mass * value
@@ -270,12 +271,13 @@ def test_the_profile_has_every_risk(case):
     truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
     profile = risk.profile(labelled(case))
     np.testing.assert_array_equal(profile.risk, np.unique(decisions.risk))
-    for level, n_pairs, n_correct in zip(
-        profile.risk, profile.n_pairs, profile.n_correct, strict=True
+    spent = loss[decisions.label + 1, truth + 1]
+    for level, n_pairs, lost in zip(
+        profile.risk, profile.n_pairs, profile.loss, strict=True
     ):
         at = decisions.risk == level
         assert n_pairs == at.sum()
-        assert n_correct == (decisions.label == truth)[at].sum()
+        assert lost == pytest.approx(spent[at].sum(), abs=1e-12)
 
 
 @given(any_cases())

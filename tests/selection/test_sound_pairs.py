@@ -73,6 +73,7 @@ def test_totals_are_sums_over_pairs(known):
         assert_allclose(totals.answered_tie, add(accepted & (made.label == 0)))
         wrong = accepted & (truth * made.label == -1)
         assert_allclose(totals.misranked, add(wrong))
+        assert_allclose(totals.loss, add(accepted & ~right))
 
 
 def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
@@ -100,8 +101,8 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
     assert profile.risk[-1] == last
     assert profile.n_pairs[-1] == (~sound).sum()
     assert profile.n_pairs.sum() == sound.size
-    assert profile.n_correct[-1] == (~wrong & ~sound).sum()
-    assert profile.n_correct.sum() == (~wrong).sum()
+    assert profile.loss[-1] == (wrong & ~sound).sum()
+    assert profile.loss.sum() == wrong.sum()
 
 
 def test_coverage_counts_all_pairs(known):
