@@ -139,7 +139,7 @@ def labelled_pairs(
         X, relevance = _safe_indexing(X, rows), relevance[rows]
         qid = None if qid is None else queries.codes[rows]
     decisions = ranker.predict_pairs(X, qid=qid)
-    scores = ranker.predict(X)
+    scores = ranker.predict(X, qid)
     label = pair_labels(relevance, decisions.left, decisions.right)
     return decisions, label, scores[decisions.left] - scores[decisions.right]
 

@@ -72,15 +72,15 @@ class ItemValues(NamedTuple):
         return ScoredItems.build(self.values, self.queries, y, self.novel)
 
 
-def predict_items(ranker: Any, X: Any) -> FloatArray:
-    """Return the score of each item by a fitted ranker, whatever its query.
+def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
+    """Return the score of each item by a fitted ranker; most models need no qid.
 
     GridSearchCV.predict cannot pass on a qid, even under metadata routing.
     """
     check_is_fitted(ranker, "estimator_")
-    if ranker.qid_col is None:
+    if qid is None and ranker.qid_col is None:
         return score_items(ranker.estimator_, check_columns(ranker, X, reset=False))
-    return score_new_items(ranker, X, None)[1]
+    return score_new_items(ranker, X, qid)[1]
 
 
 def score_new_items(
@@ -102,7 +102,7 @@ def score_new_items(
             "set_score_request(qid=True)), or name a column of X with qid_col=."
         )
     warn_of_batch(ranker, items)
-    return items, score_items(ranker.estimator_, items.X)
+    return items, score_items(ranker.estimator_, items.X, items.named_queries)
 
 
 def warn_if_undefined(accuracy: float) -> float:
@@ -152,6 +152,10 @@ class PairDecider(ModelWrapper):
 
     _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
 
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
     qid_col: str | int | None
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
@@ -162,35 +166,37 @@ class PairDecider(ModelWrapper):
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, qid: Any = None) -> FloatArray:
         """Return the wrapped ranker's score of each item.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             One row per item.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; only models that request ``qid`` need it.
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
             Higher is better. One value per *item*: decisions come from other methods.
         """
-        return predict_items(self, X)
+        return predict_items(self, X, qid)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
         """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
-            One row per item.
+        X, qid
+            As in ``predict``.
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
             Higher is better.
         """
-        return predict_items(self, X)
+        return predict_items(self, X, qid)
 
     def predict_pairs(
         self,

@@ -72,6 +72,11 @@ class Items:
     queries: Queries
     has_qid: bool
 
+    @property
+    def named_queries(self) -> Queries | None:
+        """The queries, None if the caller named none."""
+        return self.queries if self.has_qid else None
+
     def take(self, rows: IntArray) -> Items:
         """Return some rows, in ascending order."""
         # Rows are distinct: n_items of them are all rows, and X need not be copied.

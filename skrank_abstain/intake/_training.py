@@ -158,7 +158,7 @@ def train_and_score(
     # the tie model; the other rules use all of them for both.
     parts = divide_queries(sizes, group, tuning_size, seed) if tuning_size else None
     columns = columns_of_fit(ranker)
-    scores = score_items(model, left.X)
+    scores = score_items(model, left.X, left.named_queries)
     rest, tuning = LabelledScores(scores, relevance[rows], left.queries, left.X), None
     if parts is not None:
         tuning, rest = map(rest.take_queries, parts)

@@ -284,7 +284,8 @@ def _score(
     # A ranker of its own: half of a fit could not be sent, what it learned is returned.
     here = _unfitted(ranker)
     items, y, doubt = check_labelled_items(here, X, y, ids)
-    scores, hashes = score_items(model, items.X), hash_rows(items.X)
+    scores = score_items(model, items.X, items.named_queries)
+    hashes = hash_rows(items.X)
     notes = _Notes(items.queries.values, columns_of_fit(here), doubt, hashes)
     return Part(ScoredItems.build(scores, items.queries, y), np.unique(y), notes)
 

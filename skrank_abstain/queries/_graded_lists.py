@@ -75,36 +75,43 @@ class GradedLists(ModelWrapper):
         *("_largest_query", "_fitted_with_qid"),
     )
 
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
     tie_model: Any
     tie_model_: GradedRelevance
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, qid: Any = None) -> FloatArray:
         """Return the wrapped ranker's score of each item.
 
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; only models that request ``qid`` need it.
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
             Higher is better.
         """
-        return predict_items(self, X)
+        return predict_items(self, X, qid)
 
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
         """Return the item scores of ``predict``, for scikit-learn's scorers.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        X, qid
+            As in ``predict``.
 
         Returns
         -------
         scores : ndarray of shape (n_items,), float64
             Higher is better.
         """
-        return predict_items(self, X)
+        return predict_items(self, X, qid)
 
     def _unfitted_tie_model(self) -> GradedRelevance:
         """Return the tie model; raise if it is not a model of grades."""

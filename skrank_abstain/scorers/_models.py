@@ -10,9 +10,11 @@ from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import FloatArray, check_scores, shown
+from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import (
     Booster,
     align_columns,
@@ -268,7 +270,14 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)
 
 
-def score_items(model: Any, X: Any) -> FloatArray:
+def requests_queries(model: Any) -> bool:
+    """Return whether a model's scores of items depend on the queries of these."""
+    final = last_step(model)
+    routes = hasattr(final, "get_metadata_routing")  # no booster's own model does
+    return routes and bool(get_routing_for_object(final).consumes("predict", {"qid"}))
+
+
+def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArray:
     """Return one score per item, higher is better.
 
     Parameters
@@ -278,6 +287,10 @@ def score_items(model: Any, X: Any) -> FloatArray:
     X : array, sparse matrix or data frame of shape (n_items, n_features)
         Reaches the model untouched, except that the columns of a data frame are
         put into the order in which a booster was trained on them.
+    queries : Queries, default=None
+        Needed by models that request ``qid`` for ``predict``, as after
+        ``set_predict_request(qid=True)``. These get the number of each row's query
+        as ``qid``. Other models are called without.
 
     Returns
     -------
@@ -290,8 +303,8 @@ def score_items(model: Any, X: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If the scores are not finite, not one per item, or if columns of X are
-        missing or unexpected.
+        If the scores are not finite, not one per item, columns of X are missing or
+        unexpected, or the model requests ``qid`` and there are no queries.
 
     Examples
     --------
@@ -301,17 +314,26 @@ def score_items(model: Any, X: Any) -> FloatArray:
     array([1.])
     """
     n_items = _num_samples(X)
-    return check_scores(_raw_scores(model, X), n_items)
+    return check_scores(_raw_scores(model, X, queries), n_items)
 
 
-def _raw_scores(model: Any, X: Any) -> Any:
+def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
     model = unwrap(resolve_model(model))
     if hasattr(model, "best_estimator_"):  # a search does not check columns
-        return _raw_scores(model.best_estimator_, X)
-    if isinstance(model, Pipeline) and booster_of(last_step(model)):
+        return _raw_scores(model.best_estimator_, X, queries)
+    by_query = requests_queries(model)
+    if isinstance(model, Pipeline) and (by_query or booster_of(last_step(model))):
         # Transformers may pass names on: the booster's columns are checked too.
         passed_on = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _raw_scores(model.steps[-1][1], passed_on)
+        return _raw_scores(model.steps[-1][1], passed_on, queries)
+    if by_query:
+        if queries is None:
+            raise ValueError(
+                f"qid must be given, got None: the scores of {describe(model)} depend "
+                "on the other items of the query. Pass qid= or name a column of X "
+                "with qid_col=; qid=0 says that all rows are one query."
+            )
+        return model.predict(X, qid=queries.codes)
     booster = booster_of(model)
     if booster is None:
         return response(model, X)
