@@ -10,6 +10,7 @@ All that is particular to a library is in one file, as a ``Booster`` in ``BOOSTE
 
 from skrank_abstain.scorers._adapter import Booster, Features
 from skrank_abstain.scorers._boosters import BOOSTERS
+from skrank_abstain.scorers._ensemble import RankerEnsemble
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
@@ -26,6 +27,7 @@ from skrank_abstain.scorers._models import (
 )
 
 __all__ = [
+    "RankerEnsemble",
     "load_model",
     "fit_ranker",
     "score_items",

@@ -99,8 +99,11 @@ def fit_ranker(
     if booster and not prefix:
         X = readable(X, booster)
     if not (booster and _trains_on_queries(final)):
-        return _fit(model, X, relevance, prefix, _queries_for(final, prefix, queries))
-    grades = _grades(relevance, relevance_bins)
+        target = relevance
+        if relevance_bins and getattr(final, "_trains_on_grades", False):
+            target = grades_of(relevance, relevance_bins).astype(np.float64)
+        return _fit(model, X, target, prefix, _queries_for(final, prefix, queries))
+    grades = grades_of(relevance, relevance_bins)
     # XGBoost and CatBoost refuse scattered queries; LightGBM, which only gets sizes,
     # would silently mix them up.
     order = queries.order
@@ -167,7 +170,7 @@ def _routes(estimator: Any) -> bool:
     return isinstance(router, MetadataRouter) and bool(router.consumes("fit", ["qid"]))
 
 
-def _grades(relevance: FloatArray, bins: int | None) -> IntArray:
+def grades_of(relevance: FloatArray, bins: int | None = None) -> IntArray:
     """Return relevance as grades 0 to K - 1, K at most 31."""
     values, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
     if bins is not None:

@@ -1,0 +1,102 @@
+"""Features of an item relative to the other items of its query."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from skrank_abstain._validation import FloatArray
+from skrank_abstain.pairs import Queries
+
+#: Added to standard deviations, so that equal features become 0.
+_TINY = 1e-9
+
+
+def with_context(X: Any, queries: Queries) -> Any:
+    """Return X with columns that describe each item's place in its query.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_items, n_features)
+    queries : Queries
+
+    Returns
+    -------
+    wide : array or frame of the kind of X
+        The columns of X, then those of `query_context`, of the numeric columns alone.
+    """
+    if issparse(X):
+        raise TypeError(
+            f"X must be dense where context=True, got a {type(X).__name__}: few values "
+            "stay zero relative to their query. Pass X.toarray(), or context=False."
+        )
+    if hasattr(X, "select_dtypes"):
+        numbers = X.select_dtypes(["number", "bool"])
+        added = query_context(numbers.to_numpy(np.float64, na_value=np.nan), queries)
+        names = _names(numbers.columns)
+        # Texts alone: scikit-learn refuses names of several types.
+        columns = {str(name): X.iloc[:, at] for at, name in enumerate(X.columns)}
+        columns |= dict(zip(names, added.T, strict=True))
+        return type(X)(columns, index=X.index)
+    if hasattr(X, "hstack"):
+        kinds = X.schema.items()
+        numeric = [
+            n for n, kind in kinds if kind.is_numeric() or str(kind) == "Boolean"
+        ]
+        numbers = X[numeric].to_numpy().astype(np.float64)
+        added = query_context(numbers, queries)
+        return X.hstack(type(X)(added, schema=_names(numeric)))
+    try:
+        numbers = np.asarray(X).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            "X must hold numbers where context=True, or be a data frame, of which "
+            f"only numeric columns are compared, got {np.asarray(X).dtype}: {error}"
+        ) from error
+    return np.hstack([numbers, query_context(numbers, queries)])
+
+
+def _names(columns: Any) -> list[str]:
+    return [*(f"{name}_in_query" for name in columns), "items_in_query"]
+
+
+def query_context(X: FloatArray, queries: Queries) -> FloatArray:
+    """Return features in units of their spread within the query.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+        NaN is left out of means and standard deviations.
+    queries : Queries
+
+    Returns
+    -------
+    context : ndarray of shape (n_items, n_features + 1), float64
+        (x - mean) / (standard deviation + 1e-9) of each feature, 0 in a query of one
+        item, and the number of items of the query. NaN stays NaN.
+
+    Notes
+    -----
+    O(n log n). An item's numbers depend neither on the order of the rows nor on other
+    queries, not even in their last bits: sums are taken of sorted values.
+    """
+    n_items, n_features = X.shape
+    context = np.empty((n_items, n_features + 1))
+    context[:, -1] = queries.sizes[queries.codes]
+    if not n_items:
+        return context
+    starts = queries.offsets[:-1]
+    for column in range(n_features):
+        values = X[:, column]
+        # Sorted by query, then by value; NaN comes last in its query.
+        ordered = values[np.lexsort((values, queries.codes))]
+        known = ~np.isnan(ordered)
+        count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)
+        mean = np.add.reduceat(np.where(known, ordered, 0.0), starts) / count
+        off = np.where(known, ordered - np.repeat(mean, queries.sizes), 0.0)
+        spread = np.sqrt(np.add.reduceat(off**2, starts) / count)
+        codes = queries.codes
+        context[:, column] = (values - mean[codes]) / (spread[codes] + _TINY)
+    return context

@@ -1,0 +1,289 @@
+"""A ranker and two classifiers of grades, added up."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metadata_routing import MetadataRequest
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+
+from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._validation import FloatArray, check_relevance, check_row_order
+from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.scorers._adapter import align_columns
+from skrank_abstain.scorers._context import with_context
+from skrank_abstain.scorers._fit import fit_ranker, grades_of
+from skrank_abstain.scorers._models import (
+    booster_of,
+    describe,
+    freeze,
+    is_fitted,
+    library_of,
+    requests_queries,
+    resolve_model,
+    score_items,
+    unwrap,
+)
+
+
+class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
+    """A ranker's score plus the grade that classifiers expect.
+
+    Ranking losses care for the top of the list, classifiers for every grade. Their sum
+    orders items better than either, and its gaps say better which pairs are sure.
+
+    Parameters
+    ----------
+    ranker : estimator, booster or path
+        Any ranker that `BALToR` takes. A fitted one is used as it is.
+    grades : classifier or None, default=None
+        Predicts the grade of an item with ``predict_proba``. None:
+        ``HistGradientBoostingClassifier`` with 60 iterations. A fitted one is used as
+        it is, which needs ``context=False``.
+    context : bool, default=True
+        Whether a second classifier sees the features relative to their query, too.
+        Scores then depend on the other items of the query, and ``predict`` needs
+        ``qid``.
+
+    Attributes
+    ----------
+    ranker_ : object
+        The fitted ranker.
+    grades_ : list
+        The fitted classifier, and with ``context`` the one that sees the query.
+    means_, scales_ : ndarray of shape (n_members,), float64
+        Mean and standard deviation of each member's scores of the training rows, the
+        ranker's first.
+    n_features_in_, feature_names_in_
+        Of X in ``fit``.
+
+    Notes
+    -----
+    The score is the sum of (m(x) - mean) / standard deviation over the members m, all
+    of the same weight. A classifier's m(x) is the expected grade, the sum of
+    k P(grade k | x), where grades number the distinct values of y from 0. The second
+    classifier sees X, (x - mean) / standard deviation of each numeric feature within
+    the query, and the number of items of the query.
+
+    With ``context=True`` a decision depends on the list of candidates: adding one
+    changes the scores of the others, and a single item is served with its whole list.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.scorers import RankerEnsemble
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(RankerEnsemble(Ridge()), random_state=0)
+    >>> ranker.fit(data.data, data.target, qid=data.qid).predict(data.data[:3], 0).shape
+    (3,)
+    """
+
+    # Defaults, so that metadata routing works without a call of set_fit_request.
+    __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    #: `fit_ranker` bins the relevance for it.
+    _trains_on_grades = True
+
+    def __init__(
+        self, ranker: Any, *, grades: Any = None, context: bool = True
+    ) -> None:
+        self.ranker = ranker
+        self.grades = grades
+        self.context = context
+
+    @all_or_nothing
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+        """Train the members that are not fitted.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item. Must be dense with ``context``; only numeric columns are
+            compared within the query.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better; at most 31 distinct values.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item. Needed with ``context``.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        ValueError, TypeError
+            If an input breaks its rule, y has one value only, ``grades`` has no
+            ``predict_proba``, or is fitted and ``context=True``. What a member raises
+            is passed on, with a note which member it was.
+        """
+        ranker, classifier = resolve_model(self.ranker), self._classifier()
+        check_row_order(X, y=y, qid=qid)
+        X, queries = self._take(X, qid, reset=True)
+        relevance = check_relevance(y, queries.n_items)
+        grades = grades_of(relevance)
+        if not grades.any():
+            raise ValueError(
+                "y must have at least two distinct values to tell grades apart, got "
+                f"{relevance[0]:g} {relevance.size} times."
+            )
+
+        views = [*self._views(X, queries)]  # refuses some X before anything is trained
+
+        def trained(name: str, model: Any, X: Any, target: FloatArray) -> Any:
+            if is_fitted(model):
+                return model
+            with _naming(name, model):
+                return fit_ranker(model, X, target, queries)
+
+        self.ranker_ = trained("ranker", ranker, X, relevance)
+        self.grades_ = [
+            trained("grades", classifier, seen, grades.astype(np.float64))
+            for seen in views
+        ]
+        scores = self._scores(X, views, queries)
+        self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
+        # A member that gives all rows one score adds nothing. Rounding could leave it
+        # a tiny deviation.
+        self.scales_[np.ptp(scores, axis=0) == 0] = 1.0
+        return self
+
+    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+        """Return the score of each item, higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            With ``context`` whole queries.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item. Needed with ``context``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+
+        Raises
+        ------
+        ValueError
+            If columns are not those of ``fit``, or ``qid`` is needed and missing.
+        """
+        check_is_fitted(self, "scales_")
+        check_row_order(X, qid=qid)
+        X, queries = self._take(X, qid, reset=False)
+        scores = self._scores(X, self._views(X, queries), queries)
+        z = (scores - self.means_) / self.scales_
+        # No matrix product: its last bits depend on the number of threads.
+        return np.asarray(z.sum(axis=1))
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what metadata the methods request: ``predict`` may need ``qid``."""
+        request: MetadataRequest = super().get_metadata_routing()
+        request.predict.add_request(param="qid", alias=self._needs_queries())
+        return request
+
+    def _needs_queries(self) -> bool:
+        return bool(self.context) or requests_queries(self.ranker)
+
+    def _classifier(self) -> Any:
+        if self.grades is None:
+            # Draws happen with more than 200,000 rows alone, to find bins.
+            return HistGradientBoostingClassifier(
+                max_iter=60, learning_rate=0.06, early_stopping=False, random_state=0
+            )
+        model = resolve_model(self.grades)
+        if not hasattr(unwrap(model), "predict_proba"):
+            raise TypeError(
+                "grades must be a classifier with predict_proba, got "
+                f"{describe(model)}: the expected grade is a mean over grades."
+            )
+        if self.context and is_fitted(model):
+            raise ValueError(
+                f"grades must not be fitted where context=True, got a fitted "
+                f"{describe(model)}: a second one is trained on more columns. Pass "
+                "context=False, or sklearn.base.clone(grades)."
+            )
+        return model
+
+    def _take(self, X: Any, qid: Any, *, reset: bool) -> tuple[Any, Queries]:
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if qid is None and self._needs_queries():
+            raise ValueError(
+                "qid must be given, got None: with context=True, or a ranker that "
+                "requests qid, scores depend on the other items of the query. qid=0 "
+                "says that all rows are one query."
+            )
+        return X, group_queries(qid, _num_samples(X))
+
+    def _views(self, X: Any, queries: Queries) -> Iterator[Any]:
+        """Yield what each classifier sees."""
+        yield X
+        if self.context:
+            yield with_context(X, queries)
+
+    def _scores(self, X: Any, views: Iterable[Any], queries: Queries) -> FloatArray:
+        """Return the members' scores, shape (n_items, n_members)."""
+        with _naming("ranker", self.ranker_):
+            columns = [score_items(self.ranker_, X, queries)]
+        for model, seen in zip(self.grades_, views, strict=True):
+            with _naming("grades", model):
+                columns.append(_expected_grade(model, seen))
+        return np.stack(columns, axis=1)
+
+    def __sklearn_clone__(self) -> Self:
+        # A fitted member stays fitted: clone() would throw its fit away.
+        def copied(model: Any) -> Any:
+            if model is not None and is_fitted(model):
+                return freeze(model)
+            return clone(model, safe=False)
+
+        cloned = type(self)(
+            copied(self.ranker), grades=copied(self.grades), context=self.context
+        )
+        # clone() copies requests, but not for classes that clone themselves.
+        if hasattr(self, "_metadata_request"):
+            cloned._metadata_request = copy.deepcopy(self._metadata_request)
+        return cloned
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        members = [self.ranker, self._classifier()]
+        inputs = [
+            get_tags(each).input_tags
+            for each in members
+            if not library_of(each) and hasattr(each, "__sklearn_tags__")
+        ]
+        tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)
+        tags.input_tags.sparse = not self.context and all(e.sparse for e in inputs)
+        return tags
+
+
+@contextmanager
+def _naming(name: str, model: Any) -> Iterator[None]:
+    """Note on an error which member raised it."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"Raised by {name}={describe(model)} of RankerEnsemble.")
+        raise
+
+
+def _expected_grade(model: Any, X: Any) -> FloatArray:
+    """Return the mean of the grades by their probabilities, shape (n_items,)."""
+    model = unwrap(model)
+    if booster := booster_of(model):
+        X = align_columns(X, booster, booster.features(model))
+    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    # No matrix product: its last bits depend on the number of threads.
+    return np.asarray(
+        (proba * np.asarray(model.classes_, dtype=np.float64)).sum(axis=1)
+    )

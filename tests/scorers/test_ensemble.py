@@ -1,0 +1,319 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from doubles import FirstColumn
+from scipy import sparse
+from scorers.boosters import N_QUERIES, NAMELESS_WARNING, PER_QUERY, make_ranker
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.metrics import neg_aurc_scorer, selective_utility
+from skrank_abstain.pairs import group_queries
+from skrank_abstain.scorers import RankerEnsemble, fit_ranker, score_items
+from skrank_abstain.scorers._context import query_context
+
+pytestmark = NAMELESS_WARNING
+QID = np.repeat(np.arange(N_QUERIES), PER_QUERY)
+QUERIES = group_queries(QID, len(QID))
+
+
+def small(**options):
+    """Return a quick classifier that takes missing values and categories."""
+    return HistGradientBoostingClassifier(max_iter=3, random_state=0, **options)
+
+
+def members_of(ensemble, X):
+    """Return the score of each member, before these are standardised."""
+    return ensemble._scores(X, ensemble._views(X, QUERIES), QUERIES)
+
+
+def filled(data):
+    return np.nan_to_num(data.X)
+
+
+def test_the_score_is_the_sum_of_standardised_members(data):
+    X = filled(data)
+    found = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    wide = np.hstack([X, query_context(X, QUERIES)])
+    members = [Ridge().fit(X, data.y).predict(X)]
+    for seen in (X, wide):
+        proba = GaussianNB().fit(seen, data.y).predict_proba(seen)
+        members.append(proba @ np.arange(proba.shape[1]))
+    z = [(each - each.mean()) / each.std() for each in members]
+    np.testing.assert_allclose(found.predict(X, QID), sum(z), atol=1e-10)
+    np.testing.assert_allclose(found.means_, np.mean(members, axis=1))
+    np.testing.assert_allclose(found.scales_, np.std(members, axis=1))
+    # Standardised by the training rows, not by those that are scored.
+    some = QID < 2
+    np.testing.assert_allclose(
+        found.predict(X[some], QID[some]), sum(z)[some], atol=1e-10
+    )
+    without = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
+    without.fit(X, data.y, QID)
+    np.testing.assert_allclose(without.predict(X), z[0] + z[1], atol=1e-10)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "array"])
+def test_rankers_of_every_library_and_container(library, container, data):
+    X = data.X
+    if container != "array":
+        pytest.importorskip(container)
+        X = data.frame
+    if container == "polars":
+        X = pytest.importorskip("polars").from_pandas(X)
+    ranker = make_ranker(library)
+    ensemble = RankerEnsemble(ranker, grades=small()).fit(X, data.y, QID)
+    alone = score_items(fit_ranker(ranker, X, data.y, QUERIES), X)
+    members = members_of(ensemble, X)
+    np.testing.assert_array_equal(members[:, 0], alone)
+    scores = ensemble.predict(X, QID)
+    assert scores.dtype == np.float64
+    # Any order of the rows, and any subset of the queries, scores alike.
+    rows = np.random.default_rng(0).permutation(len(QID))[:150]
+    whole = np.flatnonzero(np.isin(QID, [3, 5, 8]))
+    assert np.ptp(scores) > 1
+    for part in (whole, whole[::-1]):
+        taken = X[part.tolist()] if container != "pandas" else X.iloc[part]
+        np.testing.assert_array_equal(ensemble.predict(taken, QID[part]), scores[part])
+    assert rows.size  # the rows of a query belong together
+
+
+def test_classifiers_of_every_library(library, data):
+    module = pytest.importorskip(library)
+    kind = {"xgboost": "XGB", "lightgbm": "LGBM", "catboost": "CatBoost"}[library]
+    quiet = {
+        "xgboost": {"n_jobs": 1},
+        "lightgbm": {"n_jobs": 1, "verbose": -1},
+        "catboost": {"thread_count": 1, "verbose": 0, "allow_writing_files": False},
+    }[library]
+    grades = getattr(module, f"{kind}Classifier")(n_estimators=3, **quiet)
+    ensemble = RankerEnsemble(make_ranker(library), grades=grades)
+    ensemble.fit(data.frame, data.y, QID)
+    proba = ensemble.grades_[0].predict_proba(data.frame)
+    np.testing.assert_allclose(
+        members_of(ensemble, data.frame)[:, 1],
+        proba @ np.arange(proba.shape[1]),
+        rtol=1e-6,
+    )
+    # Columns may come in any order where the members know them by name.
+    with pytest.raises(ValueError, match="feature names"):
+        ensemble.predict(data.frame[list("dcba")], QID)
+
+
+def test_categories_reach_the_members_and_context_takes_numbers(mixed):
+    ensemble = RankerEnsemble(small(), grades=small())
+    ensemble.fit(mixed.frame, mixed.y, QID)
+    assert ensemble.grades_[0].is_categorical_.sum() == 1
+    assert ensemble.grades_[1].n_features_in_ == 5 + 4 + 1
+    assert ensemble.predict(mixed.frame, QID).shape == mixed.y.shape
+
+
+def test_fitted_rankers_are_used_as_they_are(library, data, trained):
+    model = trained(library)
+    ensemble = RankerEnsemble(model, grades=small())
+    copies = ensemble, clone(ensemble), pickle.loads(pickle.dumps(clone(ensemble)))
+    scores = [c.fit(data.frame, data.y, QID).predict(data.frame, QID) for c in copies]
+    assert copies[0].ranker_ is model
+    np.testing.assert_array_equal(scores[1], scores[0])
+    np.testing.assert_array_equal(scores[2], scores[0])
+    np.testing.assert_array_equal(
+        members_of(copies[1], data.frame)[:, 0], score_items(model, data.frame)
+    )
+    with pytest.raises(ValueError, match="parameters of the inner estimator"):
+        copies[1].set_params(ranker__max_depth=2)
+
+
+def test_a_frozen_classifier_serves_without_context(data):
+    X = filled(data)
+    served = LogisticRegression(max_iter=500).fit(X, data.y)
+    for grades in (served, FrozenEstimator(served)):
+        found = RankerEnsemble(Ridge(), grades=grades, context=False)
+        assert found.fit(X, data.y, QID).grades_ == [grades]
+        with pytest.raises(ValueError, match=r"grades must not be fitted where conte"):
+            RankerEnsemble(Ridge(), grades=grades).fit(X, data.y, QID)
+
+
+@pytest.mark.parametrize("context", [True, False])
+def test_pickles_and_fits_again(context, data):
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB(), context=context)
+    scores = ensemble.fit(X, data.y, QID).predict(X, QID)
+    read = pickle.loads(pickle.dumps(ensemble))
+    np.testing.assert_array_equal(read.predict(X, QID), scores)
+    again = clone(ensemble).fit(X, data.y, QID)
+    np.testing.assert_array_equal(again.predict(X, QID), scores)
+    with pytest.raises(NotFittedError):
+        clone(ensemble).predict(X, QID)
+
+
+def test_inside_a_selective_ranker_a_pipeline_and_a_search():
+    data = make_ranking(n_queries=40, random_state=0)
+    X, y, qid = data.data, data.target, data.qid
+    ranker = BALToR(
+        make_pipeline(StandardScaler(), RankerEnsemble(Ridge(), grades=GaussianNB())),
+        qid_col=None,
+        random_state=0,
+    )
+    fitted = ranker.fit(X, y, qid)
+    scaled = fitted.estimator_[:-1].transform(X)
+    np.testing.assert_array_equal(
+        fitted.predict(X, qid), fitted.estimator_[-1].predict(scaled, qid)
+    )
+    frame = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    search = GridSearchCV(
+        BALToR(
+            RankerEnsemble(Ridge(), grades=LogisticRegression(max_iter=500)),
+            qid_col="day",
+            random_state=0,
+        ),
+        {"estimator__ranker__alpha": [1, 1e6], "estimator__grades__C": [0.1, 1.0]},
+        scoring=neg_aurc_scorer,
+        error_score="raise",
+        cv=2,
+    )
+    search.fit(frame.assign(day=qid), y)
+    assert len(set(search.cv_results_["mean_test_score"])) == 4
+    utility = selective_utility(0.2)
+    assert np.isfinite(utility(search.best_estimator_, frame.assign(day=qid), y))
+
+
+def test_a_fitted_ensemble_is_calibrated_as_it_is():
+    data, new = (make_ranking(n_queries=40, random_state=k) for k in (0, 1))
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB())
+    ensemble.fit(data.data, data.target, data.qid)
+    ranker = BALToR(ensemble, random_state=0).fit(new.data, new.target, new.qid)
+    assert ranker.prefit_
+    assert clone(ranker).estimator.estimator is ensemble
+    np.testing.assert_array_equal(
+        ranker.predict(new.data, new.qid), ensemble.predict(new.data, new.qid)
+    )
+
+
+def test_relevance_bins_of_a_selective_ranker_serve_the_grades():
+    data = make_ranking(n_queries=40, random_state=0)
+    smooth = data.target + np.random.default_rng(0).random(len(data.target))
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB())
+    with pytest.raises(
+        ValueError, match=r"at most 31 distinct values.*relevance_bins="
+    ):
+        BALToR(ensemble, random_state=0).fit(data.data, smooth, data.qid)
+    ranker = BALToR(ensemble, relevance_bins=4, random_state=0)
+    ranker.fit(data.data, smooth, data.qid)
+    assert [len(each.classes_) for each in ranker.estimator_.grades_] == [4, 4]
+
+
+def test_a_query_of_one_item_has_a_score(data):
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    one = ensemble.predict(X[:1], ["new"])
+    assert np.isfinite(one).all()
+
+
+def test_a_member_of_one_score_adds_nothing(data):
+    X = filled(data)
+    constant = np.full((len(X), 1), 0.1)
+    ensemble = RankerEnsemble(
+        FrozenEstimator(FirstColumn().fit(X, data.y)), grades=GaussianNB()
+    )
+    wide = np.hstack([constant, X])
+    ensemble.fit(wide, data.y, QID)
+    assert ensemble.scales_[0] == 1.0
+    assert np.abs(ensemble.predict(wide, QID)).max() < 100
+
+
+def test_without_queries(data):
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB())
+    with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0 says"):
+        ensemble.fit(X, data.y)
+    assert not hasattr(ensemble, "n_features_in_")
+    ensemble.fit(X, data.y, QID)
+    with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0 says"):
+        ensemble.predict(X)
+    with pytest.raises(ValueError, match="qid must be given"):
+        BALToR(ensemble).fit(X, data.y, QID).predict(X)
+    free = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
+    ranker = BALToR(free, random_state=0).fit(X, data.y, QID)
+    assert ranker.predict(X[:2]).shape == (2,)
+    nested = RankerEnsemble(ensemble, grades=GaussianNB(), context=False)
+    with pytest.raises(ValueError, match="qid must be given"):
+        nested.fit(X, data.y)
+    assert nested.fit(X, data.y, QID).predict(X, QID).shape == data.y.shape
+
+
+class Failing(ClassifierMixin, BaseEstimator):
+    def __init__(self, when="fit"):
+        self.when = when
+
+    def fit(self, X, y):
+        if self.when == "fit":
+            raise RuntimeError("no luck")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        raise RuntimeError("no luck")
+
+
+@pytest.mark.parametrize("when", ["fit", "predict"])
+def test_a_member_that_fails_is_named_and_nothing_is_half_fitted(when, data):
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    ensemble.set_params(grades=Failing(when))
+    with pytest.raises(RuntimeError, match=r"no luck\nRaised by grades=Failing of"):
+        ensemble.fit(X, data.y, QID)
+    assert not [name for name in vars(ensemble) if name.endswith("_")]
+    ensemble = RankerEnsemble(FirstColumn, grades=GaussianNB())
+    with pytest.raises(TypeError, match="got the class FirstColumn"):
+        ensemble.fit(X, data.y, QID)
+
+
+def test_bad_input_is_named(data):
+    X = filled(data)
+    with pytest.raises(TypeError, match=r"grades must be a classifier with predict_pr"):
+        RankerEnsemble(Ridge(), grades=LinearSVC()).fit(X, data.y, QID)
+    message = r"y must have at least two distinct values .*got 2 200 times"
+    with pytest.raises(ValueError, match=message):
+        RankerEnsemble(Ridge()).fit(X, np.full(len(X), 2.0), QID)
+    with pytest.raises(ValueError, match="31 distinct values"):
+        RankerEnsemble(Ridge()).fit(X, np.arange(len(X)), QID)
+    with pytest.raises(TypeError, match="X must be dense where context=True"):
+        RankerEnsemble(Ridge()).fit(sparse.csr_array(X), data.y, QID)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    with pytest.raises(ValueError, match="X has 3 features"):
+        ensemble.predict(X[:, :3], QID)
+
+
+def test_sparse_rows_score_as_dense_ones_without_context(data):
+    X = filled(data)
+    grades = LogisticRegression(max_iter=500)
+    scores = [
+        RankerEnsemble(Ridge(solver="lsqr"), grades=grades, context=False)
+        .fit(form, data.y, QID)
+        .predict(form)
+        for form in (X, sparse.csr_array(X))
+    ]
+    np.testing.assert_allclose(*scores, atol=1e-3)
+
+
+@pytest.mark.usefixtures("routing")
+def test_requests_follow_the_context():
+    def requested(ensemble, method="predict"):
+        return getattr(ensemble.get_metadata_routing(), method).requests.get("qid")
+
+    assert requested(RankerEnsemble(Ridge()), "fit") is True
+    assert requested(RankerEnsemble(Ridge())) is True
+    assert requested(RankerEnsemble(Ridge(), context=False)) is False
+    assert requested(clone(RankerEnsemble(RankerEnsemble(Ridge()), context=False)))
