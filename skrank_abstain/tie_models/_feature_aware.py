@@ -207,7 +207,8 @@ class FeatureAwareRelevance(GradedRelevance):
     def _learner(self, division: int) -> Any:
         if self.regressor is not None:
             return clone(self.regressor)
-        # A third of the columns takes half the time of all, at the same accuracy.
+        # A third of the columns is Breiman's default for regression (Random Forests,
+        # 2001), and takes half the time of all.
         return ExtraTreesRegressor(
             n_estimators=5,
             min_samples_leaf=10,
