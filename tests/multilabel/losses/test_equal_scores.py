@@ -101,7 +101,7 @@ def test_large_grades_keep_small_gains():
     s = [[3, 1, 2]]
     lost = 1 / np.log2(3) - 1 / np.log2(4)
     assert dcg_loss([[0, 1, 0]], [[3, 1, 2]]) == 1 - 1 / np.log2(4)
-    # Label 1 stands first: all of the gain of label 0 is lost, and its own is a rounding.
+    # Label 1 stands first: all of the gain of label 0 is lost.
     assert dcg_loss([[60, 1, 0]], [[1, 3, 2]], p=1) == 2.0**60
     assert dcg_loss([[20, 1, 0]], s) == pytest.approx(lost, rel=1e-6)
     assert np.isfinite(dcg_loss([[*[1000] * 8, 0]], [range(9)]))
