@@ -21,6 +21,8 @@ _SIGNS: dict[bytes, Any] = {
 }
 #: Errors that damaged archives raise; bz2 has none of its own.
 DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+#: Longer lines are not read: a small archive can hold a line larger than the memory.
+_LONGEST_LINE = 1 << 26
 #: Characters of a token that messages show.
 _LONGEST = 100
 
@@ -35,12 +37,20 @@ def open_file(file: Path) -> IO[bytes]:
 
 
 def read_lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, and raise ValueError if it is a damaged archive."""
+    """Yield the lines of a file.
+
+    Raises ValueError at a damaged archive, and at a line of more than 64 MB.
+    """
     with open_file(file) as stream:
         number = 0
         try:
-            for line in stream:
+            while line := stream.readline(_LONGEST_LINE):
                 number += 1
+                if len(line) == _LONGEST_LINE:
+                    raise ValueError(
+                        f"{file} must have lines of less than 64 MB, got more in line "
+                        f"{number}: check that it is a file of rankings."
+                    )
                 yield line
         except DAMAGED as error:
             raise ValueError(

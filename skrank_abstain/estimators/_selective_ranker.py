@@ -544,9 +544,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
         Notes
         -----
-        Beyond four million pairs, differences that agree to 0.2 % count as one. Visits
-        the pairs (2 ns each) of queries of up to 10,000 items; O(n log n) for few
-        grades.
+        Beyond 262,144 pairs, differences that agree to 0.2 % count as one. O(n_pairs),
+        of at most 100 million pairs a query; O(n log n) for few grades.
         """
         items = self._labelled_items(X, y, qid)
         return self._calibration.engine.profile(items)

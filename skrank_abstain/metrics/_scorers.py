@@ -17,7 +17,7 @@ Which scorer for which question:
 
 Mistakes count as the ranker's own loss says. What is undefined, such as the accuracy
 where no pair is accepted, is NaN with a warning. No scorer forms pairs: O(n log n) for
-n items. Those that do not depend on the threshold are exact for up to four million
+n items. Those that do not depend on the threshold are exact for up to 262,144
 pairs; beyond, pairs of nearly the same risk count as equal.
 """
 

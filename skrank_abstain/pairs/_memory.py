@@ -62,9 +62,11 @@ def check_graph_size(n_orders: int) -> None:
 def available_memory() -> int | None:
     """Return the bytes this process may still take; None if they are unknown.
 
-    The least of what the system and the control groups leave.
+    The least of what the system, the control groups and the limit of the process
+    (``ulimit -v``) leave.
     """
-    limits = [_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))]
+    groups = _cgroup_memory(Path("/sys/fs/cgroup"))
+    limits = [_system_memory(), _process_memory(), *groups]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else None
 
@@ -82,6 +84,20 @@ def _system_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _process_memory() -> int | None:
+    try:
+        # Unix alone has this module, Linux alone this file.
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError, IndexError):
+        return None
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return max(limit - pages * resource.getpagesize(), 0)
 
 
 def _cgroup_memory(root: Path) -> list[int | None]:

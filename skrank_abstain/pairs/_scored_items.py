@@ -22,7 +22,7 @@ from skrank_abstain.pairs._memory import check_graph_size
 from skrank_abstain.pairs._queries import Queries
 
 #: Up to this many pairs are enumerated where that makes a result exact.
-FEW_PAIRS = 1 << 22
+FEW_PAIRS = 1 << 18
 #: Gaps that agree without these last bits differ by less than 0.2 %.
 _SHIFT = 43
 #: Bounds on the sample from one query.
@@ -174,7 +174,7 @@ class ScoredItems(Value):
     def outcomes(self) -> GapOutcomes:
         """Gaps and outcomes; pairs of one outcome and gaps within 0.2 % are joined.
 
-        O(n_pairs) for queries of up to ten thousand items, O(n log n) for larger ones.
+        O(n_pairs), of at most 100 million pairs a query.
         """
         return GapOutcomes(*self.histogram(self.largest).points())
 
@@ -235,7 +235,7 @@ class ScoredItems(Value):
         Returns
         -------
         gap : ndarray of shape (n_gaps,), float64
-            Distinct and ascending. Above four million pairs, gaps within 0.2 % are
+            Distinct and ascending. Above 262,144 pairs, gaps within 0.2 % are
             replaced by their mean.
         counts : ndarray of shape (n_gaps, 3), float64
             Lower-scored item preferred, tied, higher-scored item preferred.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from skrank_abstain.datasets import _letor, load_letor
+from skrank_abstain.datasets import _letor, _text_files, load_letor
 
 GOOD = "0 qid:3 1:0.5"
 
@@ -279,3 +279,12 @@ def test_real_fold(collection, n_features, n_items, n_queries, grades):
     assert f"qid:{fold.train.qid[1234]}" == line[1]
     values = [float(token.split(":")[1]) for token in line[2:]]
     assert fold.train.data[1234].tolist() == values
+
+
+def test_a_line_larger_than_the_memory_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(_text_files, "_LONGEST_LINE", 1000)
+    file = tmp_path / "train.txt"
+    lines = b"1 qid:1 1:0.5\n", b"0 qid:1 1:0.1 #" + b" " * 10**6 + b"\n"
+    file.write_bytes(gzip.compress(b"".join(lines)))
+    with pytest.raises(ValueError, match=r"less than 64 MB, got more in line 2: check"):
+        load_letor(file)

@@ -1,5 +1,7 @@
 """The guard against results that do not fit."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,17 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     # A chain of as many items has an order for each but one.
     chain = ScoredItems.build(np.arange(4000.0), group_queries(None, 4000))
     assert chain.preference_graph(chain.rank_bounds(0.5)).nnz == 3999
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")
+def test_the_limit_of_the_process_counts(monkeypatch):
+    resource = pytest.importorskip("resource")
+    used = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = (used + 1000) * resource.getpagesize()
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    left = _memory._process_memory()
+    assert 0 <= left <= limit
+    assert _memory.available_memory() <= left + 64 * resource.getpagesize()
+    unlimited = resource.RLIM_INFINITY
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (unlimited, unlimited))
+    assert _memory._process_memory() is None
