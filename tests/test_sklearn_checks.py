@@ -6,6 +6,7 @@ with their reason.
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
+from skrank_abstain.scorers import RankerEnsemble
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
 
 # The checks feed a few rows of noise. Of what is set aside for calibration the scores
@@ -47,6 +49,16 @@ class RiskControlledByTwos(RiskControlledRanker):
     def score(self, X, y, qid=None, sample_weight=None):
         qid = by_twos(X) if qid is None else qid
         return super().score(X, y, qid, sample_weight)
+
+
+class EnsembleOfOneQuery(RankerEnsemble):
+    """Scores depend on the query, and the checks name none: all rows are one."""
+
+    def fit(self, X, y, qid=0):
+        return super().fit(X, y, qid)
+
+    def predict(self, X, qid=0):
+        return super().predict(X, qid)
 
 
 class TopSetOfThrees(TopSetRanker):
@@ -102,7 +114,7 @@ def boosters():
 
 def expected_failures(estimator):
     """Return the checks that the wrapped model fails, with the reason."""
-    inner = type(estimator.estimator).__name__
+    inner = type(getattr(estimator, "estimator", None)).__name__
     return CATBOOST_FAILS if inner == "CatBoostRanker" else {}
 
 
@@ -127,6 +139,13 @@ def expected_failures(estimator):
             QueryRiskRanker(Ridge(), coverage=0.5, gain=np.square),
             *(BALToR(booster, relevance_bins=4) for booster in boosters()),
         )
+    ]
+    + [
+        RankerEnsemble(Ridge(), grades=LogisticRegression(), context=False),
+        EnsembleOfOneQuery(
+            Ridge(),
+            grades=HistGradientBoostingClassifier(max_iter=2),
+        ),
     ],
     expected_failed_checks=expected_failures,
 )

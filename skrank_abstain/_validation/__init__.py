@@ -25,6 +25,7 @@ from skrank_abstain._validation._arrays import (
     names_of_columns,
     refuse_lazy,
 )
+from skrank_abstain._validation._columns import check_columns, select_columns
 from skrank_abstain._validation._query_arrays import (
     check_array,
     check_per_query,

@@ -16,6 +16,7 @@ from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    check_columns,
     check_relevance,
     check_row_order,
     check_sample_weight,
@@ -24,7 +25,6 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.intake import (
     Items,
-    check_columns,
     take_items,
     warn_of_batch,
 )

@@ -15,11 +15,15 @@ from scipy.special import logit
 from sklearn.base import is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, IntArray, rounded_share
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_columns,
+    rounded_share,
+)
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
-from skrank_abstain.intake import check_columns, hold_out
+from skrank_abstain.intake import hold_out
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import feature_names, fit_ranker, score_items
 
@@ -37,11 +41,6 @@ def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
             "give those of the right half a suffix."
         )
     X = check_columns(estimator, X, reset=reset)
-    if _num_samples(X) == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}."
-        )
     if X.shape[1] % 2:
         raise ValueError(
             "X must have an even number of columns, the left item's and then the "

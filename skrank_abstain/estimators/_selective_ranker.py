@@ -15,6 +15,7 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
+    check_columns,
     check_fraction,
     check_loss,
     check_relevance,
@@ -31,7 +32,6 @@ from skrank_abstain.estimators._pair_decider import (
 )
 from skrank_abstain.intake import (
     TrainingRecord,
-    check_columns,
     describe_rows,
     groups_of_queries,
     hash_rows,

@@ -3,7 +3,6 @@
 from skrank_abstain.intake._item_rows import (
     Items,
     OneQueryWarning,
-    check_columns,
     groups_of_queries,
     refuse_fit_arguments,
     take_column,

@@ -6,7 +6,6 @@ names survive. Only its length, column names and column count are checked.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -14,16 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, validate_data
+from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import (
     IntArray,
+    check_columns,
     check_row_order,
     encode_qid,
     is_scalar,
     listed,
     names_of_columns,
-    refuse_lazy,
+    select_columns,
     shown,
 )
 from skrank_abstain._warnings import warn_user
@@ -102,13 +102,6 @@ def take_items(
     check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
-    # Here and below messages begin with the words that scikit-learn's estimator checks
-    # look for.
-    if n_items == 0:
-        raise ValueError(
-            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}."
-        )
     if qid_col is not None:
         if qid is not None:
             raise ValueError(
@@ -117,43 +110,6 @@ def take_items(
             )
         X, qid = take_column(X, qid_col)
     return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
-
-
-def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check shape and names of X; put named columns into the order of ``fit``."""
-    if not hasattr(X, "shape"):
-        refuse_lazy(X, "X")
-        X = np.asarray(X)
-    if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
-        sparse: Any = X
-        X = sparse.asformat("csr")  # rows of the other formats cannot be selected
-    if len(X.shape) != 2:
-        raise ValueError(
-            f"Expected 2D array, got {len(X.shape)}D array instead: X must be of shape "
-            f"(n_items, n_features), got {X.shape}. Reshape your data."
-        )
-    if X.shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is "
-            f"required by {type(estimator).__name__}."
-        )
-    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
-        raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
-    names = list(getattr(estimator, "feature_names_in_", []))
-    columns = names_of_columns(X) or []
-    if not reset and columns != names and Counter(columns) == Counter(names):
-        # scikit-learn's models refuse columns in another order, LightGBM scores them
-        # wrongly without a word. `validate_data` reports missing and unknown names.
-        X = _select_columns(X, names)
-    # Names and counts only: the wrapped model accepts or refuses missing values and
-    # categories.
-    return validate_data(estimator, X, reset=reset, skip_check_array=True)
-
-
-def _select_columns(X: Any, names: list[Any]) -> Any:
-    # A pyarrow Table is not indexed by names; in pandas, column_names is a column.
-    is_table = hasattr(X, "column_names") and not hasattr(X, "iloc")
-    return X.select(names) if is_table else X[names]
 
 
 def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
@@ -173,7 +129,7 @@ def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
         X = X[:, rest]
     else:
         qid = np.asarray(X[columns[position]])
-        X = _select_columns(X, [columns[i] for i in rest])
+        X = select_columns(X, [columns[i] for i in rest])
     if qid.dtype.kind == "f" and (np.abs(qid) > _LARGEST_EXACT_FLOAT).any():
         largest = qid[np.nanargmax(np.abs(qid))]
         raise ValueError(

@@ -29,8 +29,9 @@ def with_context(X: Any, queries: Queries) -> Any:
     """
     if issparse(X):
         raise TypeError(
-            f"X must be dense where context=True, got a {type(X).__name__}: few values "
-            "stay zero relative to their query. Pass X.toarray(), or context=False."
+            f"X must be dense where context=True, got a {type(X).__name__}: sparse "
+            "data is not supported, as few values stay zero relative to their query. "
+            "Pass X.toarray(), or context=False."
         )
     if hasattr(X, "select_dtypes"):
         numbers = X.select_dtypes(["number", "bool"])
@@ -51,7 +52,7 @@ def with_context(X: Any, queries: Queries) -> Any:
     try:
         numbers = np.asarray(X).astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(
+        raise type(error)(
             "X must hold numbers where context=True, or be a data frame, of which "
             f"only numeric columns are compared, got {np.asarray(X).dtype}: {error}"
         ) from error
@@ -87,16 +88,20 @@ def query_context(X: FloatArray, queries: Queries) -> FloatArray:
     context[:, -1] = queries.sizes[queries.codes]
     if not n_items:
         return context
-    starts = queries.offsets[:-1]
-    for column in range(n_features):
-        values = X[:, column]
-        # Sorted by query, then by value; NaN comes last in its query.
-        ordered = values[np.lexsort((values, queries.codes))]
-        known = ~np.isnan(ordered)
-        count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)
-        mean = np.add.reduceat(np.where(known, ordered, 0.0), starts) / count
-        off = np.where(known, ordered - np.repeat(mean, queries.sizes), 0.0)
-        spread = np.sqrt(np.add.reduceat(off**2, starts) / count)
-        codes = queries.codes
-        context[:, column] = (values - mean[codes]) / (spread[codes] + _TINY)
+    with np.errstate(invalid="ignore", over="ignore"):  # members may refuse infinity
+        for column in range(n_features):
+            context[:, column] = _within(X[:, column], queries)
     return context
+
+
+def _within(values: FloatArray, queries: Queries) -> FloatArray:
+    """Return one feature in units of its spread within the query."""
+    starts, codes = queries.offsets[:-1], queries.codes
+    # Sorted by query, then by value; NaN comes last in its query.
+    ordered = values[np.lexsort((values, codes))]
+    known = ~np.isnan(ordered)
+    count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)
+    mean = np.add.reduceat(np.where(known, ordered, 0.0), starts) / count
+    off = np.where(known, ordered - np.repeat(mean, queries.sizes), 0.0)
+    spread = np.sqrt(np.add.reduceat(off**2, starts) / count)
+    return np.asarray((values - mean[codes]) / (spread[codes] + _TINY))

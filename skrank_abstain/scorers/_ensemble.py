@@ -13,10 +13,15 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import FloatArray, check_relevance, check_row_order
+from skrank_abstain._validation import (
+    FloatArray,
+    check_columns,
+    check_relevance,
+    check_row_order,
+)
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._adapter import align_columns
 from skrank_abstain.scorers._context import with_context
@@ -125,6 +130,11 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
             ``predict_proba``, or is fitted and ``context=True``. What a member raises
             is passed on, with a note which member it was.
         """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is "
+                "None"
+            )
         ranker, classifier = resolve_model(self.ranker), self._classifier()
         check_row_order(X, y=y, qid=qid)
         X, queries = self._take(X, qid, reset=True)
@@ -132,8 +142,9 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
         grades = grades_of(relevance)
         if not grades.any():
             raise ValueError(
-                "y must have at least two distinct values to tell grades apart, got "
-                f"{relevance[0]:g} {relevance.size} times."
+                f"y must have at least two distinct values, got one class: "
+                f"{relevance[0]:g} in n_samples={relevance.size}. Classifiers of "
+                "grades tell these apart."
             )
 
         views = [*self._views(X, queries)]  # refuses some X before anything is trained
@@ -213,8 +224,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
         return model
 
     def _take(self, X: Any, qid: Any, *, reset: bool) -> tuple[Any, Queries]:
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        X = check_columns(self, X, reset=reset)
         if qid is None and self._needs_queries():
             raise ValueError(
                 "qid must be given, got None: with context=True, or a ranker that "

@@ -107,9 +107,10 @@ def test_classifiers_of_every_library(library, data):
         proba @ np.arange(proba.shape[1]),
         rtol=1e-6,
     )
-    # Columns may come in any order where the members know them by name.
-    with pytest.raises(ValueError, match="feature names"):
-        ensemble.predict(data.frame[list("dcba")], QID)
+    np.testing.assert_array_equal(
+        ensemble.predict(data.frame[list("dcba")], QID),
+        ensemble.predict(data.frame, QID),
+    )
 
 
 def test_categories_reach_the_members_and_context_takes_numbers(mixed):
@@ -284,7 +285,7 @@ def test_bad_input_is_named(data):
     X = filled(data)
     with pytest.raises(TypeError, match=r"grades must be a classifier with predict_pr"):
         RankerEnsemble(Ridge(), grades=LinearSVC()).fit(X, data.y, QID)
-    message = r"y must have at least two distinct values .*got 2 200 times"
+    message = r"y must have at least two distinct values, got one class: 2 in"
     with pytest.raises(ValueError, match=message):
         RankerEnsemble(Ridge()).fit(X, np.full(len(X), 2.0), QID)
     with pytest.raises(ValueError, match="31 distinct values"):

@@ -12,8 +12,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
-from skrank_abstain._validation import FloatArray, IntArray, check_row_order
-from skrank_abstain.intake import check_columns
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_columns,
+    check_row_order,
+)
 from skrank_abstain.multilabel._losses import check_label_matrix, label_ranks
 from skrank_abstain.multilabel._ranked_labels import misordered_share, rank_labels
 
@@ -57,13 +61,7 @@ class MultilabelRanker(Saved, BaseEstimator):
 
     def _check_features(self, X: Any, *, reset: bool) -> Any:
         """Check the columns of X, and that there are samples."""
-        X = check_columns(self, X, reset=reset)
-        if X.shape[0] == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 "
-                f"is required by {type(self).__name__}."
-            )
-        return X
+        return check_columns(self, X, reset=reset)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of each label of each sample.

@@ -1,0 +1,230 @@
+"""What a ranker ensemble adds to a booster, to early stopping and to features.
+
+    python benchmarks/ensembles.py --data MQ2008 OHSUMED     # folders of FoldN; an hour
+    python benchmarks/ensembles.py                           # simulated folds; minutes
+    python benchmarks/ensembles.py --smoke                   # seconds
+
+LambdaMART with the default parameters of each library is trained on the training
+queries; early stopping takes 500 trees at a rate of .05 and stops after 50 without
+progress on the validation queries. An ensemble around either has the default
+classifiers. The validation queries calibrate every ranker, the test queries measure it.
+Differences to early stopping come with their standard errors over folds.
+"""
+
+import json
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker, early_stopping
+from sklearn.metrics import ndcg_score
+from tqdm import tqdm
+from xgboost import XGBRanker
+
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.metrics import aurc_loss
+from skrank_abstain.pairs import group_queries, pair_labels
+from skrank_abstain.scorers import RankerEnsemble, fit_ranker
+
+LOSSES = {
+    "zero-one": [[0, 1, 1], [1, 0, 1], [1, 1, 0]],
+    "misranking": [[0, 0, 1], [1, 0, 1], [1, 0, 0]],
+}
+MEASURES = (*LOSSES, "NDCG@10")
+TIE_MODELS = {"": "graded_relevance", " + features": "feature_aware_relevance"}
+BASELINE = "early stopping"
+QUIET = {
+    "lightgbm": {"verbose": -1, "n_jobs": 1},
+    "xgboost": {"n_jobs": 1},
+    "catboost": {
+        **{"verbose": False, "thread_count": 1, "allow_writing_files": False},
+        "loss_function": "LambdaMart",
+    },
+}
+
+
+def default_ranker(library: str, n_trees: int | None = None) -> Any:
+    """Return an unfitted LambdaMART, with few trees for a trial run."""
+    kind = {"lightgbm": LGBMRanker, "xgboost": XGBRanker, "catboost": CatBoostRanker}
+    few = {"n_estimators": n_trees} if n_trees else {}
+    return kind[library](**QUIET[library], **few)
+
+
+def early_stopped(library: str, train: Any, valid: Any, n_trees: int) -> Any:
+    """Train until 50 trees bring nothing on the validation queries."""
+    few, patience = {"n_estimators": n_trees, "learning_rate": 0.05}, 50
+    parts = [sorted_by_query(part) for part in (train, valid)]
+    (X, y, qid), (X_valid, y_valid, qid_valid) = parts
+    sizes = [np.unique(each, return_counts=True)[1] for each in (qid, qid_valid)]
+    if library == "lightgbm":
+        return LGBMRanker(**QUIET[library], **few).fit(
+            *(X, y, None, None, sizes[0]),
+            eval_set=[(X_valid, y_valid)],
+            eval_group=[sizes[1]],
+            eval_at=[10],
+            callbacks=[early_stopping(patience, verbose=False)],
+        )
+    if library == "xgboost":
+        stop = {"early_stopping_rounds": patience, "eval_metric": "ndcg@10"}
+        return XGBRanker(**QUIET[library], **few, **stop).fit(
+            *(X, y),
+            qid=qid,
+            eval_set=[(X_valid, y_valid)],
+            eval_qid=[qid_valid],
+            verbose=False,
+        )
+    stop = {"early_stopping_rounds": patience, "eval_metric": "NDCG:top=10"}
+    import catboost
+
+    valid_pool = catboost.Pool(X_valid, y_valid, group_id=qid_valid)
+    return CatBoostRanker(**QUIET[library], **few, **stop).fit(
+        X, y, group_id=qid, eval_set=valid_pool
+    )
+
+
+def sorted_by_query(part: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return X, y and the number of each row's query, in ascending order."""
+    codes = group_queries(part.qid, len(part.target)).codes
+    order = np.argsort(codes, kind="stable")
+    return part.data[order], part.target[order], codes[order]
+
+
+def folds_of(folder: Path | None, smoke: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the parts of each fold."""
+    if folder is not None:
+        for path in sorted(p for p in folder.glob("Fold*") if p.is_dir()):
+            yield path.name, load_letor(path)
+        return
+    for k in range(2 if smoke else 5):
+        sizes = {"train": 30 if smoke else 300, "validation": 30, "test": 30}
+        parts = {
+            name: make_ranking(n_queries=size, n_items=20, random_state=10 * k + j)
+            for j, (name, size) in enumerate(sizes.items())
+        }
+        yield f"Fold{k + 1}", SimpleNamespace(**parts)
+
+
+def timed(call: Any, *args: Any) -> tuple[Any, float]:
+    """Return what a call returns, and its seconds."""
+    start = time.perf_counter()
+    made = call(*args)
+    return made, time.perf_counter() - start
+
+
+def measured(model: Any, tie_model: str, fold: Any) -> dict[str, float]:
+    """Calibrate on the validation queries and measure on the test queries."""
+    valid, test, row = fold.validation, fold.test, {}
+    for name, loss in LOSSES.items():
+        ranker = BALToR(model, tie_model=tie_model, loss=loss, random_state=0)
+        ranker.fit(valid.data, valid.target, valid.qid)
+        pairs = ranker.predict_pairs(test.data, test.qid)
+        truth = pair_labels(test.target, pairs.left, pairs.right)
+        row[name] = float(aurc_loss(truth, pairs.label, pairs.risk, loss=loss))
+    places = ranker.ranking(test.data, test.qid)
+    queries = group_queries(test.qid, len(test.target))
+    above = np.empty(len(test.target))
+    above[places.item_id] = -places.place
+    gains = 2.0**test.target - 1
+    row["NDCG@10"] = np.mean(
+        [
+            ndcg_score([gains[rows]], [above[rows]], k=10)
+            for rows in map(queries.rows, range(queries.n_queries))
+            if rows.size > 1 and gains[rows].any()
+        ]
+    )
+    return row
+
+
+def rows_of(library: str, fold: Any, smoke: bool) -> Iterator[dict[str, Any]]:
+    """Yield one row of figures per model and tie model."""
+    train, test = fold.train, fold.test
+    queries = group_queries(train.qid, len(train.target))
+    few = 5 if smoke else None
+
+    def trained(model: Any) -> Any:
+        return fit_ranker(model, train.data, train.target, queries)
+
+    booster, fit_booster = timed(trained, default_ranker(library, few))
+    _, predict_booster = timed(booster.predict, test.data)
+    stopped, fit_stopped = timed(
+        early_stopped, library, train, fold.validation, 20 if smoke else 500
+    )
+    models = {
+        "default": (booster, fit_booster),
+        BASELINE: (stopped, fit_stopped),
+        "ensemble": timed(trained, RankerEnsemble(default_ranker(library, few))),
+        "ensemble of early stopping": timed(trained, RankerEnsemble(stopped)),
+        "ensemble, context=False": timed(
+            trained, RankerEnsemble(default_ranker(library, few), context=False)
+        ),
+    }
+    for name, (model, fit_seconds) in models.items():
+        inputs = (test.data, test.qid) if "ensemble" in name else (test.data,)
+        _, predict_seconds = timed(model.predict, *inputs)
+        for suffix, tie_model in TIE_MODELS.items():
+            yield {
+                "model": name + suffix,
+                "library": library,
+                "fit": fit_seconds / fit_booster,
+                "predict": predict_seconds / predict_booster,
+                **measured(model, tie_model, fold),
+            }
+
+
+def print_table(collection: str, rows: list[dict[str, Any]]) -> None:
+    """Print means over folds, and differences to early stopping with their errors."""
+    for library in dict.fromkeys(row["library"] for row in rows):
+        own = [row for row in rows if row["library"] == library]
+        folds = list(dict.fromkeys(row["fold"] for row in own))
+        of = {(row["model"], row["fold"]): row for row in own}
+        print(f"\n### {collection}, {library}, {len(folds)} folds\n")
+        header = [f"{name} | to early stopping | worst" for name in MEASURES]
+        print("| model |", " | ".join(header), "| fit | predict |")
+        print("|---" * (3 * len(MEASURES) + 3) + "|")
+        for model in dict.fromkeys(row["model"] for row in own):
+            cells = []
+            for name in MEASURES:
+                value = np.array([of[model, fold][name] for fold in folds])
+                base = np.array([of[BASELINE, fold][name] for fold in folds])
+                gain = value - base
+                error = gain.std(ddof=1) / np.sqrt(gain.size) if gain.size > 1 else 0.0
+                worst = gain.min() if name == "NDCG@10" else gain.max()
+                cells += [f"{value.mean():.4f}", f"{gain.mean():+.4f} ± {error:.4f}"]
+                cells += [f"{worst:+.4f}"]
+            cells += [
+                f"{np.mean([of[model, fold][name] for fold in folds]):.1f}"
+                for name in ("fit", "predict")
+            ]
+            print(f"| {model} |", " | ".join(cells), "|")
+
+
+def main() -> None:
+    """Measure, print the tables and, with --out, write every row."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, nargs="+", default=[None])
+    parser.add_argument("--libraries", nargs="+", default=list(QUIET))
+    parser.add_argument("--out", type=Path, help="file of JSON lines, added to")
+    parser.add_argument("--smoke", action="store_true")
+    args = parser.parse_args()
+    for folder in args.data:
+        collection = folder.name if folder else "simulated"
+        folds = list(folds_of(folder, args.smoke))
+        jobs = [(library, *fold) for library in args.libraries for fold in folds]
+        rows = []
+        for library, fold_name, fold in tqdm(jobs, desc=collection):
+            for row in rows_of(library, fold, args.smoke):
+                rows.append({"collection": collection, "fold": fold_name, **row})
+                if args.out:
+                    with args.out.open("a", encoding="utf-8") as file:
+                        file.write(json.dumps(rows[-1]) + "\n")
+        print_table(collection, rows)
+
+
+if __name__ == "__main__":
+    main()
