@@ -103,9 +103,9 @@ class GapRegion(Value):
         if self.crossing > 0:
             # What counts as equal to the inner cut may reach beyond the zone of ties.
             accepted_to = min(accepted_to, self.tie_up_to)
-        elif self.outer > 0:
-            # Without such a zone equal scores are the riskiest pairs of all, and stay
-            # so where they are called an order, of the smallest gap there is.
+        if self.outer > 0:
+            # Equal scores stay apart, also where they are called an order, of the
+            # smallest gap there is, and however close to them the outer cut is.
             beyond = float(np.nextafter(self.smallest_order, np.inf))
             accepted_from = max(accepted_from, beyond)
         return np.array([self.tie_up_to, accepted_to, accepted_from])

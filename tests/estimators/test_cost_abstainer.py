@@ -144,3 +144,20 @@ def test_equal_scores_without_ties_are_the_riskiest_pairs():
     assert decisions.risk[0] == pytest.approx(1.0)
     assert decisions.accepted.tolist() == [False, True, True]
     assert decisions.label.tolist() == [0, -1, -1]
+
+
+def test_equal_scores_above_the_price_are_left_to_a_person():
+    """An order begins right beside equal scores, and is surer than they are."""
+    scores, y = np.array([1.0, 0, 0, 1] * 2), np.array([2, 0, 1, 1] * 2)
+    ranker = CostAbstainer(
+        FirstColumn().fit(None, None),
+        cost=0.5,
+        tie_model="isotonic_difference",
+        loss="zero_one",
+    ).fit(scores[:, None], y, qid=0)
+    decisions = ranker.predict_pairs(scores[:, None])
+    equal = scores[decisions.left] == scores[decisions.right]
+    assert decisions.risk[equal] == pytest.approx(9 / 14)
+    assert not decisions.accepted[equal].any()
+    assert decisions.accepted[~equal].all()
+    assert ranker.evaluate(scores[:, None], y, qid=0).accepted.sum() == 16
