@@ -1,4 +1,4 @@
-"""Make ``fit`` all or nothing."""
+"""Make ``fit`` and ``partial_fit`` all or nothing."""
 
 from __future__ import annotations
 
@@ -18,22 +18,31 @@ def all_or_nothing(fit: Fit) -> Fit:
 
     @wraps(fit)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
-        forget(self)
-        before = dict(vars(self))
-        try:
-            return fit(self, *args, **kwargs)
-        except BaseException:  # KeyboardInterrupt is not an Exception
-            forget(self)
-            # Only what fit changed: scikit-learn keeps settings in private attributes.
-            for name, value in list(vars(self).items()):
-                if name not in before or value is not before[name]:
-                    delattr(self, name)
-            raise
+        self.__dict__ = {
+            name: value for name, value in vars(self).items() if not name.endswith("_")
+        }
+        return _on_a_twin(fit, self, args, kwargs)
 
     return cast("Fit", whole)
 
 
-def forget(estimator: Any) -> None:
-    """Remove what ``fit`` learned: attributes that end with an underscore."""
-    for name in [name for name in vars(estimator) if name.endswith("_")]:
-        delattr(estimator, name)
+def new_or_old(partial_fit: Fit) -> Fit:
+    """Decorate ``partial_fit`` so that it can be repeated if it fails.
+
+    What it changes must be new objects: those of the earlier state stay as they were.
+    """
+
+    @wraps(partial_fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return _on_a_twin(partial_fit, self, args, kwargs)
+
+    return cast("Fit", whole)
+
+
+def _on_a_twin(fit: Fit, self: Any, args: Any, kwargs: Any) -> Any:
+    twin = object.__new__(type(self))
+    twin.__dict__ = dict(vars(self))
+    fit(twin, *args, **kwargs)
+    # One assignment, which an interrupt (Ctrl-C) finds either done or not done.
+    self.__dict__ = twin.__dict__
+    return self

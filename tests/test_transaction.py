@@ -176,6 +176,78 @@ def test_what_users_and_scikit_learn_keep_on_an_estimator_stays():
     assert ranker.note == "of last week"
 
 
+def test_an_interrupt_at_any_line_of_the_transaction_leaves_all_or_nothing():
+    fitted = BradleyTerry().fit(*SCORED)
+    scores, _, qid = SCORED
+    refuses = (scores, np.full(scores.size, np.nan), qid)
+    n_lines = 0
+    for data in (SCORED, refuses):
+        for at in range(1, 100):
+            model, seen = deepcopy(fitted), 0
+
+            def trace(frame, event, _, at=at):
+                nonlocal seen
+                if "_transaction" not in frame.f_code.co_filename:
+                    return None
+                seen += event in ("line", "return", "exception")
+                if seen == at:
+                    raise KeyboardInterrupt
+                return trace
+
+            before = sys.gettrace()
+            sys.settrace(trace)
+            try:
+                model.fit(*data)
+            except (KeyboardInterrupt, ValueError):
+                pass
+            finally:
+                sys.settrace(before)
+            learned = {name for name in vars(model) if name.endswith("_")}
+            assert learned in (set(), {n for n in vars(fitted) if n.endswith("_")})
+            if seen < at:
+                break
+            n_lines += 1
+    assert n_lines > 8
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_interrupted_partial_fit_can_be_repeated(error):
+    X, y = LABELS
+    whole = OnlineMultilabelRanker([("learns", LEARNS)], random_state=0)
+    whole.partial_fit(X[:90], y[:90])
+    broken = deepcopy(whole)
+    whole.partial_fit(X[90:], y[90:])
+    calls = []
+
+    def stop_at(at):
+        def profile(frame, event, _):
+            calls.append(event == "call" and frame.f_code.co_filename != __file__)
+            if at and sum(calls) == at and calls[-1]:
+                raise error
+
+        return profile
+
+    def learn_under(at):
+        calls.clear()
+        before = sys.getprofile()
+        sys.setprofile(stop_at(at))
+        try:
+            broken.partial_fit(X[90:], y[90:])
+        finally:
+            sys.setprofile(before)
+
+    kept = deepcopy(broken)
+    learn_under(0)
+    for at in np.linspace(1, sum(calls) - 1, 12).astype(int):
+        broken = deepcopy(kept)
+        with pytest.raises(error):
+            learn_under(at)
+        broken.partial_fit(X[90:], y[90:])
+        np.testing.assert_array_equal(broken.predict(X), whole.predict(X))
+        np.testing.assert_array_equal(broken.expert_losses_, whole.expert_losses_)
+        assert broken.n_rounds_ == whole.n_rounds_
+
+
 def test_samples_that_are_refused_leave_what_was_learned():
     ranker = OnlineMultilabelRanker([("learns", LEARNS)], random_state=0)
     ranker.partial_fit(*LABELS)

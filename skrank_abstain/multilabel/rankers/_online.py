@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils import (
     get_tags,
 )
 
-from skrank_abstain._transaction import all_or_nothing, forget
+from skrank_abstain._transaction import all_or_nothing, new_or_old
 from skrank_abstain._validation import (
     FloatArray,
     check_positive,
@@ -131,6 +132,9 @@ class OnlineMultilabelRanker(MultilabelRanker):
     True
     """
 
+    experts_: list[tuple[str, Any]]
+    _learners: list[str]
+
     def __init__(
         self,
         experts: list[tuple[str, Any]],
@@ -175,8 +179,11 @@ class OnlineMultilabelRanker(MultilabelRanker):
             self._learn(_safe_indexing(X, batch), relevance[batch])
         return self
 
+    @new_or_old
     def partial_fit(self, X: Any, y: ArrayLike) -> Self:
         """Weigh the experts by some more samples, then let them learn from these.
+
+        A call that fails or is interrupted changes nothing and can be repeated.
 
         Parameters
         ----------
@@ -195,16 +202,15 @@ class OnlineMultilabelRanker(MultilabelRanker):
             If a parameter, an expert or an input breaks its rule.
         """
         first = not hasattr(self, "n_rounds_")
-        try:
-            X, relevance = self._check_fit(X, y, reset=first)
-            if first:
-                self._start()
-            self._learn(X, relevance)
-        except BaseException:
-            # Refused samples leave an earlier state as it was.
-            if first:
-                forget(self)
-            raise
+        X, relevance = self._check_fit(X, y, reset=first)
+        if first:
+            self._start()
+        # An interrupted call leaves the experts as they were.
+        self.experts_ = [
+            (name, deepcopy(expert) if name in self._learners else expert)
+            for name, expert in self.experts_
+        ]
+        self._learn(X, relevance)
         return self
 
     def _start(self) -> None:
@@ -266,21 +272,16 @@ class OnlineMultilabelRanker(MultilabelRanker):
             cumulative=self.expert_losses_,
             n_before=self.n_rounds_,
         )
-        try:
-            self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
-            self.expected_loss_ += float((weights[:-1] * losses).sum())
-            self.weights_ = weights[-1]
-            self.n_rounds_ += losses.shape[0]
-            self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
-            self.regret_bound_ = regret_bound(
-                len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
-            )
-            for expert in learners.values():
-                _teach(expert, X, relevance)
-        except BaseException:
-            # Some experts may have learned from these samples, and others not.
-            forget(self)
-            raise
+        self.expert_losses_ = self.expert_losses_ + losses.sum(axis=0)
+        self.expected_loss_ += float((weights[:-1] * losses).sum())
+        self.weights_ = weights[-1]
+        self.n_rounds_ += losses.shape[0]
+        self.regret_ = self.expected_loss_ - float(self.expert_losses_.min())
+        self.regret_bound_ = regret_bound(
+            len(self.experts_), self.n_rounds_, self.eta, self.loss_bound
+        )
+        for expert in learners.values():
+            _teach(expert, X, relevance)
 
     def _losses(self, relevance: FloatArray, scores: FloatArray) -> FloatArray:
         if callable(self.loss):
