@@ -23,13 +23,13 @@ from skrank_abstain.selection._gap_engine import GapEngine
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
+    EQUAL,
     BinModel,
     DifferenceModel,
     TieModel,
     check_spread,
 )
 
-_EPS = float(np.finfo(np.float64).eps)
 #: Largest number of thresholds in the tables of losses.
 _N_THRESHOLDS = 100
 #: `fit` warns from this share of ties among the accepted pairs.
@@ -306,8 +306,7 @@ def risk_engine(
     if isinstance(model, BinModel):
         return BinEngine(model, loss)
     if isinstance(model, DifferenceModel):
-        # Rounding of a difference of two scores, and of the scores themselves.
-        return GapEngine(model, loss, items.largest, 8 * _EPS * items.largest_value)
+        return GapEngine(model, loss, items.largest, EQUAL * items.largest_value)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {shown(model)}."

@@ -7,6 +7,7 @@ from skrank_abstain.tie_models._isotonic import IsotonicDifference
 from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
 from skrank_abstain.tie_models._registry import resolve_tie_model
 from skrank_abstain.tie_models._tie_model import (
+    EQUAL,
     DifferenceModel,
     TieModel,
     check_spread,

@@ -24,7 +24,7 @@ from skrank_abstain.tie_models._ordinal import (
     pair_table,
     shift_nodes,
 )
-from skrank_abstain.tie_models._tie_model import warn_of_disagreement
+from skrank_abstain.tie_models._tie_model import EQUAL, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.
 _N_BINS = 256
@@ -224,17 +224,18 @@ def divide(values: FloatArray) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     edges : ndarray of shape (n_bins - 1,), float64
-        Each lies between two values; equal values are never divided.
+        Each lies between two values that differ by more than rounding; values that do
+        not are never divided.
     centres : ndarray of shape (n_bins,), float64
         Mean of the values of each bin.
     """
     levels, counts = np.unique(values, return_counts=True)
-    passed = np.cumsum(counts)
+    # The last of each run of levels that differ by rounding alone.
+    apart = np.diff(levels) > EQUAL * np.abs(levels).max()
+    ends = np.flatnonzero(np.append(apart, True))
     wanted = values.size * np.arange(1, _N_BINS) / _N_BINS
-    last = np.unique(np.searchsorted(passed, wanted))
-    last = last[last < levels.size - 1]
-    if levels.size <= _N_BINS:
-        last = np.arange(levels.size - 1)
+    last = ends[np.unique(np.searchsorted(np.cumsum(counts)[ends], wanted))]
+    last = ends[:-1] if ends.size <= _N_BINS else last[last < ends[-1]]
     low, high = levels[last], levels[last + 1]
     # Halved first: the sum of two huge scores would overflow.
     middle = low / 2 + high / 2

@@ -31,6 +31,9 @@ from skrank_abstain.pairs import (
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
 MIRROR = 1e-9
+#: Scores that differ by at most this share of the largest calibration score are equal:
+#: so much is rounding of the scores and of their difference.
+EQUAL = 8 * float(np.finfo(np.float64).eps)
 #: Bounds of the largest score difference of a fit.
 _SMALLEST, _LARGEST = 1e-305, 1e305
 

@@ -5,11 +5,13 @@ import pickle
 
 import numpy as np
 import pytest
+from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from tie_models.labelled import log_loss
 
+from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.tie_models import (
@@ -71,11 +73,28 @@ def test_many_values_share_at_most_256_cells(n, kind):
         assert counts.max() <= (values == 0.25).sum() + n / 256 + 1
 
 
-def test_neighbouring_floats_are_told_apart():
-    low = 1.0
-    high = np.nextafter(low, 2)
-    edges, _ = divide(np.array([low, high]))
-    assert np.searchsorted(edges, [low, high], side="right").tolist() == [0, 1]
+@pytest.mark.parametrize(("steps", "bins"), [(8, [0, 0]), (9, [0, 1])])
+def test_values_that_differ_by_rounding_share_a_bin(steps, bins):
+    values = np.array([1 - steps * 2.0**-52, 1.0])
+    edges, _ = divide(values)
+    assert np.searchsorted(edges, values, side="right").tolist() == bins
+
+
+@pytest.mark.parametrize("n_levels", [5, 400])
+def test_rounding_of_scores_changes_no_decision(n_levels):
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, n_levels, 600) / n_levels
+    y, qid = (3 * scores + rng.normal(size=600)).round(), np.arange(600) // 20
+    rounded = scores + rng.integers(-2, 3, 600) * 2.0**-54
+    model = FirstColumn().fit(None, None)
+    exact, noisy = (
+        BALToR(model, loss="misranking")
+        .fit(values[:, None], y, qid=qid)
+        .predict_pairs(values[:, None], qid)
+        for values in (scores, rounded)
+    )
+    np.testing.assert_array_equal(noisy.label, exact.label)
+    np.testing.assert_array_equal(noisy.accepted, exact.accepted)
 
 
 # Grades
