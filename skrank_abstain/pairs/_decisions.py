@@ -204,8 +204,8 @@ class PairDecisions(Table):
         Raises
         ------
         ValueError
-            If ``deciding_top`` is given and pairs of a query are missing, or
-            ``within_top`` and the places of the items are not known.
+            If ``deciding_top`` is given and pairs of a query are missing or repeated,
+            or ``within_top`` and the places of the items are not known.
 
         Examples
         --------
@@ -261,10 +261,17 @@ class PairDecisions(Table):
         left, right = inverse[: len(self)], inverse[len(self) :]
         query = _query_of_items(left, right, rows.size)
         sizes = np.bincount(query)
-        if (sizes * (sizes - 1)).sum() != 2 * len(self):
+        if self.place is not None:
+            # An item without any pair leaves a gap between the places of the others.
+            np.maximum.at(sizes, query, self.place[rows])
+        wanted = int((sizes * (sizes - 1)).sum()) // 2
+        pair = np.minimum(left, right) * rows.size + np.maximum(left, right)
+        found = np.unique(pair).size
+        if found != wanted or found != len(self):
             raise ValueError(
-                "deciding_top needs all pairs of every query: call predict_pairs "
-                "without pairs= and do not drop pairs before "
+                "deciding_top needs all pairs of every query, each once, got "
+                f"{wanted - found} pairs too few and {len(self) - found} repeated: "
+                "call predict_pairs without pairs=, and drop no pairs before "
                 "deferred(deciding_top=...)."
             )
         strict, ahead = self.decided_order, self.label > 0

@@ -239,6 +239,25 @@ def test_deciding_top_needs_all_pairs():
         some.take(np.arange(5)).deferred(deciding_top=1)
 
 
+@pytest.mark.parametrize(
+    ("kept", "few", "repeated"),
+    [
+        ([0, 1, 2, 3, 4, 5, 5], 0, 1),
+        ([0, 1, 2, 3, 4, 4], 1, 1),  # as many as there should be
+        ([1, 2, 5], 3, 0),  # none of the second item's
+    ],
+)
+def test_deciding_top_refuses_pairs_that_are_missing_or_repeated(kept, few, repeated):
+    whole = decisions([0, 1, 3, 2])
+    whole = replace(
+        whole, place=places(np.array([0.0, 1, 3, 2]), group_queries(None, 4))
+    )
+    whole.deferred(deciding_top=1)
+    said = f"got {few} pairs too few and {repeated} repeated"
+    with pytest.raises(ValueError, match=said):
+        whole.take(np.array(kept)).deferred(deciding_top=1)
+
+
 def test_deciding_top_goes_through_orders_in_a_row():
     # 0 over 1 and 1 over 2 are decided, 0 and 2 are not: all the same 0 is on top.
     left, right = np.array([0, 0, 1]), np.array([1, 2, 2])
