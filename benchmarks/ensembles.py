@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from catboost import CatBoostRanker
+from catboost import CatBoostRanker, Pool
 from lightgbm import LGBMRanker, early_stopping
 from sklearn.metrics import ndcg_score
 from tqdm import tqdm
@@ -64,7 +64,8 @@ def early_stopped(library: str, train: Any, valid: Any, n_trees: int) -> Any:
     sizes = [np.unique(each, return_counts=True)[1] for each in (qid, qid_valid)]
     if library == "lightgbm":
         return LGBMRanker(**QUIET[library], **few).fit(
-            *(X, y, None, None, sizes[0]),
+            *(X, y),
+            group=sizes[0],
             eval_set=[(X_valid, y_valid)],
             eval_group=[sizes[1]],
             eval_at=[10],
@@ -80,9 +81,7 @@ def early_stopped(library: str, train: Any, valid: Any, n_trees: int) -> Any:
             verbose=False,
         )
     stop = {"early_stopping_rounds": patience, "eval_metric": "NDCG:top=10"}
-    import catboost
-
-    valid_pool = catboost.Pool(X_valid, y_valid, group_id=qid_valid)
+    valid_pool = Pool(X_valid, y_valid, group_id=qid_valid)
     return CatBoostRanker(**QUIET[library], **few, **stop).fit(
         X, y, group_id=qid, eval_set=valid_pool
     )
@@ -205,24 +204,29 @@ def print_table(collection: str, rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Measure, print the tables and, with --out, write every row."""
+    """Measure, print the tables and write every row."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, nargs="+", default=[None])
     parser.add_argument("--libraries", nargs="+", default=list(QUIET))
-    parser.add_argument("--out", type=Path, help="file of JSON lines, added to")
-    parser.add_argument("--smoke", action="store_true")
+    parser.add_argument("--smoke", action="store_true", help="two small folds")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--out", type=Path, default=Path("out"))
     args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    results = []
     for folder in args.data:
         collection = folder.name if folder else "simulated"
         folds = list(folds_of(folder, args.smoke))
         jobs = [(library, *fold) for library in args.libraries for fold in folds]
         rows = []
-        for library, fold_name, fold in tqdm(jobs, desc=collection):
-            for row in rows_of(library, fold, args.smoke):
-                rows.append({"collection": collection, "fold": fold_name, **row})
-                if args.out:
-                    with args.out.open("a", encoding="utf-8") as file:
-                        file.write(json.dumps(rows[-1]) + "\n")
+        for library, name, fold in tqdm(jobs, desc=collection, disable=args.quiet):
+            rows += [
+                {"collection": collection, "fold": name, **row}
+                for row in rows_of(library, fold, args.smoke)
+            ]
+            results_so_far = json.dumps(results + rows, indent=1)
+            (args.out / "ensembles.json").write_text(results_so_far + "\n")
+        results += rows
         print_table(collection, rows)
 
 

@@ -418,3 +418,29 @@ def test_17_dask(page, capsys):
     assert (sums["right of these"].diff()[1:] < 0).all()
     assert (found["todo"].compute()["risk"] > ranker.threshold_).all()
     assert re.search(r"8-\d+ +item \d+ +item \d+", capsys.readouterr().out)
+
+
+def test_18_ensembles(page, capsys):
+    pytest.importorskip("lightgbm")
+    found = page("plot_18_ensembles")
+    curves = [line.get_ydata() for line in plt.gcf().axes[0].lines[:3]]
+    right = {name: totals.accuracy for name, totals in found["totals"].items()}
+    assert right["ensemble"] > max(right["booster"], right["early stopping"]) + 0.03
+    plain, stopped, ensemble = (np.mean(curve) for curve in curves)
+    assert ensemble < min(plain, stopped) - 0.03
+    printed = capsys.readouterr().out
+    together, alone = re.findall(r"[+-]\d\.\d\d", printed)
+    assert together != alone
+    assert "qid must be given, got None" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+def test_18_ensembles_on_real_queries(page, monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    right = {
+        name: totals.accuracy
+        for name, totals in page("plot_18_ensembles")["totals"].items()
+    }
+    assert right["ensemble"] > right["booster"]
