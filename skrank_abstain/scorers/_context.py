@@ -60,23 +60,26 @@ def with_context(X: Any, queries: Queries) -> Any:
 
 
 def _names(columns: Any) -> list[str]:
-    return [*(f"{name}_in_query" for name in columns), "items_in_query"]
+    own = [f"{name}_{what}" for what in ("in_query", "rank") for name in columns]
+    return [*own, "items_in_query"]
 
 
 def query_context(X: FloatArray, queries: Queries) -> FloatArray:
-    """Return features in units of their spread within the query.
+    """Return features relative to those of the other items of the query.
 
     Parameters
     ----------
     X : ndarray of shape (n_items, n_features), float64
-        NaN is left out of means and standard deviations.
+        NaN is left out of means, standard deviations and ranks.
     queries : Queries
 
     Returns
     -------
-    context : ndarray of shape (n_items, n_features + 1), float64
-        (x - mean) / (standard deviation + 1e-9) of each feature, 0 in a query of one
-        item, and the number of items of the query. NaN stays NaN.
+    context : ndarray of shape (n_items, 2 * n_features + 1), float64
+        (x - mean) / (standard deviation + 1e-9) of each feature; its rank, as a share
+        from -1/2 to 1/2, where equal values have their mean rank; and the number of
+        items of the query. All but the last are 0 in a query of one item. NaN stays
+        NaN.
 
     Notes
     -----
@@ -84,24 +87,31 @@ def query_context(X: FloatArray, queries: Queries) -> FloatArray:
     queries, not even in their last bits: sums are taken of sorted values.
     """
     n_items, n_features = X.shape
-    context = np.empty((n_items, n_features + 1))
+    context = np.empty((n_items, 2 * n_features + 1))
     context[:, -1] = queries.sizes[queries.codes]
-    if not n_items:
-        return context
     with np.errstate(invalid="ignore", over="ignore"):  # members may refuse infinity
         for column in range(n_features):
-            context[:, column] = _within(X[:, column], queries)
+            two = _within(X[:, column], queries)
+            context[:, column], context[:, n_features + column] = two
     return context
 
 
-def _within(values: FloatArray, queries: Queries) -> FloatArray:
-    """Return one feature in units of its spread within the query."""
-    starts, codes = queries.offsets[:-1], queries.codes
+def _within(values: FloatArray, queries: Queries) -> tuple[FloatArray, FloatArray]:
+    """Return one feature in units of its spread within the query, and its ranks."""
+    codes, starts = queries.codes, queries.offsets[:-1]
     # Sorted by query, then by value; NaN comes last in its query.
-    ordered = values[np.lexsort((values, codes))]
+    order = np.lexsort((values, codes))
+    ordered = values[order]
     known = ~np.isnan(ordered)
     count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)
     mean = np.add.reduceat(np.where(known, ordered, 0.0), starts) / count
     off = np.where(known, ordered - np.repeat(mean, queries.sizes), 0.0)
     spread = np.sqrt(np.add.reduceat(off**2, starts) / count)
-    return np.asarray((values - mean[codes]) / (spread[codes] + _TINY))
+    relative = (values - mean[codes]) / (spread[codes] + _TINY)
+    begins = np.append(True, ordered[1:] != ordered[:-1])
+    begins[starts] = True
+    first = np.flatnonzero(begins)
+    middle = (first + np.append(first[1:], values.size)) / 2
+    rank = np.empty_like(values)
+    rank[order] = np.where(known, middle[np.cumsum(begins) - 1], np.nan)
+    return relative, (rank - starts[codes]) / count[codes] - 0.5

@@ -1,16 +1,16 @@
-"""A ranker and two classifiers of grades, added up."""
+"""A ranker and a classifier of grades, added up."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -40,7 +40,7 @@ from skrank_abstain.scorers._models import (
 
 
 class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
-    """A ranker's score plus the grade that classifiers expect.
+    """A ranker's score plus the grade that a classifier expects.
 
     Ranking losses care for the top of the list, classifiers for every grade. Their sum
     orders items better than either, and its gaps say better which pairs are sure.
@@ -50,36 +50,39 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
     ranker : estimator, booster or path
         Any ranker that `BALToR` takes. A fitted one is used as it is.
     grades : classifier or None, default=None
-        Predicts the grade of an item with ``predict_proba``. None:
-        ``HistGradientBoostingClassifier`` with 60 iterations. A fitted one is used as
-        it is, which needs ``context=False``.
+        Predicts the grade of an item with ``predict_proba``. None: a hundred extremely
+        randomised trees [1]_, which take numbers and NaN; with categories, or millions
+        of items, pass ``HistGradientBoostingClassifier()``. A fitted one is used as it
+        is, which needs ``context=False``.
     context : bool, default=True
-        Whether a second classifier sees the features relative to their query, too.
-        Scores then depend on the other items of the query, and ``predict`` needs
-        ``qid``.
+        Whether the classifier sees the features relative to their query, too. Scores
+        then depend on the other items of the query, and ``predict`` needs ``qid``.
 
     Attributes
     ----------
-    ranker_ : object
-        The fitted ranker.
-    grades_ : list
-        The fitted classifier, and with ``context`` the one that sees the query.
-    means_, scales_ : ndarray of shape (n_members,), float64
-        Mean and standard deviation of each member's scores of the training rows, the
-        ranker's first.
+    ranker_, grades_ : object
+        The fitted ranker and classifier.
+    means_, scales_ : ndarray of shape (2,), float64
+        Mean and standard deviation of the ranker's scores of the training rows, and of
+        the grades that the classifier expects.
     n_features_in_, feature_names_in_
         Of X in ``fit``.
 
     Notes
     -----
-    The score is the sum of (m(x) - mean) / standard deviation over the members m, all
-    of the same weight. A classifier's m(x) is the expected grade, the sum of
-    k P(grade k | x), where grades number the distinct values of y from 0. The second
-    classifier sees X, (x - mean) / standard deviation of each numeric feature within
-    the query, and the number of items of the query.
+    The score is the sum of (m(x) - mean) / standard deviation over the two members m.
+    The classifier's m(x) is the expected grade, the sum of k P(grade k | x), where
+    grades number the distinct values of y from 0. With ``context`` x has three columns
+    for each numeric feature: the value, (value - mean) / standard deviation within the
+    query, and the rank within the query. A last column counts the items of the query.
 
-    With ``context=True`` a decision depends on the list of candidates: adding one
-    changes the scores of the others, and a single item is served with its whole list.
+    A decision then depends on the list of candidates: adding one changes the scores of
+    the others, and a single item is served with its whole list.
+
+    References
+    ----------
+    .. [1] Geurts, Ernst and Wehenkel (2006). "Extremely Randomized Trees". Machine
+       Learning 63(1).
 
     Examples
     --------
@@ -147,20 +150,17 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
                 "grades tell these apart."
             )
 
-        views = [*self._views(X, queries)]  # refuses some X before anything is trained
+        seen = self._seen(X, queries)  # refuses some X before anything is trained
 
-        def trained(name: str, model: Any, X: Any, target: FloatArray) -> Any:
+        def trained(name: str, model: Any, X: Any, target: Any) -> Any:
             if is_fitted(model):
                 return model
             with _naming(name, model):
                 return fit_ranker(model, X, target, queries)
 
         self.ranker_ = trained("ranker", ranker, X, relevance)
-        self.grades_ = [
-            trained("grades", classifier, seen, grades.astype(np.float64))
-            for seen in views
-        ]
-        scores = self._scores(X, views, queries)
+        self.grades_ = trained("grades", classifier, seen, grades)
+        scores = self._scores(X, seen, queries)
         self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
         # A member that gives all rows one score adds nothing. Rounding could leave it
         # a tiny deviation.
@@ -189,7 +189,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self, "scales_")
         check_row_order(X, qid=qid)
         X, queries = self._take(X, qid, reset=False)
-        scores = self._scores(X, self._views(X, queries), queries)
+        scores = self._scores(X, self._seen(X, queries), queries)
         z = (scores - self.means_) / self.scales_
         # No matrix product: its last bits depend on the number of threads.
         return np.asarray(z.sum(axis=1))
@@ -205,10 +205,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
 
     def _classifier(self) -> Any:
         if self.grades is None:
-            # Draws happen with more than 200,000 rows alone, to find bins.
-            return HistGradientBoostingClassifier(
-                max_iter=60, learning_rate=0.06, early_stopping=False, random_state=0
-            )
+            return ExtraTreesClassifier(min_samples_leaf=10, random_state=0)
         model = resolve_model(self.grades)
         if not hasattr(unwrap(model), "predict_proba"):
             raise TypeError(
@@ -218,8 +215,8 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
         if self.context and is_fitted(model):
             raise ValueError(
                 f"grades must not be fitted where context=True, got a fitted "
-                f"{describe(model)}: a second one is trained on more columns. Pass "
-                "context=False, or sklearn.base.clone(grades)."
+                f"{describe(model)}: it has to be trained on more columns than X has. "
+                "Pass context=False, or sklearn.base.clone(grades)."
             )
         return model
 
@@ -233,20 +230,16 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
             )
         return X, group_queries(qid, _num_samples(X))
 
-    def _views(self, X: Any, queries: Queries) -> Iterator[Any]:
-        """Yield what each classifier sees."""
-        yield X
-        if self.context:
-            yield with_context(X, queries)
+    def _seen(self, X: Any, queries: Queries) -> Any:
+        """Return what the classifier sees."""
+        return with_context(X, queries) if self.context else X
 
-    def _scores(self, X: Any, views: Iterable[Any], queries: Queries) -> FloatArray:
-        """Return the members' scores, shape (n_items, n_members)."""
+    def _scores(self, X: Any, seen: Any, queries: Queries) -> FloatArray:
+        """Return the score and the expected grade of each item, (n_items, 2)."""
         with _naming("ranker", self.ranker_):
-            columns = [score_items(self.ranker_, X, queries)]
-        for model, seen in zip(self.grades_, views, strict=True):
-            with _naming("grades", model):
-                columns.append(_expected_grade(model, seen))
-        return np.stack(columns, axis=1)
+            scores = score_items(self.ranker_, X, queries)
+        with _naming("grades", self.grades_):
+            return np.column_stack([scores, _expected_grade(self.grades_, seen)])
 
     def __sklearn_clone__(self) -> Self:
         # A fitted member stays fitted: clone() would throw its fit away.

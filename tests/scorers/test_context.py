@@ -1,5 +1,3 @@
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,16 +11,20 @@ from skrank_abstain.scorers._context import query_context, with_context
 
 
 def by_the_definition(X, qid):
-    """Return the context, one query and one column after the other."""
-    context = np.empty((len(X), X.shape[1] + 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # means of NaN alone
-        for query in set(qid):
-            rows = [row for row, name in enumerate(qid) if name == query]
-            part = X[rows]
-            off = part - np.nanmean(part, axis=0)
-            context[rows, :-1] = off / (np.nanstd(part, axis=0) + 1e-9)
-            context[rows, -1] = len(rows)
+    """Return the context, one value after the other."""
+    n_features = X.shape[1]
+    context = np.empty((len(X), 2 * n_features + 1))
+    for row, (item, query) in enumerate(zip(X, qid, strict=True)):
+        others = X[[name == query for name in qid]]
+        context[row, -1] = len(others)
+        for column, value in enumerate(item):
+            known = others[~np.isnan(others[:, column]), column]
+            relative = rank = np.nan
+            if not np.isnan(value):
+                relative = (value - known.mean()) / (known.std() + 1e-9)
+                below, equal = (known < value).sum(), (known == value).sum()
+                rank = (below + equal / 2) / len(known) - 0.5
+            context[row, [column, n_features + column]] = relative, rank
     return context
 
 
@@ -38,8 +40,8 @@ def test_the_context_is_that_of_the_definition(data, n_items):
 def test_a_query_of_one_item_and_equal_features_give_zero():
     X = np.array([[3.0, 1.0], [4.0, 0.1], [5.0, 0.1], [6.0, 0.1]])
     context = query_context(X, group_queries(["a", "b", "b", "b"], 4))
-    np.testing.assert_array_equal(context[0], [0.0, 0.0, 1.0])
-    np.testing.assert_allclose(context[1:, 1], 0.0, atol=1e-7)
+    np.testing.assert_array_equal(context[0], [0.0, 0.0, 0.0, 0.0, 1.0])
+    np.testing.assert_allclose(context[1:, [1, 3]], 0.0, atol=1e-7)
 
 
 def test_the_last_bits_depend_on_no_other_row():
@@ -67,7 +69,7 @@ def test_frames_keep_their_columns_and_gain_those_of_numbers():
     )
     queries = group_queries([0, 0, 1], 3)
     wide = with_context(pandas, queries)
-    added = ["age_in_query", "new_in_query", "items_in_query"]
+    added = ["age_in_query", "new_in_query", "age_rank", "new_rank", "items_in_query"]
     assert [*wide.columns] == ["age", "ward", "new", *added]
     assert wide["ward"].dtype == "category"
     assert [*wide.index] == [5, 5, 9]
@@ -79,7 +81,7 @@ def test_frames_keep_their_columns_and_gain_those_of_numbers():
     assert wide["ward"].dtype == polars.Categorical
     np.testing.assert_allclose(wide[added].to_numpy(), expected, atol=1e-8)
     array = with_context(np.array([[1, 1], [2, 0], [3, 0]]), queries)
-    assert array.shape == (3, 5)
+    assert array.shape == (3, 7)
 
 
 def test_numbers_that_name_columns_become_texts():

@@ -36,7 +36,7 @@ def small(**options):
 
 def members_of(ensemble, X):
     """Return the score of each member, before these are standardised."""
-    return ensemble._scores(X, ensemble._views(X, QUERIES), QUERIES)
+    return ensemble._scores(X, ensemble._seen(X, QUERIES), QUERIES)
 
 
 def filled(data):
@@ -48,21 +48,21 @@ def test_the_score_is_the_sum_of_standardised_members(data):
     found = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
     wide = np.hstack([X, query_context(X, QUERIES)])
     members = [Ridge().fit(X, data.y).predict(X)]
-    for seen in (X, wide):
+    for seen in (wide, X):
         proba = GaussianNB().fit(seen, data.y).predict_proba(seen)
         members.append(proba @ np.arange(proba.shape[1]))
     z = [(each - each.mean()) / each.std() for each in members]
-    np.testing.assert_allclose(found.predict(X, QID), sum(z), atol=1e-10)
-    np.testing.assert_allclose(found.means_, np.mean(members, axis=1))
-    np.testing.assert_allclose(found.scales_, np.std(members, axis=1))
+    np.testing.assert_allclose(found.predict(X, QID), z[0] + z[1], atol=1e-10)
+    np.testing.assert_allclose(found.means_, np.mean(members[:2], axis=1))
+    np.testing.assert_allclose(found.scales_, np.std(members[:2], axis=1))
     # Standardised by the training rows, not by those that are scored.
     some = QID < 2
     np.testing.assert_allclose(
-        found.predict(X[some], QID[some]), sum(z)[some], atol=1e-10
+        found.predict(X[some], QID[some]), (z[0] + z[1])[some], atol=1e-10
     )
     without = RankerEnsemble(Ridge(), grades=GaussianNB(), context=False)
     without.fit(X, data.y, QID)
-    np.testing.assert_allclose(without.predict(X), z[0] + z[1], atol=1e-10)
+    np.testing.assert_allclose(without.predict(X), z[0] + z[2], atol=1e-10)
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars", "array"])
@@ -101,7 +101,8 @@ def test_classifiers_of_every_library(library, data):
     grades = getattr(module, f"{kind}Classifier")(n_estimators=3, **quiet)
     ensemble = RankerEnsemble(make_ranker(library), grades=grades)
     ensemble.fit(data.frame, data.y, QID)
-    proba = ensemble.grades_[0].predict_proba(data.frame)
+    wide = ensemble._seen(data.frame, QUERIES)
+    proba = ensemble.grades_.predict_proba(wide)
     np.testing.assert_allclose(
         members_of(ensemble, data.frame)[:, 1],
         proba @ np.arange(proba.shape[1]),
@@ -116,9 +117,18 @@ def test_classifiers_of_every_library(library, data):
 def test_categories_reach_the_members_and_context_takes_numbers(mixed):
     ensemble = RankerEnsemble(small(), grades=small())
     ensemble.fit(mixed.frame, mixed.y, QID)
-    assert ensemble.grades_[0].is_categorical_.sum() == 1
-    assert ensemble.grades_[1].n_features_in_ == 5 + 4 + 1
+    assert ensemble.grades_.is_categorical_.sum() == 1
+    assert ensemble.grades_.n_features_in_ == 5 + 4 + 4 + 1
     assert ensemble.predict(mixed.frame, QID).shape == mixed.y.shape
+
+
+def test_the_default_classifier_takes_missing_values_and_no_categories(mixed):
+    X, y = mixed.frame.drop(columns="colour"), mixed.y
+    empty = X.assign(empty=np.nan)
+    ensemble = RankerEnsemble(FirstColumn()).fit(empty, y, QID)
+    assert np.isfinite(ensemble.predict(empty, QID)).all()
+    with pytest.raises(ValueError, match=r"float.*\nRaised by grades=ExtraTreesClass"):
+        RankerEnsemble(small()).fit(mixed.frame, y, QID)
 
 
 def test_fitted_rankers_are_used_as_they_are(library, data, trained):
@@ -141,7 +151,7 @@ def test_a_frozen_classifier_serves_without_context(data):
     served = LogisticRegression(max_iter=500).fit(X, data.y)
     for grades in (served, FrozenEstimator(served)):
         found = RankerEnsemble(Ridge(), grades=grades, context=False)
-        assert found.fit(X, data.y, QID).grades_ == [grades]
+        assert found.fit(X, data.y, QID).grades_ is grades
         with pytest.raises(ValueError, match=r"grades must not be fitted where conte"):
             RankerEnsemble(Ridge(), grades=grades).fit(X, data.y, QID)
 
@@ -212,7 +222,7 @@ def test_relevance_bins_of_a_selective_ranker_serve_the_grades():
         BALToR(ensemble, random_state=0).fit(data.data, smooth, data.qid)
     ranker = BALToR(ensemble, relevance_bins=4, random_state=0)
     ranker.fit(data.data, smooth, data.qid)
-    assert [len(each.classes_) for each in ranker.estimator_.grades_] == [4, 4]
+    assert len(ranker.estimator_.grades_.classes_) == 4
 
 
 def test_a_query_of_one_item_has_a_score(data):
