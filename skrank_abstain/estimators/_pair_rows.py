@@ -25,7 +25,12 @@ from skrank_abstain._validation import (
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
 from skrank_abstain.intake import hold_out
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.scorers import feature_names, fit_ranker, score_items
+from skrank_abstain.scorers import (
+    feature_names,
+    fit_ranker,
+    requests_queries,
+    score_items,
+)
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
@@ -163,6 +168,12 @@ def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, Floa
         straight, turned = both_ways(X)
         return _decision(model, straight) / 2, _decision(model, turned) / 2
     left, right = sides(X, feature_names(model))
+    if requests_queries(model):
+        # As `fit_on_pairs` trains a ranker: each pair is a query of two items.
+        pair = np.tile(np.arange(X.shape[0]), 2)
+        items, queries = _stack_rows(left, right), group_queries(pair, pair.size)
+        both = score_items(model, items, queries)
+        return both[: pair.size // 2], both[pair.size // 2 :]
     return score_items(model, left), score_items(model, right)
 
 

@@ -22,6 +22,7 @@ from skrank_abstain.scorers._models import (
     library_of,
     names_in_model,
     of_cluster,
+    requests_queries,
     resolve_model,
     score_items,
 )

@@ -15,7 +15,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import (
     ClassFractionDisplay,
@@ -184,6 +189,27 @@ def test_rankers_of_whole_queries(wrap):
     np.testing.assert_array_equal(ranker.predict(X[:, :1], QID), there[:, 0])
     with pytest.raises(ValueError, match=r"qid must be given, got None.*qid=0"):
         ranker.predict(X[:, :1])
+
+
+class ShareOfQuery(Centred):
+    """A ranker whose score is the first feature, over its spread in the query."""
+
+    def predict(self, X, qid):
+        off = centred(X, qid)[:, 0]
+        largest = np.zeros(np.max(qid) + 1)
+        np.maximum.at(largest, qid, np.abs(off))
+        return off / largest[qid]
+
+
+def test_comparisons_are_queries_of_two_items():
+    pairs = BALToR(OF_QUERY, random_state=0).fit(X[:, :1], Y, QID)
+    pairs = pairs.predict_pairs(X[:, :1], QID)
+    sides = np.hstack([X[pairs.left, :1], X[pairs.right, :1]])[:400]
+    label = np.sign(Y[pairs.left] - Y[pairs.right])[:400]
+    model = ShareOfQuery().fit(X, Y)
+    classifier = PairwiseRankerClassifier(model, random_state=0).fit(sides, label)
+    expected = 2 * np.sign(sides[:, 0] - sides[:, 1])
+    np.testing.assert_allclose(classifier.decision_function(sides), expected)
 
 
 def test_a_column_of_queries():
