@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.pairs import Queries
+from skrank_abstain.pairs import Queries, ScoredItems
 
 #: Added to standard deviations, so that equal features become 0.
 _TINY = 1e-9
@@ -100,7 +100,7 @@ def _within(values: FloatArray, queries: Queries) -> tuple[FloatArray, FloatArra
     """Return one feature in units of its spread within the query, and its ranks."""
     codes, starts = queries.codes, queries.offsets[:-1]
     # Sorted by query, then by value; NaN comes last in its query.
-    order = np.lexsort((values, codes))
+    order = ScoredItems.build(np.where(np.isnan(values), np.inf, values), queries).rows
     ordered = values[order]
     known = ~np.isnan(ordered)
     count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)

@@ -50,7 +50,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
     ranker : estimator, booster or path
         Any ranker that `BALToR` takes. A fitted one is used as it is.
     grades : classifier or None, default=None
-        Predicts the grade of an item with ``predict_proba``. None: a hundred extremely
+        Predicts the grade of an item with ``predict_proba``. None: sixty extremely
         randomised trees [1]_, which take numbers and NaN; with categories, or millions
         of items, pass ``HistGradientBoostingClassifier()``. A fitted one is used as it
         is, which needs ``context=False``.
@@ -205,7 +205,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
 
     def _classifier(self) -> Any:
         if self.grades is None:
-            return ExtraTreesClassifier(min_samples_leaf=10, random_state=0)
+            return ExtraTreesClassifier(60, min_samples_leaf=10, random_state=0)
         model = resolve_model(self.grades)
         if not hasattr(unwrap(model), "predict_proba"):
             raise TypeError(
