@@ -15,12 +15,14 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     check_columns,
     check_relevance,
     check_row_order,
+    shown,
 )
 from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._adapter import align_columns
@@ -39,7 +41,7 @@ from skrank_abstain.scorers._models import (
 )
 
 
-class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
+class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     """A ranker's score plus the grade that a classifier expects.
 
     Ranking losses care for the top of the list, classifiers for every grade. Their sum
@@ -98,6 +100,7 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
 
     # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    _fitted_state = ("ranker_", "grades_", "means_", "scales_", "n_features_in_")
     #: `fit_ranker` bins the relevance for it.
     _trains_on_grades = True
 
@@ -137,6 +140,10 @@ class RankerEnsemble(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
+            )
+        if not isinstance(self.context, bool | np.bool_):
+            raise TypeError(
+                f"context must be True or False, got {shown(self.context)}."
             )
         ranker, classifier = resolve_model(self.ranker), self._classifier()
         check_row_order(X, y=y, qid=qid)

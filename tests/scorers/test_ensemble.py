@@ -302,6 +302,8 @@ def test_bad_input_is_named(data):
         RankerEnsemble(Ridge()).fit(X, np.arange(len(X)), QID)
     with pytest.raises(TypeError, match="X must be dense where context=True"):
         RankerEnsemble(Ridge()).fit(sparse.csr_array(X), data.y, QID)
+    with pytest.raises(TypeError, match="context must be True or False, got 'z'"):
+        RankerEnsemble(Ridge(), context="z").fit(X, data.y, QID)
     ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
     with pytest.raises(ValueError, match="X has 3 features"):
         ensemble.predict(X[:, :3], QID)
