@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import FloatArray, check_scores, shown
@@ -273,8 +273,13 @@ def freeze(model: Any) -> Any:
 def requests_queries(model: Any) -> bool:
     """Return whether a model's scores of items depend on the queries of these."""
     final = last_step(model)
-    routes = hasattr(final, "get_metadata_routing")  # no booster's own model does
-    return routes and bool(get_routing_for_object(final).consumes("predict", {"qid"}))
+    if not hasattr(final, "get_metadata_routing"):  # a booster's own model
+        return False
+    request = final.get_metadata_routing()
+    return (
+        isinstance(request, MetadataRequest)
+        and request.predict.requests.get("qid") is True
+    )
 
 
 def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArray:
