@@ -40,6 +40,8 @@ model = LGBMRanker(n_jobs=1, verbose=-1).fit(train.data, train.target, group=siz
 
 # %%
 # The trained model is given to all rankers as it is; each fits its tie model alone.
+# With ``loss="zero_one"`` a tie is an answer that may be right, so that it shows what a
+# model knows about ties.
 tie_models = {
     "bradley_terry (counts)": BradleyTerry(calibration="counts"),
     "bradley_terry": "bradley_terry",
@@ -49,7 +51,7 @@ tie_models = {
 # On MQ2008 most answers are ties, and fit says so: the next page is about that.
 warnings.filterwarnings("ignore", "Nearly all accepted pairs are ties")
 rankers = {
-    name: BALToR(model, tie_model=tie_model, random_state=0).fit(
+    name: BALToR(model, tie_model=tie_model, loss="zero_one", random_state=0).fit(
         past.data, past.target, qid=past.qid
     )
     for name, tie_model in tie_models.items()

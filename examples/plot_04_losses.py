@@ -4,7 +4,8 @@ Which loss?
 
 The loss says what a wrong answer about a pair costs, and with it what is worth
 deciding. Where most pairs are ties, "they are equal" is the surest answer there is, and
-a ranker with the default loss gives it: its accuracy is high, and it orders little.
+with the loss of the papers a ranker gives it: it is often right, and orders little. By
+default only a wrong order costs.
 """
 
 # %%
@@ -12,11 +13,11 @@ a ranker with the default loss gives it: its accuracy is high, and it orders lit
 # -----------------------------
 # With ``"zero_one"`` a tie is an answer like the other two, right or wrong. With
 # ``"misranking"`` only a wrong order costs: a tie is an answer for equal scores alone,
-# and to order two equally relevant items costs nothing. A matrix says anything else:
-# rows are what is predicted, columns what is true, both in the order right item
-# preferred, tie, left item preferred. In the one here an order of two equal items is a
-# mistake like a wrong order, and a missed order ten times as bad, so that ties are
-# hardly answered.
+# and to order two equally relevant items costs nothing. With ``"clear_order"`` an order
+# of two equal items is a mistake like a wrong order, and a missed order ten times as
+# bad, so that ties are hardly answered. A matrix says anything else: rows are what is
+# predicted, columns what is true, both in the order right item preferred, tie, left
+# item preferred; the last one is ``[[0, 1, 1], [10, 0, 10], [1, 1, 0]]``.
 import os
 from pathlib import Path
 
@@ -40,7 +41,7 @@ model = LGBMRanker(n_jobs=1, verbose=-1).fit(train.data, train.target, group=siz
 losses = {
     "zero_one": "zero_one",
     "misranking": "misranking",
-    "clear orders": [[0, 1, 1], [10, 0, 10], [1, 1, 0]],
+    "clear_order": "clear_order",
 }
 rankers = {
     name: BALToR(model, loss=loss, random_state=0).fit(
@@ -84,15 +85,15 @@ for name, coverage, orders, wrong, _, ties, top in rows:
 # In a picture: each bar is all pairs of the new queries, and what is missing to its end
 # is left to a person. With ``"zero_one"`` part of the budget goes to ties. With
 # ``"misranking"`` much of it goes to orders of equally relevant items, which are free:
-# its orders are seldom wrong, and say less about who is on top. With the matrix clear
-# orders come first.
+# its orders are seldom wrong, and say less about who is on top. With ``"clear_order"``
+# clear orders come first.
 #
-# So: who wants to know which items are equal keeps the default; it gives fewer orders.
-# Who wants all the budget to go to orders, and few of them wrong, takes
+# So: who wants all the budget to go to orders, and few of them wrong, keeps
 # ``"misranking"``: at as many orders it has the fewest wrong ones. Compare its half of
-# the pairs with the 70 % of the default, which are fewer orders. Who wants to know who
-# is among the first takes the matrix. ``examples/programs/losses.py`` measures this on
-# real collections, :doc:`../which_loss` has the figures.
+# the pairs with the 70 % of ``"zero_one"``, which are fewer orders. Who wants to know
+# which items are equal takes ``"zero_one"``, who wants to know who is among the first
+# ``"clear_order"``. ``examples/programs/losses.py`` measures this on real collections,
+# :doc:`../which_loss` has the figures.
 figure, axes = plt.subplots(figsize=(6.5, 4.8), layout="constrained")
 labels = [f"{name}, {coverage:.0%}" for name, coverage, *_ in rows]
 orders, wrong, equal, ties = np.array([row[2:6] for row in rows]).T
@@ -116,11 +117,13 @@ figure.legend(loc="outside lower center", ncols=2, frameon=False)
 # It is one minus the loss of a decided pair: with ``"misranking"`` the share that is
 # not in the wrong order. The accuracy of :meth:`~skrank_abstain.BALToR.evaluate` counts
 # labels, and an order of two equally relevant items has the wrong one. So compare
-# losses by neither: ask what the answers are for.
-print(f"{'loss, half of the pairs':<24}{'score':>7}{'accuracy':>10}")
+# losses by neither: ask what the answers are for. Within one loss, compare a risk with
+# its ``yardstick``: what a coin, or a tie for every pair, would have lost.
+print(f"{'half of the pairs':<18}{'score':>7}{'blind':>8}{'accuracy':>10}")
 for name, ranker in rankers.items():
     half = ranker.at_coverage(0.5)
     score = half.score(new.data, new.target, qid=new.qid)
     totals = half.evaluate(new.data, new.target, qid=new.qid)
-    print(f"{name:<24}{score:>7.3f}{totals.accuracy:>10.3f}")
+    blind = 1 - totals.yardstick
+    print(f"{name:<18}{score:>7.3f}{blind:>8.3f}{totals.accuracy:>10.3f}")
 plt.show()

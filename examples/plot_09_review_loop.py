@@ -11,7 +11,8 @@ stand in for the reviewers: one is wrong in 5 % of the cases, the other in 20 %.
 # %%
 # A calibrated ranker
 # -------------------
-# Trained and calibrated on earlier days, as in :doc:`plot_01_quickstart`.
+# Trained and calibrated on earlier days, as in :doc:`plot_01_quickstart`. Reviewers may
+# answer "same", so that a tie is an answer here: ``loss="zero_one"``.
 from functools import partial
 from itertools import cycle
 
@@ -31,7 +32,9 @@ later = day >= 24
 model = LGBMRanker(
     n_estimators=40, learning_rate=0.05, num_leaves=5, n_jobs=1, verbose=-1
 )
-ranker = BALToR(model, coverage=0.6, calibration_size=0.3, random_state=0)
+ranker = BALToR(
+    model, coverage=0.6, loss="zero_one", calibration_size=0.3, random_state=0
+)
 ranker.fit(X[~later], y[~later], qid=day[~later])
 X, y, day = X[later], y[later], day[later]  # those to review
 names = np.array([f"patient {row}" for row in np.flatnonzero(later)])

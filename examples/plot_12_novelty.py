@@ -106,6 +106,6 @@ for name, ranker in rankers.items():
     ]
     ax.plot(shares, accuracy[name], "o-", color=colours[name], label=name)
 ax.set_title("What the right detector leaves to be decided stays right")
-ax.set(xlabel="share of strange items", ylabel="share of decided pairs that are right")
+ax.set(xlabel="share of strange items", ylabel="decided pairs not in the wrong order")
 ax.legend(ncols=3, fontsize="small", **below)
 plt.show()

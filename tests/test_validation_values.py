@@ -47,6 +47,15 @@ def test_positive_int_accepts_numpy_integers():
     assert type(checked) is int
 
 
+def test_losses_have_names():
+    np.testing.assert_array_equal(
+        check_loss("misranking"), [[0, 0, 1], [1, 0, 1], [1, 0, 0]]
+    )
+    np.testing.assert_array_equal(
+        check_loss("clear_order"), [[0, 1, 1], [10, 0, 10], [1, 1, 0]]
+    )
+
+
 def test_loss_is_a_fresh_float_matrix():
     loss = check_loss("zero_one")
     loss[:] = 7

@@ -73,7 +73,11 @@ def errors(parts: list[Part], n_draws: int, bar: Any) -> list[tuple[Any, ...]]:
                 continue  # nothing to learn from queries without a relevant item
             for name in STYLES:
                 ranker = BALToR(
-                    model, coverage=COVERAGE, tie_model=name, random_state=0
+                    model,
+                    coverage=COVERAGE,
+                    tie_model=name,
+                    loss="zero_one",
+                    random_state=0,
                 )
                 ranker.fit(calibration[0], calibration[1], qid=calibration[2])
                 totals = ranker.evaluate(X, y, qid=qid)

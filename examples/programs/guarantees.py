@@ -65,7 +65,7 @@ def by_pairs(
     """Take the largest threshold whose binomial bound over *pairs* allows it: wrong."""
     codes = np.random.default_rng(seed).permutation(int(qid.max()) + 1)
     tuning = (codes < 0.3 * codes.size)[qid]
-    ranker = BALToR(FirstColumn().fit(X, y), tie_model=tie_model)
+    ranker = BALToR(FirstColumn().fit(X, y), tie_model=tie_model, loss="zero_one")
     ranker.fit(X[tuning], y[tuning], qid=qid[tuning])
     decisions = ranker.predict_pairs(X[~tuning], qid=qid[~tuning])
     wrong = decisions.label != pair_labels(y[~tuning], decisions.left, decisions.right)
@@ -101,6 +101,7 @@ def run(
         max_risk=MAX_RISK,
         delta=DELTA,
         tie_model=tie_model,
+        loss="zero_one",
         random_state=seed,
     )
     with warnings.catch_warnings():
@@ -123,6 +124,7 @@ def run(
             model,
             coverage=COVERAGE,
             tie_model=tie_model,
+            loss="zero_one",
             coverage_guarantee=guarantee,
             random_state=seed,
         ).fit(X, y, qid=qid)

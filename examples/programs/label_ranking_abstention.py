@@ -96,7 +96,7 @@ def evaluate(table: Bunch, ranker: Any, train: Any, test: Any, seed: int) -> lis
     X, y = table.data, table.target
     # No two labels are equally relevant: a model of ties would be in the way.
     selective = SelectiveMultilabelRanker(
-        clone(ranker), tie_model="bradley_terry", random_state=seed
+        clone(ranker), tie_model="bradley_terry", loss="zero_one", random_state=seed
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -190,7 +190,7 @@ def stream(data: Data, logistic: Any, linear: Any) -> tuple[np.ndarray, list[Row
 def abstain(data: Data, logistic: Any) -> list[Row]:
     """Return what is decided, and how well, at falling coverage."""
     ranker = SelectiveMultilabelRanker(
-        ThresholdDecompositionRanker(logistic), random_state=0
+        ThresholdDecompositionRanker(logistic), loss="zero_one", random_state=0
     ).fit(data.X, data.y)
     rows = []
     for target in COVERAGES:

@@ -48,7 +48,7 @@ def predictions(fold: Any, bar: Any) -> Iterator[tuple[str, Any]]:
     model = fit_ranker(ranker, train.data, y, queries)
     truth = np.asarray(test.target, dtype=float)
     for name, tie_model in TIE_MODELS.items():
-        selective = BALToR(model, tie_model=tie_model, random_state=0)
+        selective = BALToR(model, tie_model=tie_model, loss="zero_one", random_state=0)
         selective.fit(vali.data, vali.target, qid=vali.qid)
         pairs = selective.predict_pairs(test.data, qid=test.qid)
         scores = selective.predict(test.data)

@@ -132,9 +132,9 @@ def calibrate_fold(folder: Path, args: Namespace) -> tuple[Any, dict[str, BALToR
         group_queries(train.qid, train.qid.size),
     )
     return fold, {
-        name: BALToR(model, tie_model=TIE_MODELS[name], quantile="linear").fit(
-            vali.data, vali.target, qid=vali.qid
-        )
+        name: BALToR(
+            model, tie_model=TIE_MODELS[name], loss="zero_one", quantile="linear"
+        ).fit(vali.data, vali.target, qid=vali.qid)
         for name in args.tie_models
     }
 

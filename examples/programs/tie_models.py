@@ -7,6 +7,7 @@ targets, and the seconds of the fit. Nothing is chosen by the test queries.
 
     python tie_models.py                           # simulated folds
     python tie_models.py --data MQ2008 OHSUMED     # folders of FoldN
+    python tie_models.py --loss misranking         # one minus this loss is the accuracy
 """
 
 import csv
@@ -63,7 +64,9 @@ def make_ranker(name: str) -> Any:
     return CatBoostRanker(verbose=False, allow_writing_files=False)
 
 
-def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row]:
+def evaluate(
+    fold: Any, ranker: str, tie_models: dict[str, Any], loss: str
+) -> Iterator[Row]:
     """Yield one row per tie model."""
     train, vali, test = fold.train, fold.validation, fold.test
     queries = group_queries(train.qid, train.qid.size)
@@ -72,7 +75,7 @@ def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row
     labelled = test.data, test.target
     for name, tie_model in tie_models.items():
         start = time.perf_counter()
-        selective = BALToR(model, tie_model=tie_model)
+        selective = BALToR(model, tie_model=tie_model, loss=loss)
         selective.fit(vali.data, vali.target, qid=vali.qid)
         seconds = time.perf_counter() - start
         pairs = selective.predict_pairs(test.data, qid=test.qid)
@@ -87,7 +90,7 @@ def evaluate(fold: Any, ranker: str, tie_models: dict[str, Any]) -> Iterator[Row
         errors = np.append(0, profile.coverage * profile.selective_risk)
         for target in COVERAGES:
             totals = selective.at_coverage(target).evaluate(*labelled, qid=test.qid)
-            row[f"accuracy_{target:g}"] = totals.accuracy
+            row[f"accuracy_{target:g}"] = 1 - totals.selective_risk
             row[f"coverage_{target:g}"] = totals.coverage
             lost = np.interp(target, np.append(0, profile.coverage), errors)
             row[f"exact_{target:g}"] = 1 - lost / target
@@ -164,6 +167,7 @@ def main(argv: list[str] | None = None) -> list[Row]:
         choices=("xgboost", "lightgbm", "catboost"),
         default=["lightgbm"],
     )
+    parser.add_argument("--loss", default="zero_one", help="misranking, clear_order")
     parser.add_argument("--smoke", action="store_true", help="two small folds")
     parser.add_argument("--quiet", action="store_true", help="no progress bar")
     parser.add_argument("--out", type=Path, default=Path("out"))
@@ -180,7 +184,7 @@ def main(argv: list[str] | None = None) -> list[Row]:
             mine: list[Row] = []
             label = f"{collection}, {ranker}"
             for name, fold in tqdm(folds, desc=label, unit="fold", disable=args.quiet):
-                for row in evaluate(fold, ranker, TIE_MODELS):
+                for row in evaluate(fold, ranker, TIE_MODELS, args.loss):
                     where = {"collection": collection, "ranker": ranker, "fold": name}
                     mine.append({**where, **row})
             results[collection, ranker] = average(mine)

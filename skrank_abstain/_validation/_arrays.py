@@ -23,7 +23,14 @@ ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
 #: A wrong order costs, and so does a tie where there is an order; an order for a true
 #: tie is free, so that a tie is predicted for equal scores alone.
 MISRANKING_LOSS: FloatArray = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
-_NAMED_LOSSES = {"zero_one": ZERO_ONE_LOSS, "misranking": MISRANKING_LOSS}
+#: A tie is hardly an answer, and an order of equals a mistake: clear orders come first.
+_CLEAR_ORDER_LOSS = np.array([[0.0, 1, 1], [10, 0, 10], [1, 1, 0]])
+_NAMED_LOSSES = {
+    "misranking": MISRANKING_LOSS,
+    "clear_order": _CLEAR_ORDER_LOSS,
+    "zero_one": ZERO_ONE_LOSS,
+}
+_LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
 
 
 def refuse_lazy(values: Any, name: str) -> None:
@@ -309,7 +316,7 @@ def check_loss(loss: Any) -> FloatArray:
 
     Parameters
     ----------
-    loss : "zero_one", "misranking" or array-like of shape (3, 3)
+    loss : "misranking", "clear_order", "zero_one" or array-like of shape (3, 3)
         Rows are predictions, columns truths, both in the order -1, 0, +1. The
         diagonal is zero, entries are finite and non-negative, and turning a pair
         around changes nothing: ``loss[i, j] == loss[2 - i, 2 - j]``.
@@ -324,12 +331,12 @@ def check_loss(loss: Any) -> FloatArray:
         matrix = as_numbers(loss).copy()
     except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(
-            "loss must be 'zero_one', 'misranking' or a 3x3 matrix of numbers, got "
+            f"loss must be one of {_LOSS_NAMES} or a 3x3 matrix of numbers, got "
             f"{shown(loss)}."
         ) from error
     if matrix.shape != (3, 3):
         raise ValueError(
-            "loss must be 'zero_one', 'misranking' or a 3x3 matrix (rows predicted, "
+            f"loss must be one of {_LOSS_NAMES} or a 3x3 matrix (rows predicted, "
             f"columns true, order -1, 0, +1), got shape {matrix.shape}."
         )
     if not np.isfinite(matrix).all() or (matrix < 0).any():

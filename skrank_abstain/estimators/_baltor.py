@@ -34,11 +34,14 @@ class BALToR(SelectiveRanker):
         How scores become probabilities: "graded_relevance", "bradley_terry",
         "davidson", "thurstone_mosteller", "isotonic_difference",
         "feature_aware_relevance", or an instance from `skrank_abstain.tie_models`.
-    loss : "zero_one", "misranking" or array-like (3, 3), default="zero_one"
-        With "zero_one" a tie is an answer like the others; with "misranking" only a
-        wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0, 0]]``, and only equal scores
-        are predicted a tie. A matrix has a row per prediction and a column per truth,
-        both in the order -1, 0, +1; zero diagonal, non-negative, mirror-symmetric.
+    loss : {"misranking", "clear_order", "zero_one"} or array-like (3, 3), \
+default="misranking"
+        With "misranking" only a wrong order costs, ``[[0, 0, 1], [1, 0, 1], [1, 0,
+        0]]``, and only equal scores are predicted a tie. With "clear_order" an order of
+        equals is a mistake and a tie hardly an answer, ``[[0, 1, 1], [10, 0, 10], [1,
+        1, 0]]``. With "zero_one", the loss of [1]_, a tie is an answer like the others.
+        A matrix has a row per prediction and a column per truth, both in the order -1,
+        0, +1; zero diagonal, non-negative, mirror-symmetric.
     novelty : outlier detector or callable, default=None
         Pairs with an item unlike the calibration items are abstained on. A detector
         with ``score_samples``, such as ``EllipticEnvelope(support_fraction=1.0)``,
@@ -109,7 +112,7 @@ class BALToR(SelectiveRanker):
     See Also
     --------
     skrank_abstain.tie_models.GradedRelevance : The default tie model.
-    skrank_abstain.metrics.selective_accuracy_score : What ``score`` returns.
+    skrank_abstain.metrics.selective_utility : What to choose ``coverage`` by.
 
     Notes
     -----
@@ -151,7 +154,7 @@ class BALToR(SelectiveRanker):
         *,
         coverage: float = 0.8,
         tie_model: str | TieModel = "graded_relevance",
-        loss: str | ArrayLike | Sequence[Any] = "zero_one",
+        loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
         novelty_level: float = 0.05,
         boundary: str = "accept",

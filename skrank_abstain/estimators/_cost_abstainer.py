@@ -26,8 +26,8 @@ class CostAbstainer(SelectiveRanker):
         A fitted or unfitted ranker: see :class:`BALToR`.
     cost : float, default=0.2
         Price of one abstention, in the units of ``loss``; non-negative. With the
-        zero-one loss an error costs 1, and a price above the largest possible risk
-        (at most 2/3) never abstains.
+        misranking loss a wrong order costs 1, and a price of 1/2 or more abstains on
+        equal scores at most.
     tie_model, loss, novelty, novelty_level, prefit, calibration_size, relevance_bins, \
 qid_col, random_state, verbose
         As in :class:`BALToR`.
@@ -79,7 +79,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         *,
         cost: float = 0.2,
         tie_model: str | TieModel = "graded_relevance",
-        loss: str | ArrayLike | Sequence[Any] = "zero_one",
+        loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
         novelty_level: float = 0.05,
         prefit: bool | str = "auto",

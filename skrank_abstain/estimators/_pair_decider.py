@@ -358,7 +358,8 @@ class PairDecider(ModelWrapper):
         -------
         totals : PairTotals
             Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
-            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool them.
+            ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
+            ``concordance`` pool them.
 
         Notes
         -----

@@ -37,7 +37,8 @@ class RiskControlledRanker(SelectiveRanker):
         A fitted or unfitted ranker: see :class:`BALToR`.
     max_risk : float, default=0.1
         Bound on the selective risk, between 0 and the largest entry of the loss; for
-        the zero-one loss the share of wrong decisions among accepted pairs.
+        the misranking loss the share of wrong orders among accepted pairs, for the
+        zero-one loss that of wrong decisions.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
     tuning_size : float, default=0.3
@@ -109,13 +110,11 @@ n_features_in_, feature_names_in_
     >>> train = make_ranking(n_queries=100, random_state=0)
     >>> past = make_ranking(n_queries=400, random_state=1)
     >>> model = Ridge().fit(train.data, train.target)
-    >>> ranker = RiskControlledRanker(
-    ...     model, max_risk=0.35, tie_model="graded_relevance", random_state=0
-    ... )
+    >>> ranker = RiskControlledRanker(model, max_risk=0.1, random_state=0)
     >>> ranker = ranker.fit(past.data, past.target, qid=past.qid)
     >>> ranker.certified_
     True
-    >>> ranker.at_risk(0.3).coverage_ < ranker.coverage_
+    >>> ranker.at_risk(0.08).coverage_ < ranker.coverage_
     True
     """
 
@@ -131,7 +130,7 @@ n_features_in_, feature_names_in_
         delta: float = 0.1,
         tuning_size: float = 0.3,
         tie_model: str | TieModel = "graded_relevance",
-        loss: str | ArrayLike | Sequence[Any] = "zero_one",
+        loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
         novelty_level: float = 0.05,
         prefit: bool | str = "auto",

@@ -114,7 +114,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         *,
         rule: Rule | None,  # None: the named classes make their own
         tie_model: str | TieModel = "graded_relevance",
-        loss: str | ArrayLike | Sequence[Any] = "zero_one",
+        loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
         novelty_level: float = 0.05,
         prefit: bool | str = "auto",
@@ -308,7 +308,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         >>> from skrank_abstain import BALToR
         >>> from skrank_abstain.datasets import make_ranking
         >>> data = make_ranking(n_queries=60, random_state=0)
-        >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+        >>> ranker = BALToR(Ridge(), coverage=0.5, random_state=0)
         >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
         >>> today = ranker.ranking(data.data[:4], item_id=["Ann", "Bo", "Cy", "Di"])
         >>> print(today.to_frame()[["place", "item_id", "best", "worst", "open"]])

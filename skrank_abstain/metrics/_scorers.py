@@ -99,7 +99,7 @@ def _accuracy(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 def _auc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
     # evaluate is silent about what is undefined; a scorer must not be.
-    auc = float(ranker.evaluate(X, y, qid=qid).auc)
+    auc = float(ranker.evaluate(X, y, qid=qid).concordance)
     return undefined("selective AUC") if np.isnan(auc) else auc
 
 

@@ -86,11 +86,21 @@ def _summary(data: ReportData) -> list[str]:
         none = "NO LABELS WERE GIVEN: nothing about correctness was measured on these"
         return [f"{none} data", *lines]
     if accepted:
-        lines.append(f"of the decided pairs {as_percent(totals.accuracy)} are right")
+        lines.append(_what_is_right(data))
     if accepted > ties:
         wrong = as_percent(totals.misranking_rate)
         lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
+
+
+def _what_is_right(data: ReportData) -> str:
+    totals = data.totals
+    if data.ranker.counts_errors:
+        return f"of the decided pairs {as_percent(totals.accuracy)} are right"
+    return (
+        f"a decided pair loses {as_number(totals.selective_risk)} on average; a coin, "
+        f"or always a tie, would lose {as_number(totals.yardstick)}"
+    )
 
 
 def _counted(data: ReportData) -> list[str]:

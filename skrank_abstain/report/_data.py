@@ -63,6 +63,11 @@ class RankerFacts:
         answers = slice(None) if self.answers_ties else slice(None, None, 2)
         return np.array_equal(self.calibration.loss[answers], ZERO_ONE_LOSS[answers])
 
+    @property
+    def mistakes_cost_one(self) -> bool:
+        """Whether every answer that costs anything costs 1."""
+        return bool(np.isin(self.calibration.loss, [0.0, 1.0]).all())
+
 
 @dataclass(frozen=True, eq=False)
 class ReportData:

@@ -29,8 +29,8 @@ from skrank_abstain.report._rows import (
     cells,
     ratio_and_interval,
     rows_of_decisions,
-    rows_of_loss,
     rows_of_pairs,
+    rows_of_queries,
 )
 from skrank_abstain.selection import RiskProfile
 
@@ -41,7 +41,7 @@ def sections_of_results(data: ReportData) -> list[Section]:
     """Return what was measured, or expected without labels."""
     if not data.labelled:
         return [_expected(data), *_by_group(data)]
-    rows = [*rows_of_pairs(data.totals), *rows_of_loss(data)]
+    rows = [*rows_of_pairs(data), *rows_of_queries(data)]
     measured = [Section(_TITLE, [Table(HEAD, rows)]), *_by_group(data)]
     if not data.items.n_pairs:
         rows = [cells(name, *[np.nan] * 3) for name in _areas(data.ranker)]
@@ -63,14 +63,16 @@ def _about_order(rows: list[list[str]], *pictures: Picture) -> Section:
 def _areas(ranker: RankerFacts) -> dict[str, Area]:
     """Return the areas under the curves of selective and of generalised risk."""
     over = "mean over all coverages of the"
+    best = "excess AURC: AURC less that of the best order of these pairs"
     if ranker.counts_errors:
         return {
             f"AURC: {over} share of decided pairs wrong": aurc,
-            "excess AURC: AURC less that of the best order of these pairs": excess,
+            best: excess,
             f"AUGRC: {over} share of all pairs decided and wrong": augrc,
         }
     return {
         f"AURC: {over} loss per decided pair": aurc,
+        **({best: excess} if ranker.mistakes_cost_one else {}),
         f"AUGRC: {over} loss of decided pairs, per pair of all": augrc,
     }
 
@@ -184,14 +186,18 @@ def _by_group(data: ReportData) -> list[Section]:
     names = [" ".join(str(name).split()) for name in data.groups.names]
     columns = {"coverage: share decided": (totals.accepted, totals.pairs)}
     if data.labelled:
-        columns["share of decided right"] = totals.correct, totals.accepted
+        if data.ranker.counts_errors:
+            columns["share of decided right"] = totals.correct, totals.accepted
+        else:
+            columns["loss per decided pair"] = totals.loss, totals.accepted
         columns["orders wrong"] = totals.misranked, totals.answered_order
     counts = [totals.pairs, totals.answered_order, totals.answered_tie]
+    highest = max(1.0, data.ranker.highest_loss)
     rows, shares = [], np.full((len(columns), len(names), 3), np.nan)
     for k, name in enumerate(names):
         own = code == k
         shares[:, k] = [
-            ratio_and_interval(part[own], whole[own])
+            ratio_and_interval(part[own], whole[own], highest=highest)
             for part, whole in columns.values()
         ]
         numbers = [f"{count[own].sum():.0f}" for count in counts]

@@ -22,40 +22,50 @@ def rows_of_decisions(totals: PairTotals) -> list[list[str]]:
     ]
 
 
-def rows_of_pairs(totals: PairTotals) -> list[list[str]]:
+def rows_of_pairs(data: ReportData) -> list[list[str]]:
     """Return the rows in which each pair counts alike."""
+    totals, most = data.totals, data.ranker.highest_loss
     coverage, ties = rows_of_decisions(totals)
     pairs, decided, tied = totals.pairs, totals.accepted, totals.accepted_tied
-    right, all_right = totals.correct, totals.correct_all
+    if data.ranker.counts_errors:
+        part, every, blind, most = totals.correct, totals.correct_all, tied, 1.0
+        name, what = "selective accuracy: decided pairs right", "accuracy"
+    else:
+        part, every, blind = totals.loss, totals.loss_all, totals.tie_loss
+        name, what = "loss per decided pair: one minus score", "loss per pair"
+    same = "the same, had each decided pair been called a tie"
+    if not data.ranker.counts_errors and totals.coin_loss.sum() < blind.sum():
+        same, blind = "the same, had a coin ordered each pair", totals.coin_loss
+    unlike = (
+        "concordance: decided pairs of unlike relevance in the right order (tie: half)"
+    )
     wrong, orders = totals.misranked, totals.answered_order
-    unlike = "selective AUC: decided pairs of unlike relevance in the right order"
-    deferred = "accuracy the model would have had on deferred pairs"
+    rest, deferred = np.maximum(every - part, 0), pairs - decided
+    of_rest = f"{what} the model would have had on deferred pairs"
     return [
         coverage,
-        row("selective accuracy: decided pairs right", right, decided),
-        row("the same, had each decided pair been called a tie", tied, decided),
+        row(name, part, decided, highest=most),
+        row(same, blind, decided, highest=most),
         ties,
         row("misranking rate: decided orders the wrong way round", wrong, orders),
         row(unlike, totals.ordered, decided - tied),
-        row("accuracy if every pair were decided", all_right, pairs),
-        row(deferred, all_right - right, pairs - decided),
+        row(f"{what} if every pair were decided", every, pairs, highest=most),
+        row(of_rest, rest, deferred, highest=most),
     ]
 
 
-def rows_of_loss(data: ReportData) -> list[list[str]]:
-    """Return the score, and the rows in which each query counts alike."""
+def rows_of_queries(data: ReportData) -> list[list[str]]:
+    """Return the rows in which each query counts alike."""
     ranker, totals = data.ranker, data.totals
     highest = ranker.highest_loss
     # A query of one item has no pairs: its shares would be 0 / 0.
     some = totals.pairs > 0
     decided, loss = totals.accepted, totals.loss
     share, cost = (values[some] / totals.pairs[some] for values in (decided, loss))
-    rows, risk = [], "selective risk: share of decided pairs wrong"
-    if not ranker.counts_errors:
-        name, risk = "loss per decided pair", "selective risk: loss per decided pair"
-        rows = [row(f"{name}: one minus score", loss, decided, highest=highest)]
+    risk = "selective risk: loss per decided pair"
+    if ranker.counts_errors:
+        risk = "selective risk: share of decided pairs wrong"
     return [
-        *rows,
         row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
         row(f"{risk}, {_ALIKE}", cost, share, highest=highest),
     ]

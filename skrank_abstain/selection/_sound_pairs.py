@@ -21,7 +21,7 @@ from skrank_abstain.selection._engine import (
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
 #: Totals over all pairs, decided or not.
-_OF_ALL = ("pairs", "correct_all", "tied")
+_OF_ALL = ("pairs", "correct_all", "tied", "loss_all")
 
 
 class SoundPairs(RiskEngine[RegionT]):

@@ -37,8 +37,12 @@ class PairTotals:
         predicted to be ties.
     misranked : ndarray, float64
         Accepted pairs that are predicted in the wrong order, whatever the loss.
-    loss : ndarray, float64
-        Sum of the losses of the accepted pairs, under the ranker's own loss.
+    loss, loss_all : ndarray, float64
+        Sum of the losses of the accepted, and of all pairs, under the ranker's own
+        loss.
+    coin_loss, tie_loss : ndarray, float64
+        What the accepted pairs would have lost had a coin ordered each of them, or had
+        each been called a tie: yardsticks of ``loss``.
 
     Examples
     --------
@@ -63,6 +67,9 @@ class PairTotals:
     ordered: FloatArray
     misranked: FloatArray
     loss: FloatArray
+    loss_all: FloatArray
+    coin_loss: FloatArray
+    tie_loss: FloatArray
 
     @classmethod
     def of_pieces(
@@ -94,6 +101,8 @@ class PairTotals:
         # Har-Peled and Roth 2005, "A Uniform Convergence Bound for the Area Under the
         # ROC Curve").
         ordered = np.where(tie, (mass - tied) / 2, pieces[:, :, 0])
+        spent = loss_of(pieces, tie, loss)
+        coin = loss[0, 1] * tied + loss[0, 2] / 2 * (mass - tied)
         return cls(
             pairs=mass.sum(axis=1),
             accepted=mass @ accepted,
@@ -104,7 +113,10 @@ class PairTotals:
             answered_tie=mass @ (accepted * tie),
             ordered=ordered @ accepted,
             misranked=np.where(tie, 0.0, pieces[:, :, 2]) @ accepted,
-            loss=loss_of(pieces, tie, loss) @ accepted,
+            loss=spent @ accepted,
+            loss_all=spent.sum(axis=1),
+            coin_loss=coin @ accepted,
+            tie_loss=loss[1, 0] * (mass - tied) @ accepted,
         )
 
     def __repr__(self) -> str:
@@ -141,8 +153,21 @@ class PairTotals:
         return _ratio(self.loss, self.accepted)
 
     @property
-    def auc(self) -> float:
-        """AUC over accepted pairs of different relevance; NaN without any."""
+    def yardstick(self) -> float:
+        """Mean loss of the better blind answer to accepted pairs; NaN without any.
+
+        A coin that orders each pair, or a tie for all of them.
+        """
+        return min(
+            _ratio(each, self.accepted) for each in (self.coin_loss, self.tie_loss)
+        )
+
+    @property
+    def concordance(self) -> float:
+        """Share of accepted pairs of different relevance in the right order.
+
+        A tie counts one half; NaN without such a pair. The selective AUC.
+        """
         return _ratio(self.ordered, self.accepted - self.accepted_tied)
 
 

@@ -40,7 +40,7 @@ def test_estimator_and_its_pairs_give_one_curve(ranker, new, decisions, truth):
         ranker, new.data, new.target, new.qid
     )
     from_pairs = RiskCoverageDisplay.from_predictions(
-        truth, decisions.label, decisions.risk
+        truth, decisions.label, decisions.risk, loss="misranking"
     )
     assert from_items.aurc == pytest.approx(from_pairs.aurc, rel=1e-6)
     grid = np.linspace(0.05, 1, 50)
@@ -159,7 +159,7 @@ def test_band_at_full_coverage_is_close_to_the_interval_of_a_ratio(ranker, new):
         ranker, new.data, new.target, new.qid, n_resamples=2000, random_state=0
     )
     totals = ranker.at_coverage(1.0).evaluate(new.data, new.target, new.qid)
-    expected = ratio_interval(totals.pairs - totals.correct_all, totals.pairs)
+    expected = ratio_interval(totals.loss_all, totals.pairs)
     width = expected[1] - expected[0]
     np.testing.assert_allclose(display.band[-1, 1:], expected, atol=0.1 * width)
 

@@ -79,7 +79,7 @@ def test_bad_cost(cost, error, data):
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_reads_like_a_page(model, data):
-    ranker = fit(CostAbstainer(model, cost=0.35), data)
+    ranker = fit(CostAbstainer(model, cost=0.35, loss="zero_one"), data)
     page = ranker.report(data.data, data.target, qid=data.qid)
     score = ranker.score(data.data, data.target, qid=data.qid)
     assert page.startswith("# CostAbstainer: report\n")
@@ -114,7 +114,7 @@ def test_report_names_the_model_inside_a_frozen_wrapper(model, data):
 
 @pytest.mark.filterwarnings("ignore:.*of this report were in")
 def test_report_says_what_always_answering_a_tie_would_have_given(model, data):
-    ranker = fit(CostAbstainer(model, cost=0.35), data)
+    ranker = fit(CostAbstainer(model, cost=0.35, loss="zero_one"), data)
     decisions = ranker.predict_pairs(data.data, qid=data.qid)
     truth = pair_labels(data.target, decisions.left, decisions.right)
     page = ranker.report(data.data, data.target, qid=data.qid)

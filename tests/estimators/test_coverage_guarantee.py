@@ -231,6 +231,7 @@ def test_the_estimator_keeps_the_promise():
             max_risk=bound,
             delta=DELTA,
             tie_model=model,
+            loss="zero_one",
             random_state=run,
         ).fit(people.X[rows], people.y[rows], qid=qid)
         if not ranker.certified_:

@@ -1,4 +1,4 @@
-"""``loss="misranking"``: only a wrong order costs, and ties are nobody's answer."""
+"""``loss="misranking"``, the default: only a wrong order costs."""
 
 import warnings
 
@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from doubles import FirstColumn
 
-from skrank_abstain import BALToR, RiskControlledRanker
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+    SelectiveRanker,
+)
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.multilabel import SelectiveMultilabelRanker
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, IsotonicDifference
 
@@ -23,6 +30,14 @@ def data():
 def fit(data, **options):
     ranker = BALToR(FirstColumn().fit(None, None), random_state=0, **options)
     return ranker.fit(data.data, data.target, qid=data.qid)
+
+
+def test_it_is_the_default_of_what_ranks_items():
+    rankers = BALToR, CostAbstainer, RiskControlledRanker, SelectiveMultilabelRanker
+    for ranker in rankers:
+        assert ranker(None).loss == "misranking"
+    assert SelectiveRanker(None, rule=None).loss == "misranking"
+    assert PairwiseRankerClassifier(None).loss == "zero_one"
 
 
 @pytest.mark.parametrize("tie_model", TIE_MODELS, ids=lambda m: type(m).__name__)
@@ -69,7 +84,9 @@ def test_nearly_all_ties_are_said(data):
     message = (
         r"Nearly all accepted pairs are ties: .* are decided by order.*'misranking'"
     )
-    ranker = BALToR(FirstColumn().fit(None, None), coverage=0.5, random_state=0)
+    ranker = BALToR(
+        FirstColumn().fit(None, None), coverage=0.5, loss="zero_one", random_state=0
+    )
     with pytest.warns(UserWarning, match=message) as caught:
         ranker.fit(X, y, qid=data.qid)
     assert caught[0].filename == __file__
@@ -97,5 +114,6 @@ def test_the_report_says_what_the_score_is(loss, data):
     (line,) = (one for one in page.splitlines() if "one minus score" in one)
     score = ranker.score(new.data, new.target, qid=new.qid)
     assert f"| {1 - score:.4f} |" in line
-    plain = fit(data, coverage=0.6).report(new.data, new.target, qid=new.qid)
+    plain = fit(data, coverage=0.6, loss="zero_one")
+    plain = plain.report(new.data, new.target, qid=new.qid)
     assert "one minus score" not in plain  # there it is the share of wrong answers

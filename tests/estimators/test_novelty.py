@@ -79,7 +79,7 @@ def test_everything_else_is_decided_by_the_threshold(ranker, new):
     assert totals.pairs.sum() == len(made)
     assert totals.accepted.sum() == made.accepted.sum()
     assert totals.correct.sum() == (made.accepted & (made.label == truth)).sum()
-    assert ranker.score(data.data, data.target, data.qid) == totals.accuracy
+    assert ranker.score(data.data, data.target, data.qid) == 1 - totals.selective_risk
     queries = [*ranker.iter_pairs(data.data, data.qid)]
     assert_array_equal(np.concatenate([q.novel for q in queries]), made.novel)
     assert_array_equal(np.concatenate([q.accepted for q in queries]), made.accepted)

@@ -77,6 +77,9 @@ def check(seed):
     assert totals.loss.sum() == pytest.approx(spent[made.accepted].sum(), **close)
     if made.accepted.any():
         mean = spent[made.accepted].mean()
+        seen = truth[made.accepted] + 1
+        blind = min(loss[1, seen].mean(), (loss[0, seen] + loss[2, seen]).mean() / 2)
+        assert totals.yardstick == pytest.approx(blind, **close)
         assert totals.selective_risk == pytest.approx(mean, **close)
         assert ranker.score(X, y, qid) == pytest.approx(1 - mean, **close)
     utility = 1 - (spent[made.accepted].sum() + 0.3 * made.abstained.sum()) / len(made)

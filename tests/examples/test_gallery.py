@@ -68,7 +68,7 @@ def check_losses(rows):
         orders, _, _, ties, top = shares["zero_one", coverage]
         free, wrong, equal, no_ties, free_top = shares["misranking", coverage]
         clear, clear_wrong, clear_equal, few_ties, clear_top = shares[
-            "clear orders", coverage
+            "clear_order", coverage
         ]
         # "part of the budget goes to ties"
         assert ties > 0.1 > max(few_ties, no_ties)
@@ -106,10 +106,11 @@ def bars(ax):
 
 
 def test_01_quickstart(page, capsys):
-    asked, decided, accuracy = np.transpose(page("plot_01_quickstart")["table"])
+    asked, decided, wrong, coin = np.transpose(page("plot_01_quickstart")["table"])
     # 780 pairs of ten later days: the coverage is within sampling error.
     assert np.abs(decided - asked).max() < 0.1
-    assert accuracy[-1] > accuracy[0] + 0.1
+    assert wrong[-1] < wrong[0] / 2
+    assert (wrong < coin / 2).all()
     assert Path("out", "quickstart.png").stat().st_size > 10_000
     assert re.search(r"patient \d+ or patient \d+\?", capsys.readouterr().out)
 
@@ -147,12 +148,15 @@ def test_03_tie_models(page):
 def test_04_losses(page, capsys):
     pytest.importorskip("lightgbm")
     check_losses(page("plot_04_losses")["rows"])
-    printed = re.findall(r"^(\w+) +(0\.\d+) +(0\.\d+)$", capsys.readouterr().out, re.M)
+    printed = re.findall(
+        r"^(\w+) +(0\.\d+) +(0\.\d+) +(0\.\d+)$", capsys.readouterr().out, re.M
+    )
     # "score goes by the loss": of the zero-one loss it is the accuracy.
-    score, accuracy = np.array([row[1:] for row in printed], dtype=float).T
+    score, blind, accuracy = np.array([row[1:] for row in printed], dtype=float).T
     assert score[0] == accuracy[0]
-    assert (np.diff(score) > 0.02).all()
-    assert (np.diff(accuracy) < 0).all()
+    assert (score > blind + 0.05).all()
+    # Under other losses an order of equals is a wrong label, but not a wrong order.
+    assert score[1] > accuracy[0] + 0.02 > accuracy[1:].max() + 0.02
 
 
 def test_05_cost_or_budget(page, capsys):
@@ -187,18 +191,18 @@ def test_06_grid_search(page, capsys):
     chosen = table.loc[search.best_index_]
     assert chosen["utility"] == table["utility"].max()
     assert 0.1 < chosen["coverage"] < 1
-    # Asking about every pair is worth 0.6, and deciding every pair is worth less.
+    # Asking about every pair is worth 0.85.
     full = table["utility"][table["coverage"] == 1]
-    assert chosen["utility"] > 0.62 > 0.58 > full.max()
-    # Accuracy prefers the lowest coverage, whatever the model.
+    assert chosen["utility"] > max(0.85, full.max()) + 0.02
+    # The score prefers the lowest coverage, whatever the model.
     for _, rows in table.groupby(["leaves", "tie model"]):
-        assert rows["coverage"][rows["accuracy"].idxmax()] == 0.1
-    # Only a high coverage reaches the pairs at which tie models differ.
-    worth = table.groupby(["coverage", "tie model"])["utility"].mean().unstack()
-    gap = worth.max(axis=1) - worth.min(axis=1)
-    assert gap[gap.index >= 0.5].min() > gap[gap.index <= 0.3].max()
+        assert rows["coverage"][rows["score"].idxmax()] == 0.1
+    # "The tie models hardly differ."
+    worth = table.groupby(["coverage", "leaves", "tie model"])["utility"].mean()
+    gap = np.ptp(worth.unstack().to_numpy(), axis=1)
+    assert gap.max() < 0.006
     later = re.findall(r": utility ([\d.]+), .* decided", capsys.readouterr().out)
-    assert float(later[0]) > 0.6 > float(later[1])
+    assert float(later[0]) > max(0.85, float(later[1])) + 0.01
 
 
 @pytest.mark.slow
@@ -313,7 +317,9 @@ def test_12_novelty(page):
     plain, sound = (
         found["accuracy"][name] for name in ("no detector", "EllipticEnvelope")
     )
-    assert plain[0] - plain[-1] > 0.1 > abs(sound[0] - sound[-1])
+    # Wrong orders double without the right detector, and stay as they are with it.
+    assert 1 - plain[-1] > 2 * (1 - plain[0])
+    assert abs(sound[0] - sound[-1]) < 0.02
 
 
 def test_13_pairwise_classifier(page, capsys):
@@ -381,7 +387,7 @@ def test_15_multilabel(page, capsys):
     X, y = found["X"][found["new"]], found["y"][found["new"]]
     for ranker in found["rankers"].values():
         few, all_pairs = (ranker.at_coverage(c).score(X, y) for c in (0.3, 1.0))
-        assert few > all_pairs + 0.1
+        assert 1 - few < (1 - all_pairs) / 2
 
 
 def test_16_label_rankings(page):

@@ -38,7 +38,7 @@ def test_each_loss_decides_something_else(monkeypatch, capsys):
         assert (ties, orders) == pytest.approx((0, decided), abs=0.005)
         assert wrong < means["misranking", 0.9][3] + 1e-9
         assert fixed > means["zero_one", coverage][4]
-        assert means["clear orders", coverage][5] > top > means["zero_one", coverage][5]
+        assert means["clear_order", coverage][5] > top > means["zero_one", coverage][5]
     assert means["zero_one", 0.5][1] > 0.02  # ties are answers there
     assert "| misranking | 50% |" in capsys.readouterr().out
 

@@ -270,6 +270,8 @@ def count(pairs, accepted, weight, n_queries, loss):
         "ordered": accepted * ordered,
         "misranked": accepted & wrong,
         "loss": accepted * loss[pairs.label + 1, pairs.truth + 1],
+        "coin_loss": accepted * loss[::2, pairs.truth + 1].mean(axis=0),
+        "tie_loss": accepted * loss[1, pairs.truth + 1],
     }
     return {
         name: np.bincount(pairs.query, column * weight, n_queries)

@@ -128,7 +128,7 @@ class Subject:
 #: A swap of the order that is dear, and a tie.
 DEAR_SWAP = ((0, 1, 5), (0.5, 0, 0.5), (5, 1, 0))
 DEAR_TIE = ((0, 0.3, 1), (4, 0, 4), (1, 0.3, 0))
-LOSSES = ("zero_one", "misranking", DEAR_SWAP, DEAR_TIE)
+LOSSES = ("zero_one", "misranking", "clear_order", DEAR_SWAP, DEAR_TIE)
 DIFFERENCES = (
     "isotonic_difference", "bradley_terry", "davidson", "thurstone_mosteller",
 )  # fmt: skip

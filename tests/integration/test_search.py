@@ -26,13 +26,13 @@ from skrank_abstain.metrics import (
 
 COVERAGES = [0.2, 0.5, 0.8, 1.0]
 TIE_MODELS = ["bradley_terry", "davidson", "thurstone_mosteller"]
-UTILITY = selective_utility(0.4)
+UTILITY = selective_utility(0.1)
 SCORERS = {
     "accuracy": selective_accuracy_scorer,
     "auc": selective_auc_scorer,
     "aurc": neg_aurc_scorer,
     "at coverage": accuracy_at_coverage(0.7),
-    "at risk": coverage_at_risk(0.3),
+    "at risk": coverage_at_risk(0.1),
     "utility": UTILITY,
 }
 
@@ -94,7 +94,8 @@ def test_coverage_of_a_fitted_ranker(n_jobs, library, trained, items):
 @pytest.mark.parametrize("scoring", [neg_aurc_scorer, UTILITY], ids=str)
 def test_tie_model(scoring, library, trained, items):
     search = both(
-        lambda **options: BALToR(trained(library), **options),
+        # By the misranking loss all models of the difference put pairs in one order.
+        lambda **options: BALToR(trained(library), loss="zero_one", **options),
         {"tie_model": TIE_MODELS},
         items,
         scoring=scoring,
@@ -107,6 +108,7 @@ def test_tie_model(scoring, library, trained, items):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_a_parameter_of_the_booster(library, items):
     # CatBoost's own name for it is iterations; this one is an alias.
     name = "estimator__" + ("iterations" if library == "catboost" else "n_estimators")
@@ -194,7 +196,7 @@ def test_models_of_several_kinds(trained, items, tmp_path):
 def test_the_price_of_an_abstention(library, trained, items):
     search = both(
         lambda **options: CostAbstainer(trained(library), **options),
-        {"cost": [0.0, 0.2, 0.4, 0.9]},
+        {"cost": [0.0, 0.1, 0.2, 0.9]},
         items,
         scoring=UTILITY,
     )
@@ -203,7 +205,8 @@ def test_the_price_of_an_abstention(library, trained, items):
 
 @pytest.mark.usefixtures("routing")
 def test_the_default_score_prefers_the_lowest_coverage(library, trained, items):
-    search = search_routed(BALToR(trained(library)), {"coverage": COVERAGES}, items)
+    ranker = BALToR(trained(library), loss="zero_one")
+    search = search_routed(ranker, {"coverage": COVERAGES}, items)
     assert search.best_params_ == {"coverage": COVERAGES[0]}
     assert search.score(items.frame, items.y, qid=items.qid) == pytest.approx(
         search.best_estimator_.score(items.frame, items.y, qid=items.qid)
@@ -217,7 +220,8 @@ def test_the_default_score_prefers_the_lowest_coverage(library, trained, items):
 @pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
 def test_several_steps_at_once(library, items):
     pipeline = make_pipeline(
-        StandardScaler(), BALToR(make_ranker(library), prefit=False, random_state=0)
+        StandardScaler(),
+        BALToR(make_ranker(library), loss="zero_one", prefit=False, random_state=0),
     )
     depth = "depth" if library == "catboost" else "max_depth"
     search = search_routed(
@@ -267,12 +271,12 @@ def test_several_scorers(library, trained, items):
         assert not set(items.qid[rows]) & set(items.qid[result["indices"]["train"][k]])
         decisions = fitted.predict_pairs(items.frame.iloc[rows], qid=items.qid[rows])
         truth = np.sign(items.y[rows][decisions.left] - items.y[rows][decisions.right])
-        right = decisions.label == truth
+        right = (truth == 0) | (decisions.label == truth)
         assert result["test_accuracy"][k] == pytest.approx(
             right[decisions.accepted].mean(), rel=1e-12
         )
         assert result["test_utility"][k] == pytest.approx(
-            np.where(decisions.accepted, right, 0.6).mean(), rel=1e-12
+            np.where(decisions.accepted, right, 0.9).mean(), rel=1e-12
         )
 
 

@@ -158,7 +158,9 @@ def test_a_day_without_labels_or_queries_is_one_query(ranker, new):
 
 def test_a_randomised_boundary_counts_by_its_probability(known, new):
     model = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0)
-    ranker = BALToR(model, coverage=0.6, boundary="randomize", random_state=0)
+    ranker = BALToR(
+        model, coverage=0.6, loss="zero_one", boundary="randomize", random_state=0
+    )
     ranker.fit(known.data, known.target, qid=known.qid)
     totals = ranker.evaluate(new.data, new.target, qid=new.qid)
     assert totals.accepted.sum() % 1  # some pairs count in part
@@ -189,8 +191,9 @@ def test_each_group_by_its_own_pairs(ranker, new):
     page = ranker.report(X, y, qid=qid, groups=site)
     unlabelled = ranker.report(X, qid=qid, groups=site)
     decisions = ranker.predict_pairs(X, qid=qid)
-    right = decisions.label == pair_labels(y, decisions.left, decisions.right)
-    wrong = decisions.label == -pair_labels(y, decisions.left, decisions.right)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    lost = (truth != 0) & (decisions.label != truth)
+    wrong = (truth != 0) & (decisions.label == -truth)
     queries = np.unique(qid)
 
     def cell(part, whole):
@@ -209,11 +212,44 @@ def test_each_group_by_its_own_pairs(ranker, new):
         assert cells[1:5] == [str(count) for count in counts]
         assert cells[5:] == [
             cell(accepted, np.ones(mine.size)),
-            cell(accepted & right, accepted),
+            cell(accepted & lost, accepted),
             cell(order & wrong, order),
         ]
         assert rows_of(unlabelled, name) == [cells[:6]]
     assert "By group" not in ranker.report(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("loss", ["misranking", "clear_order", "zero_one"])
+def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
+    ranker = BALToR(Ridge(), coverage=0.6, loss=loss, random_state=0)
+    ranker.fit(known.data, known.target, qid=known.qid)
+    X, y, qid = new.data, new.target, new.qid
+    page = ranker.report(X, y, qid=qid)
+    totals, decisions = ranker.evaluate(X, y, qid), ranker.predict_pairs(X, qid)
+    truth = pair_labels(y, decisions.left, decisions.right)
+    matrix, seen = ranker._loss, truth[decisions.accepted]
+    tie = matrix[1, seen + 1].mean()
+    coin = (matrix[0, seen + 1] + matrix[2, seen + 1]).mean() / 2
+    assert totals.yardstick == pytest.approx(min(tie, coin))
+    what = "had a coin ordered" if coin < tie else "had each decided pair been called"
+    [cells] = rows_of(page, f"the same, {what}")
+    value = 1 - tie if loss == "zero_one" else min(tie, coin)
+    assert cells[1] == f"{value:.4f}"
+    order = decisions.accepted & (truth != 0)
+    right = np.where(decisions.label == 0, 0.5, decisions.label == truth)[order]
+    assert totals.concordance == pytest.approx(right.mean())
+    [cells] = rows_of(page, "concordance")
+    assert cells[1] == f"{right.mean():.4f}"
+    if loss == "misranking":
+        assert coin < tie
+        spent = matrix[decisions.label + 1, truth + 1]
+        for name, pairs in (
+            ("loss per decided pair", decisions.accepted),
+            ("loss per pair if every pair were decided", decisions.risk > -1),
+            ("loss per pair the model would have had on", ~decisions.accepted),
+        ):
+            [cells] = rows_of(page, name)
+            assert cells[1] == f"{spent[pairs].mean():.4f}"
 
 
 def test_groups_are_checked(ranker, new):
@@ -242,7 +278,7 @@ def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_mode
     model = DecisionTreeRegressor(max_leaf_nodes=leaves, random_state=0)
     if leaves is None:
         model = Ridge()
-    ranker = BALToR(model, tie_model=tie_model, random_state=0)
+    ranker = BALToR(model, tie_model=tie_model, loss="zero_one", random_state=0)
     ranker.fit(known.data, known.target, qid=known.qid)
     X, y, qid = new.data, new.target, new.qid
     _, values, queries, _ = ranker._scored(X, qid)

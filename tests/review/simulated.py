@@ -14,7 +14,8 @@ WORDS = {-1: "right", 0: "same", 1: "left"}
 
 
 def fit(kind=BALToR, **options):
-    options = {"tie_model": "graded_relevance", "random_state": 0} | options
+    # What a review gets right are labels, ties included.
+    options = {"loss": "zero_one", "random_state": 0} | options
     scores = DATA.utility[:, None]
     return kind(FirstColumn().fit(None, None), **options).fit(
         scores, DATA.target, qid=DATA.qid

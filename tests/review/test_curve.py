@@ -13,7 +13,7 @@ from skrank_abstain.review import review_curve
 
 DATA = make_ranking(n_queries=60, random_state=0)
 MODEL = FirstColumn().fit(None, None)
-RANKER = BALToR(MODEL, random_state=0).fit(
+RANKER = BALToR(MODEL, loss="zero_one", random_state=0).fit(
     DATA.utility[:, None] + 0.5 * DATA.data[:, :1], DATA.target, qid=DATA.qid
 )
 NEW = make_ranking(n_queries=10, random_state=1)

@@ -255,6 +255,9 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
             "ordered": share * (truth != 0) * (0.5 if label == 0 else label == truth),
             "misranked": share * (label * truth == -1),
             "loss": share * loss[label + 1, truth + 1],
+            "loss_all": loss[label + 1, truth + 1],
+            "coin_loss": share * (loss[0, truth + 1] + loss[2, truth + 1]) / 2,
+            "tie_loss": share * loss[1, truth + 1],
         }
         for name, value in seen.items():
             expected[name][queries.codes[i]] += mass * value

@@ -74,6 +74,8 @@ def test_totals_are_sums_over_pairs(known):
         wrong = accepted & (truth * made.label == -1)
         assert_allclose(totals.misranked, add(wrong))
         assert_allclose(totals.loss, add(accepted & ~right))
+        assert_allclose(totals.loss_all, add(~right))
+        assert_allclose(totals.tie_loss, add(accepted & (truth != 0)))
 
 
 def test_masses_thresholds_and_profile_are_of_sound_pairs(known):

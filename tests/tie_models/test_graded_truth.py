@@ -33,7 +33,7 @@ def truth():
 def regrets(tie_model, n_queries, truth, seed=0):
     """How far below the Bayes accuracy, at several coverages."""
     data = make_ranking(n_queries, 12, random_state=seed)
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model=tie_model)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=tie_model, loss="zero_one")
     ranker.fit(data.utility[:, None], data.target, qid=data.qid)
     new, pairs, proba = truth
     best = proba.argmax(axis=1) - 1
@@ -80,7 +80,7 @@ def test_the_probabilities_approach_the_truth(truth):
 def test_risks_are_the_share_of_errors(truth):
     new, pairs, proba = truth
     data = make_ranking(500, 12, random_state=0)
-    ranker = BALToR(FirstColumn().fit(None, None), tie_model="graded_relevance")
+    ranker = BALToR(FirstColumn().fit(None, None), loss="zero_one")
     ranker.fit(data.utility[:, None], data.target, qid=data.qid)
     decisions = ranker.predict_pairs(new.utility[:, None], qid=new.qid, pairs=pairs)
     right = proba[np.arange(len(pairs)), decisions.label + 1]

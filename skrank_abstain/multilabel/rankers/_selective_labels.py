@@ -63,7 +63,8 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
     tie_model : str or TieModel, default="graded_relevance"
         How scores become probabilities, see `BALToR`. With 0/1 relevance most pairs
         of labels are tied, and ties are likelier among low scores than elsewhere.
-    loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
+    loss : {"misranking", "clear_order", "zero_one"} or array-like of shape (3, 3), \
+default="misranking"
         Loss of a prediction about a pair, see `BALToR`.
     coverage_guarantee : {None, "hierarchical"}, default=None
         Whether the coverage is guaranteed for new samples, see `BALToR`.
@@ -143,7 +144,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         *,
         coverage: float = 0.8,
         tie_model: Any = "graded_relevance",
-        loss: Any = "zero_one",
+        loss: Any = "misranking",
         coverage_guarantee: str | None = None,
         prefit: Any = "auto",
         calibration_size: float = 0.25,
@@ -392,7 +393,7 @@ class SelectiveMultilabelRanker(ModelWrapper, MultilabelRanker):
         Returns
         -------
         totals : PairTotals
-            ``totals.coverage``, ``totals.accuracy`` and ``totals.auc`` pool
+            ``totals.coverage``, ``accuracy`` and ``concordance`` pool
             the samples.
         """
         check_is_fitted(self, "selective_ranker_")

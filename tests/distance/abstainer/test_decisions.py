@@ -194,7 +194,7 @@ def test_evaluate_adds_up_the_decisions_of_each_query(gamma, weighted, rounded):
         assert totals.accuracy == selective_accuracy_score(
             truth, decisions.label, accepted
         )
-        assert totals.auc == pytest.approx(
+        assert totals.concordance == pytest.approx(
             selective_auc_score(truth, decisions.label, accepted), rel=1e-12
         )
 

@@ -20,6 +20,5 @@ def test():
 @pytest.fixture(scope="module")
 def ranker(train):
     model = Ridge().fit(train.data, train.target)
-    return BALToR(model, coverage=0.7, tie_model="bradley_terry").fit(
-        train.data, train.target, qid=train.qid
-    )
+    ranker = BALToR(model, coverage=0.7, tie_model="bradley_terry", loss="zero_one")
+    return ranker.fit(train.data, train.target, qid=train.qid)

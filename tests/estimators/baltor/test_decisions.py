@@ -331,7 +331,9 @@ def test_no_ties_and_only_ties_are_data(train):
     assert untied.tie_model_.theta_ == 1
     assert (untied.pair_proba(column([0.0, 1.0]))[:, 1] == 0).all()
     with pytest.warns(UserWarning, match="half a pair"):
-        tied = fit_scores(train.data[:, 0], np.ones(train.qid.size), train.qid)
+        tied = fit_scores(
+            train.data[:, 0], np.ones(train.qid.size), train.qid, loss="zero_one"
+        )
     decisions = tied.predict_pairs(train.data[:, :1], qid=train.qid)
     assert np.isfinite(decisions.proba).all()
     assert (decisions.label == 0).mean() > 0.9

@@ -33,7 +33,8 @@ from skrank_abstain.datasets import make_ranking
 def test_any_hashable_qid(rename, train, ranker):
     order = np.random.default_rng(0).permutation(train.qid.size)
     qid = rename(train.qid[order])
-    same = BALToR(ranker.estimator_, coverage=0.7, **TERRY).fit(
+    options = {"coverage": 0.7, "loss": "zero_one", **TERRY}
+    same = BALToR(ranker.estimator_, **options).fit(
         train.data[order], train.target[order], qid=qid
     )
     assert same.threshold_ == pytest.approx(ranker.threshold_, rel=1e-9)

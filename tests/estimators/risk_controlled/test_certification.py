@@ -119,7 +119,7 @@ def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(model, data):
             RiskControlledRanker(
                 model,
                 max_risk=0.2,
-                tie_model="graded_relevance",
+                loss="zero_one",
                 random_state=0,
             ),
             data,
@@ -154,7 +154,9 @@ def test_the_start_does_not_fall_as_the_bound_rises(ranker):
 
 @pytest.fixture(scope="module")
 def silent(model, data):
-    estimator = RiskControlledRanker(model, max_risk=0.001, delta=0.01, random_state=0)
+    estimator = RiskControlledRanker(
+        model, max_risk=0.001, delta=0.01, loss="zero_one", random_state=0
+    )
     with pytest.warns(UserWarning, match="No threshold could be certified") as seen:
         fit(estimator, data)
     text = str(seen[0].message)
@@ -267,7 +269,7 @@ def test_nothing_but_errors():
     X = np.tile(np.arange(6.0), 100)[:, None]
     y, qid = -X[:, 0], np.repeat(np.arange(100), 6)
     model = Ridge().fit(X, -y)
-    estimator = RiskControlledRanker(model, random_state=0)
+    estimator = RiskControlledRanker(model, loss="zero_one", random_state=0)
     with (
         pytest.warns(UserWarning, match="do not agree with relevance"),
         pytest.warns(UserWarning, match="No threshold could be certified") as seen,

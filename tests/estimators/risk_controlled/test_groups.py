@@ -59,7 +59,7 @@ class TestGroups:
         bound = 0.25
         estimator = RiskControlledRanker(
             model,
-            tie_model="graded_relevance",
+            loss="zero_one",
             max_risk=bound,
             delta=0.3,
             random_state=0,

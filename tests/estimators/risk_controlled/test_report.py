@@ -98,6 +98,7 @@ def test_report_has_the_areas(ranker, data):
             pairs.label,
             # Equal up to rounding: one cell, one risk.
             pairs.risk.round(12),
+            loss="misranking",
             qid=pairs.qid,
             interval="bootstrap",
             n_resamples=300,

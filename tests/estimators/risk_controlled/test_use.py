@@ -92,7 +92,9 @@ def test_at_risk_wants_a_fit(model):
 def test_bounds_are_in_units_of_the_loss(model, data):
     """Everything costs three times as much: the bound has to, as well."""
     options = {"random_state": 0, "delta": 0.2}
-    one = fit(RiskControlledRanker(model, max_risk=0.36, **options), data)
+    one = fit(
+        RiskControlledRanker(model, max_risk=0.36, loss="zero_one", **options), data
+    )
     three = fit(
         RiskControlledRanker(model, max_risk=1.08, loss=3 * ZERO_ONE, **options), data
     )
@@ -181,7 +183,12 @@ def test_tie_models(tie_model, model, data):
     X, y, qid = data
     bound = 0.34 if tie_model == "bradley_terry" else 0.2
     estimator = RiskControlledRanker(
-        model, max_risk=bound, delta=0.2, tie_model=tie_model, random_state=0
+        model,
+        max_risk=bound,
+        delta=0.2,
+        loss="zero_one",
+        tie_model=tie_model,
+        random_state=0,
     )
     fit(estimator, (X[:, :1], y, qid))
     assert estimator.certified_
