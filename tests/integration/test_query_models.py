@@ -11,7 +11,9 @@ import pytest
 from doubles import FirstColumn
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -20,6 +22,7 @@ from skrank_abstain import (
     CostAbstainer,
     PairwiseRankerClassifier,
     RiskControlledRanker,
+    SelectiveRanker,
 )
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import (
@@ -42,7 +45,7 @@ from skrank_abstain.metrics import (
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions import calibrate, evaluate, predict_pairs, ranking
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
-from skrank_abstain.scorers import score_items
+from skrank_abstain.scorers import RankerEnsemble, score_items
 
 
 def centred(X, qid):
@@ -178,6 +181,23 @@ def test_partitions_are_whole_queries():
     )
     places = pd.concat(ranking(ranker, parts))["score"].to_numpy()
     np.testing.assert_array_equal(places, whole.ranking(here, QID).score)
+
+
+def test_an_ensemble_over_partitions_and_under_every_rule():
+    new = make_ranking(n_queries=40, random_state=1)
+    items = new.data, new.target, new.qid
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, Y, QID)
+    cut = np.flatnonzero(new.qid[0] == new.qid)[-1] + 1
+    parts = [
+        tuple(each[rows] for each in items) for rows in (slice(cut), slice(cut, None))
+    ]
+    for wrap in WRAP.values():
+        ranker = wrap(ensemble).fit(*items)
+        scores = ensemble.predict(new.data, new.qid)
+        np.testing.assert_array_equal(ranker.predict(new.data, new.qid), scores)
+        if isinstance(ranker, SelectiveRanker):
+            found = calibrate(wrap(ensemble), parts)
+            assert found.threshold_ == ranker.threshold_
 
 
 @pytest.mark.parametrize("wrap", [TopSetRanker, QueryRiskRanker])
