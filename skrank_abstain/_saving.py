@@ -28,15 +28,20 @@ class Value:
     """Base of the frozen dataclasses that fitted estimators hold.
 
     They are saved as dicts of their fields, so that a reader needs to trust only the
-    class of the estimator.
+    class of the estimator. Those of other packages are saved as they are.
     """
 
     def __init_subclass__(cls) -> None:
-        _KINDS[cls.__name__] = cls
+        if cls.__module__.startswith("skrank_abstain."):
+            _KINDS[cls.__name__] = cls
 
     def to_plain(self) -> dict[str, Any]:
         """Return what is saved, by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {
+            each.name: getattr(self, each.name)
+            for each in fields(self)  # type: ignore[arg-type]
+            if each.init
+        }
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:
@@ -103,14 +108,14 @@ def _to_plain(value: Any, own: str, names: dict[int, str]) -> Any:
     name = names.get(id(value), own)
     if name != own:
         return {_KIND: "attribute", "name": name}
-    if not isinstance(value, Value):
+    if _KINDS.get(type(value).__name__) is not type(value):
         return value
     plain = {key: _to_plain(each, "", names) for key, each in value.to_plain().items()}
     return {_KIND: type(value).__name__} | {k: _narrow(v) for k, v in plain.items()}
 
 
 def _of_plain(value: Any, state: dict[str, Any]) -> Any:
-    if isinstance(value, Value):
+    if type(value) in _KINDS.values():
         raise TypeError(f"{type(value).__name__} must be saved plainly.")
     if not isinstance(value, dict) or _KIND not in value:
         return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,21 +186,6 @@ default="misranking"
         self.boundary = boundary
         self.quantile = quantile
         self.coverage_guarantee = coverage_guarantee
-
-    def at_coverage(self, coverage: float) -> Self:
-        """Return a fitted copy with the threshold of another coverage.
-
-        Parameters
-        ----------
-        coverage : float
-            Target share of accepted pairs, in (0, 1].
-
-        Returns
-        -------
-        ranker : BALToR
-            Shares the fitted model and the calibration scores; nothing is rescored.
-        """
-        return self._with(coverage=coverage)
 
     def _rule(self) -> Rule:
         plain = Coverage(self.coverage, boundary=self.boundary, quantile=self.quantile)

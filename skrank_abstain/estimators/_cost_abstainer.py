@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -104,21 +104,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             verbose=verbose,
         )
         self.cost = cost
-
-    def at_cost(self, cost: float) -> Self:
-        """Return a fitted copy with another price.
-
-        Parameters
-        ----------
-        cost : float
-            Price of one abstention, non-negative.
-
-        Returns
-        -------
-        ranker : CostAbstainer
-            Shares the fitted model and the calibration scores; nothing is rescored.
-        """
-        return self._with(cost=cost)
 
     def _rule(self) -> Rule:
         return Price(self.cost)

@@ -5,17 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import TrainingRecord
 from skrank_abstain.pairs import ScoredPairs
 from skrank_abstain.report import RankerFacts
@@ -29,14 +31,30 @@ from skrank_abstain.scorers import (
 )
 from skrank_abstain.selection import (
     Calibration,
+    CertifiedRisk,
+    Coverage,
     Groups,
     LabelledScores,
+    Price,
     Region,
     Rule,
     coverage_interval,
     fit_calibration,
 )
 from skrank_abstain.tie_models import TieModel
+
+#: `fit` warns where the calibration coverage exceeds the target by more than this.
+_MOST_EXCESS = 0.1
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_parameter(name: str) -> Callable[[Method], Method]:
+    """Decorate a method of the estimators with this parameter, or with any rule."""
+    found = available_if(
+        lambda self: not {name, "rule"}.isdisjoint(self._get_param_names())
+    )
+    return cast("Callable[[Method], Method]", found)
 
 
 class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
@@ -60,6 +78,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     estimator: Any
     prefit: Any
     calibration_size: float
+    qid_col: str | int | None
     #: Whether a row of X describes an item, and equal rows are the same item.
     _rows_are_items = True
 
@@ -94,6 +113,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         self.estimator_, self.prefit_ = record.model, record.prefit
         self._fitted_with_qid = record.several_queries
         self._largest_query = record.largest_query
+        self._fitted_qid_col = self.qid_col
         self._fit_rows = record.repeats
 
     def _is_prefit(self, model: Any) -> bool:
@@ -197,14 +217,18 @@ class RuleThreshold(ModelWrapper):
 
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
-        *("_loss", "_calibration", "_region", "_rule_fields"),
+        *("_loss", "_calibration", "_region", "_fitted_rule"),
     )
 
     _loss: FloatArray
     _calibration: Calibration
     _region: Region
+    _fitted_rule: Any  # a Rule; a dataclass
+    verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
+    #: What other parameters must be where a rule is given.
+    _beside_a_rule: ClassVar[dict[str, Any]] = {}
 
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
@@ -230,11 +254,33 @@ class RuleThreshold(ModelWrapper):
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
+        if self._answers_ties:
+            self._calibration.warn_of_ties(self._region)
+        self._warn_of_excess(rule)
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
+                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
+                f"{self.coverage_:.4f}"
+            )
+
+    def _warn_of_excess(self, rule: Rule) -> None:
+        """Warn where many pairs of one risk are accepted together."""
+        if not isinstance(rule, Coverage):
+            return
+        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / self.n_pairs_:
+            warn_user(
+                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
+                f"coverage={rule.coverage:g} was asked for: many pairs have the same "
+                "risk, as pairs of a few distinct scores do, and are accepted "
+                "together. Use scores that differ, or boundary='randomize', which "
+                "accepts some of them at random."
+            )
 
     def _set_threshold(self, rule: Rule) -> None:
         engine, items = self._calibration.engine, self._calibration.items
         self._region = self._calibration.select(rule)
-        self._rule_fields = _fields_of(rule)
+        self._fitted_rule = replace(cast("Any", rule))  # a copy, that nobody can change
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
@@ -244,24 +290,87 @@ class RuleThreshold(ModelWrapper):
         )
 
     def _rule_of_fit(self) -> Rule:
-        """Return the rule that set the threshold, if the parameters still name it."""
+        """Return the rule that set the threshold; warn if the parameters differ."""
         check_is_fitted(self, "threshold_")
-        rule = self._rule()
-        if (now := _fields_of(rule)) != self._rule_fields:
-            then = dict(self._rule_fields)
-            got = ", ".join(
-                f"{name}={value!r} after {then.get(name)!r}"
-                for name, value in now
-                if value != then.get(name)
+        then: Rule = self._fitted_rule
+        if (now := self._rule()) != then:
+            warn_user(
+                f"Parameters were set after fit: the threshold is that of {then!r}, "
+                f"which this describes, not of {now!r}. Fit again for the other."
             )
-            ways = ["at_coverage", "at_cost", "at_risk"]
-            ways = ["fit again", *(way for way in ways if hasattr(self, way))]
-            raise ValueError(
-                f"Parameters must be those that set the threshold, got {got}: the "
-                "result would describe only one of the two. Call "
-                f"{' or '.join(ways)}."
-            )
-        return rule
+        return then
+
+    @_with_parameter("coverage")
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy with the threshold of another coverage.
+
+        For estimators with ``coverage`` or ``rule`` among their parameters.
+
+        Parameters
+        ----------
+        coverage : float
+            Target share of accepted pairs, in (0, 1].
+
+        Returns
+        -------
+        estimator : object
+            Of the same class, with its other parameters. Shares the fitted model and
+            the calibration scores; nothing is rescored. A ``rule`` with a coverage gets
+            this one; any other is replaced, and its promise with it.
+        """
+        return self._moved("coverage", coverage, Coverage)
+
+    @_with_parameter("cost")
+    def at_cost(self, cost: float) -> Self:
+        """Return a fitted copy with another price of an abstention.
+
+        For estimators with ``cost`` or ``rule`` among their parameters.
+
+        Parameters
+        ----------
+        cost : float
+            Price of one abstention, non-negative.
+
+        Returns
+        -------
+        estimator : object
+            As ``at_coverage`` returns it.
+        """
+        return self._moved("cost", cost, Price)
+
+    @_with_parameter("max_risk")
+    def at_risk(self, max_risk: float) -> Self:
+        """Return a fitted copy with another certified bound on the selective risk.
+
+        For estimators with ``max_risk`` or ``rule`` among their parameters.
+
+        Parameters
+        ----------
+        max_risk : float
+            Bound on the mean loss of accepted pairs.
+
+        Returns
+        -------
+        estimator : object
+            As ``at_coverage`` returns it. The promise holds for each bound by itself,
+            not for the best of several.
+
+        Raises
+        ------
+        ValueError
+            If all calibration queries fitted the tie model, so that none are left to
+            certify.
+        """
+        return self._moved("max_risk", max_risk, CertifiedRisk)
+
+    def _moved(self, name: str, value: float, kind: Callable[[float], Rule]) -> Self:
+        """Return a fitted copy whose rule has another value."""
+        params = self.get_params(deep=False)
+        rule = params.get("rule")
+        if name in params and not hasattr(rule, name):
+            return self._with(**{"rule": None} if rule else {}, **{name: value})
+        moved = replace(rule, **{name: value}) if hasattr(rule, name) else kind(value)
+        return self._with(rule=moved, **self._beside_a_rule)
 
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""
@@ -277,8 +386,8 @@ class RuleThreshold(ModelWrapper):
         if rule.tuning_size and self._calibration.tuning is None:
             raise ValueError(
                 f"The rule must be {type(rule).__name__} in fit already, got "
-                f"{self._rule_fields[0][1]}: its promise needs queries that did not "
-                "fit the tie model, and all of them did. Call fit again."
+                f"{type(self._fitted_rule).__name__}: its promise needs queries that "
+                "did not fit the tie model, and all of them did. Call fit again."
             )
         other._set_threshold(rule)
         return other
@@ -308,9 +417,3 @@ class RuleThreshold(ModelWrapper):
         check_is_fitted(self, "threshold_")
         counts = self._calibration.accepted_by_query(self._region)
         return coverage_interval(*counts, seed=self._calibration.seed)
-
-
-def _fields_of(rule: Rule) -> tuple[tuple[str, Any], ...]:
-    """Return a rule's type and fields as plain values, which need no trust to load."""
-    names = [each.name for each in fields(rule)]  # type: ignore[arg-type]
-    return ("rule", type(rule).__name__), *((n, getattr(rule, n)) for n in names)

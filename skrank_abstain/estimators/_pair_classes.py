@@ -32,10 +32,13 @@ class PairClasses(Value):
         Two or three different labels, sorted as scikit-learn's scorers expect.
     meaning : ndarray of shape (n_classes,), int64
         The pair label of each: -1, 0 or +1.
+    labels : list or None
+        The meaning of labels, where the user gave one.
     """
 
     kinds: NDArray[Any]
     meaning: IntArray
+    labels: list[Any] | None
 
     @property
     def has_ties(self) -> bool:
@@ -61,7 +64,7 @@ class PairClasses(Value):
         ]
         return named
 
-    def read(self, y: Any, labels: Any) -> IntArray:
+    def read(self, y: Any) -> IntArray:
         """Return the meaning of other labels to a classifier fitted on these.
 
         They may hold ties or spellings that ``fit`` did not see.
@@ -73,7 +76,7 @@ class PairClasses(Value):
         new = [kind for kind in dict.fromkeys(listed) if kind not in known]
         if new:
             every = [*known, *new]
-            codes = read_pair_labels(np.array(every, dtype=object), labels)
+            codes = read_pair_labels(np.array(every, dtype=object), self.labels)
             read = dict(zip(every, codes.tolist(), strict=True))
             if any(read[kind] != meaning for kind, meaning in known.items()):
                 raise ValueError(
@@ -95,14 +98,14 @@ def read_labels(
             "None"
         )
     refuse_lazy(y, "y")
-    given = column_or_1d(y, warn=True)
-    check_consistent_length(X, given)
-    assert_all_finite(given, input_name="y")
-    if given.dtype.kind != "f":
-        check_classification_targets(given)
-    kinds, code = np.unique(given, return_inverse=True)
+    truth = column_or_1d(y, warn=True)
+    check_consistent_length(X, truth)
+    assert_all_finite(truth, input_name="y")
+    if truth.dtype.kind != "f":
+        check_classification_targets(truth)
+    kinds, code = np.unique(truth, return_inverse=True)
     if kinds.size not in (2, 3):
-        check_classification_targets(given)
+        check_classification_targets(truth)
         raise ValueError(
             "y must have two or three kinds of labels, for right preferred, tie and "
             f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
@@ -120,4 +123,5 @@ def read_labels(
             f"y must have pairs with right and with left preferred, got {strict} only "
             f"and ties, {kinds.tolist()}. " + _REMEDIES[0]
         )
-    return PairClasses(kinds, meaning), meaning[code]
+    given = None if labels is None else np.asarray(labels, dtype=object).tolist()
+    return PairClasses(kinds, meaning, given), meaning[code]

@@ -78,7 +78,7 @@ def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
     GridSearchCV.predict cannot pass on a qid, even under metadata routing.
     """
     check_is_fitted(ranker, "estimator_")
-    if qid is None and ranker.qid_col is None:
+    if qid is None and ranker._fitted_qid_col is None:
         return score_items(ranker.estimator_, check_columns(ranker, X, reset=False))
     return score_new_items(ranker, X, qid)[1]
 
@@ -93,7 +93,7 @@ def score_new_items(
     unlabelled rows may well be one new query.
     """
     check_is_fitted(ranker, "estimator_")
-    items = take_items(ranker, X, qid, ranker.qid_col, reset=False)
+    items = take_items(ranker, X, qid, ranker._fitted_qid_col, reset=False)
     if needs_qid and ranker._fitted_with_qid and not items.has_qid:
         raise ValueError(
             "qid= must be given to score labelled rows, since fit got one: rows of "
@@ -150,13 +150,14 @@ class PairDecider(ModelWrapper):
     ``train_and_score`` set. ``_decision`` decides pairs of new items.
     """
 
-    _fitted_state: tuple[str, ...] = ("_region", "_largest_query", "_fitted_with_qid")
+    _fitted_state: tuple[str, ...] = (
+        *("_region", "_largest_query", "_fitted_with_qid", "_fitted_qid_col"),
+    )
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
-    qid_col: str | int | None
     _region: Any  # each engine has a type of its own
     _loss: FloatArray = ZERO_ONE_LOSS
 

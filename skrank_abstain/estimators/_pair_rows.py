@@ -13,7 +13,6 @@ import numpy as np
 from scipy.sparse import vstack
 from scipy.special import logit
 from sklearn.base import is_classifier
-from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import (
@@ -23,13 +22,16 @@ from skrank_abstain._validation import (
     rounded_share,
 )
 from skrank_abstain.estimators._pair_columns import check_halves, names_for
-from skrank_abstain.intake import hold_out
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.intake import hold_out, hold_out_of_each
+from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 from skrank_abstain.scorers import (
+    class_proba,
+    describe,
     feature_names,
     fit_ranker,
     requests_queries,
     score_items,
+    unwrap,
 )
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
@@ -148,7 +150,56 @@ def fit_on_pairs(model: Any, X: Any, label: IntArray) -> Any:
     )
 
 
-def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, FloatArray]:
+def judges_pairs(model: Any, width: int) -> bool:
+    """Return whether a fitted model decides whole rows, not items.
+
+    A classifier says how many columns it knows; another object with probabilities does
+    if it names its classes in words, or cannot score items.
+    """
+    model = unwrap(model)
+    known = getattr(model, "n_features_in_", None)
+    if known is not None:
+        return trains_on_pairs(model) and known == width
+    words = np.asarray(getattr(model, "classes_", ())).dtype.kind in "OUST"
+    return hasattr(model, "predict_proba") and (words or not hasattr(model, "predict"))
+
+
+def read_verdicts(model: Any, labels: Any) -> FloatArray:
+    """Return what each class of a judge says for the left item: 1, 0, or 1/2 for a tie.
+
+    Classes are read by their meaning, as the labels of y are.
+
+    Raises
+    ------
+    ValueError
+        If it has no ``classes_``, or their meaning is not known.
+    """
+    name, model = describe(model), unwrap(model)
+    if not hasattr(model, "classes_"):
+        raise ValueError(
+            f"estimator must have classes_, such as ['left', 'right'], got {name}, "
+            "whose predict_proba compares two items without saying which column stands "
+            "for left. Set classes_, or pass a model that scores items by predict."
+        )
+    kinds = np.asarray(model.classes_).tolist()
+    given = [] if labels is None else np.asarray(labels, dtype=object).tolist()
+    meaning = read_pair_labels(
+        np.array(kinds, dtype=object),
+        given if set(kinds) <= set(given) else None,
+        name=f"classes_ of the estimator, {name},",
+    )
+    if sorted(meaning) not in ([-1, 1], [-1, 0, 1]):
+        raise ValueError(
+            f"classes_ of the estimator, {name}, must be one for right, one for left "
+            f"and at most one for a tie, got {kinds}."
+        )
+    verdicts: FloatArray = (1 + meaning) / 2
+    return verdicts
+
+
+def score_sides(
+    model: Any, X: Any, verdicts: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
     """Return the scores of the left and of the right item of each pair.
 
     Parameters
@@ -156,17 +207,17 @@ def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, Floa
     model : estimator or booster
         Fitted.
     X : array, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-    on_pairs : bool
-        Whether the model takes whole rows. Its decisions f then give the scores
-        f(left, right) / 2 and f(right, left) / 2.
+    verdicts : ndarray of shape (n_classes,), default=None
+        For a judge, which takes whole rows, what its classes say (`read_verdicts`).
+        Its decisions f then give the scores f(left, right) / 2 and f(right, left) / 2.
 
     Returns
     -------
     left, right : ndarray of shape (n_pairs,), float64
     """
-    if on_pairs:
-        straight, turned = both_ways(X)
-        return _decision(model, straight) / 2, _decision(model, turned) / 2
+    if verdicts is not None:
+        straight, turned = (_decision(model, rows, verdicts) for rows in both_ways(X))
+        return straight / 2, turned / 2
     left, right = sides(X, feature_names(model))
     if requests_queries(model):
         # As `fit_on_pairs` trains a ranker: each pair is a query of two items.
@@ -177,37 +228,37 @@ def score_sides(model: Any, X: Any, *, on_pairs: bool) -> tuple[FloatArray, Floa
     return score_items(model, left), score_items(model, right)
 
 
-def _decision(model: Any, X: Any) -> FloatArray:
-    """Return a pair classifier's decision, or its log-odds; positive for left."""
-    response = score_items(model, X)
-    if len(model.classes_) == 2 and hasattr(model, "decision_function"):
-        return response
-    # The expected class, on the scale from right preferred (0) to left preferred (1).
-    right, left = float(model.classes_[0]), float(model.classes_[-1])
-    proba = (response - right) / (left - right)
-    log_odds: FloatArray = logit(_DOUBT / 2 + (1 - _DOUBT) * proba)
+def _decision(model: Any, X: Any, verdicts: FloatArray) -> FloatArray:
+    """Return a judge's decision, or its log-odds; positive for left."""
+    if verdicts.size == 2 and hasattr(unwrap(model), "decision_function"):
+        sign = float(verdicts[1] - verdicts[0])
+        return sign * score_items(model, X)
+    for_left = class_proba(model, X, verdicts.size) @ verdicts
+    log_odds: FloatArray = logit(_DOUBT / 2 + (1 - _DOUBT) * for_left)
     return log_odds
 
 
 def split_pairs(
-    label: IntArray, qid: Any, calibration_size: float, random_state: Any
+    label: IntArray,
+    queries: Queries,
+    groups: IntArray,
+    calibration_size: float,
+    random_state: Any,
 ) -> tuple[IntArray, IntArray]:
     """Return the rows that train and those that calibrate, ascending.
 
-    With two queries or more no query is in both parts. Otherwise single pairs are
-    drawn, with equal shares of each label if there are enough of them. Raises
-    ``ValueError`` if either part has fewer than two pairs.
+    No query is in both parts. Each of several ``groups``, of shape (n_queries,), is
+    split by itself; else single pairs are drawn with equal shares of each label if
+    there are enough of them. Raises ``ValueError`` if either part has fewer than two
+    pairs.
     """
-    queries = group_queries(qid, label.size)
-    by_query = queries.n_queries > 1
-    unit_of_pair = queries.codes if by_query else np.arange(label.size)
-    _, units = train_test_split(
-        np.arange(queries.n_queries if by_query else label.size),
-        test_size=calibration_size,
-        random_state=random_state,
-        stratify=None if by_query else _strata(label, calibration_size),
-    )
-    held_out = np.isin(unit_of_pair, units)
+    if np.unique(groups).size > 1:
+        units = hold_out_of_each(groups, calibration_size, random_state)
+    else:
+        alone = queries.n_queries == label.size
+        strata = _strata(label, calibration_size) if alone else None
+        units = hold_out(queries.n_queries, calibration_size, random_state, strata)
+    held_out = units[queries.codes]
     train, calibration = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     if min(train.size, calibration.size) < 2:
         raise ValueError(
@@ -217,26 +268,6 @@ def split_pairs(
             "Pass more pairs, or a fitted ranker."
         )
     return train, calibration
-
-
-def divide_pairs(
-    groups: IntArray, tuning_size: float, random_state: Any
-) -> list[IntArray]:
-    """Return the rows that fit the tie model and those that set the threshold.
-
-    ``groups`` holds the query of each pair; no query is in both parts, and a share
-    ``tuning_size`` of them fits the tie model. Raises ``ValueError`` if all pairs are
-    of one query.
-    """
-    units, unit = np.unique(groups, return_inverse=True)
-    if units.size < 2:
-        raise ValueError(
-            "X must leave at least two queries of pairs to calibrate on, one to fit "
-            f"the tie model and one for the guarantee, got {units.size}."
-        )
-    n_rest = min(int(rounded_share(1 - tuning_size, units.size)), units.size - 1)
-    held_out = hold_out(units.size, n_rest, random_state)[unit.reshape(-1)]
-    return [np.flatnonzero(~held_out), np.flatnonzero(held_out)]
 
 
 def _strata(label: IntArray, calibration_size: float) -> IntArray | None:

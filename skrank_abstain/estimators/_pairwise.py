@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,8 +25,9 @@ from skrank_abstain.estimators._model_wrapper import RuleThreshold
 from skrank_abstain.estimators._pair_classes import PairClasses, read_labels
 from skrank_abstain.estimators._pair_decider import warn_if_undefined
 from skrank_abstain.estimators._pair_rows import (
-    divide_pairs,
     fit_on_pairs,
+    judges_pairs,
+    read_verdicts,
     score_sides,
     sides,
     split_pairs,
@@ -37,19 +37,23 @@ from skrank_abstain.estimators._pair_rows import (
 )
 from skrank_abstain.intake import (
     describe_rows,
+    divide_queries,
     find_repeats,
     groups_of_queries,
     hash_halves,
+    refuse_fit_arguments,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import ScoredPairs, group_queries
+from skrank_abstain.pairs import Queries, ScoredPairs, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     DecisionArrays,
     GapRegion,
+    Groups,
     PairTotals,
+    RiskProfile,
     RowPairs,
     Rule,
     check_rule,
@@ -60,6 +64,8 @@ from skrank_abstain.tie_models import (
     check_spread,
     resolve_tie_model,
 )
+
+_COVERAGE = 0.8
 
 
 class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
@@ -74,10 +80,11 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     Parameters
     ----------
     estimator : object
-        A fitted one is used as it is: a ranker or regressor of *items*, in any form
-        that ``BALToR`` takes, scores the halves of each row; a classifier whose
-        ``n_features_in_`` is the width of X (classes in the order right, left)
-        decides whole rows. An unfitted one is trained on a part of the pairs: a
+        A fitted one is used as it is. A ranker or regressor of *items*, in any form
+        that ``BALToR`` takes, scores the halves of each row. A judge decides whole
+        rows: a classifier whose ``n_features_in_`` is the width of X, or any object
+        with ``predict_proba`` and words in ``classes_``, which are read as the labels
+        of y are. An unfitted one is trained on a part of the pairs: a
         classifier on whole rows, each strict pair in both orders; anything else on
         each pair as a query of two items.
     labels : None or sequence of two or three values, default=None
@@ -91,13 +98,13 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction: see :class:`BALToR`. With two kinds of labels only the
         corners count.
-    coverage : float, default=1.0
+    coverage : float, default=0.8
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     rule : Rule, default=None
         Sets the threshold in place of ``coverage``: `CertifiedRisk`,
         `GuaranteedCoverage`, `Price` or `Coverage` of `skrank_abstain.selection`, or a
         rule of your own. None: ``Coverage(coverage)``.
-    prefit, random_state
+    prefit, random_state, verbose
         As in :class:`BALToR`.
     calibration_size : float, default=0.25
         Share of the queries, or of the pairs where there are no queries, set aside to
@@ -120,11 +127,18 @@ n_features_in_, feature_names_in_
 
     Notes
     -----
+    *Rows.* X holds the features of the two items and nothing else. Columns that
+    describe the pair, as in ``[prompt | left | right]``, and differences ``left -
+    right`` cannot be told from two halves in a bare array of even width: pass a frame,
+    whose names are checked, repeat the prompt in each half, or let a ranker score items
+    first.
+
     *Orientation.* Swapping left and right mirrors decisions and probabilities
-    exactly. A classifier f of whole rows gives the scores f(left, right) / 2 and
-    f(right, left) / 2, where f is its ``decision_function`` or the log-odds of its
-    ``predict_proba`` (mixed with one part in a thousand of even odds, so that
-    certainty stays finite). It is trained without ties; the tie model learns them.
+    exactly. A judge f of whole rows gives the scores f(left, right) / 2 and
+    f(right, left) / 2, where f is its ``decision_function`` or the log-odds of the
+    probability of left, and half of that of a tie, under its ``predict_proba`` (mixed
+    with one part in a thousand of even odds, so that certainty stays finite). One that
+    is trained here sees no ties; the tie model learns them.
     Equal scores are predicted a tie, or, with two kinds of labels, left. A
     ``StandardScaler`` in front of this estimator treats the two halves differently and
     breaks the symmetry: make it a step of ``estimator``.
@@ -174,12 +188,16 @@ n_features_in_, feature_names_in_
     """
 
     _fitted_state: tuple[str, ...] = (
-        *("_fitted_with_qid", "_on_pairs", "_classes", "_answers_ties"),
+        *("_fitted_with_qid", "_verdicts", "_classes", "_answers_ties"),
     )
+
+    __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
+    _beside_a_rule: ClassVar[dict[str, Any]] = {"coverage": _COVERAGE}
 
     tie_model_: DifferenceModel
     _classes: PairClasses
-    _on_pairs: bool
+    #: What each class of a judge says for the left item; None for a ranker of items.
+    _verdicts: FloatArray | None
 
     def __init__(
         self,
@@ -188,11 +206,12 @@ n_features_in_, feature_names_in_
         labels: ArrayLike | None = None,
         tie_model: str | TieModel = "bradley_terry",
         loss: str | ArrayLike | Sequence[Any] = "zero_one",
-        coverage: float = 1.0,
+        coverage: float = _COVERAGE,
         rule: Rule | None = None,
         prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.labels = labels
@@ -203,9 +222,17 @@ n_features_in_, feature_names_in_
         self.prefit = prefit
         self.calibration_size = calibration_size
         self.random_state = random_state
+        self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        groups: ArrayLike | None = None,
+        **unknown: Any,
+    ) -> Self:
         """Train the model unless it is fitted, then calibrate.
 
         Parameters
@@ -217,6 +244,12 @@ n_features_in_, feature_names_in_
             must both occur.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
             Query of each pair: pairs of one query stay on one side of the split.
+        groups : array-like of shape (n_pairs,), default=None
+            With ``rule=CertifiedRisk(...)``: kind of query of each pair, such as a
+            language, the same for all pairs of a query. The bound is certified in every
+            group (see :class:`RiskControlledRanker`).
+        **unknown
+            Accepts nothing: see ``BALToR.fit``.
 
         Returns
         -------
@@ -232,12 +265,21 @@ n_features_in_, feature_names_in_
         -----
         UserWarning
             If pairs are in both the training and the calibration part, in either
-            order.
+            order; nearly all accepted pairs are ties, or many more are accepted than
+            ``coverage`` asks for.
         """
+        if unknown:
+            refuse_fit_arguments(self, unknown)
         rule = self._rule()
+        if groups is not None and not isinstance(rule, CertifiedRisk):
+            raise ValueError(
+                "groups must come with rule=CertifiedRisk(max_risk), which certifies "
+                f"the bound in each, got rule={self.rule!r}. Pass the query of each "
+                "pair as qid=."
+            )
         tie_model = resolve_tie_model(self.tie_model, of_differences=True)
         loss = check_loss(self.loss)
-        check_row_order(X, y=y, qid=qid)
+        check_row_order(X, y=y, qid=qid, groups=groups)
         X = take_pairs(self, X, reset=True)
         self._classes, label = read_labels(self, X, y, self.labels)
         self.classes_ = self._classes.kinds
@@ -246,103 +288,68 @@ n_features_in_, feature_names_in_
         rule.check(self._loss)
         random = check_random_state(self.random_state)
         split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
-        rows = self._fit_model(X, label, qid, split_seed)
-        left, right = score_sides(
-            self.estimator_, _safe_indexing(X, rows), on_pairs=self._on_pairs
-        )
         pairs = np.arange(label.size)
-        queries = group_queries(pairs if qid is None else qid, label.size)
-        self._fit_rows = find_repeats(hash_halves(sides(X)), queries, rows, label)
+        named = group_queries(pairs if qid is None else qid, label.size)
+        self._fitted_with_qid = qid is not None and named.n_queries > 1
+        # A scalar names no queries: each pair is one of its own.
+        queries = named if named.n_queries > 1 else group_queries(pairs, label.size)
+        kinds = groups_of_queries(groups, queries)
+        if kinds is None:
+            kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
+        rows = self._fit_model(X, label, queries, kinds.code, split_seed)
+        scores = score_sides(self.estimator_, _safe_indexing(X, rows), self._verdicts)
+        check_spread(np.append(*scores))
+        self._fit_rows = find_repeats(hash_halves(sides(X)), named, rows, label)
         warn_of_repeats(self._fit_rows, "pair")
-        self._fitted_with_qid = qid is not None and queries.n_queries > 1
-        groups = (queries.codes if queries.n_queries > 1 else pairs)[rows]
-        check_spread(np.append(left, right))
-        parts = [np.arange(rows.size)]
+        left = group_queries(queries.codes[rows], rows.size)
+        kind = kinds.code[queries.codes[rows[left.first_rows]]]
+        parts = [np.arange(left.n_queries)]
         if rule.tuning_size:
-            parts = divide_pairs(groups, rule.tuning_size, seed)
+            # Two items make a pair: each query here has one or more.
+            sizes = np.full(left.n_queries, 2)
+            parts = [*divide_queries(sizes, kind, rule.tuning_size, seed)]
+        at = [np.flatnonzero(np.isin(left.codes, part)) for part in parts]
         *tuning, data = (
             ScoredPairs.of_pairs(
-                left[part], right[part], label[rows[part]], groups[part]
+                scores[0][i], scores[1][i], label[rows[i]], left.codes[i]
             )
-            for part in parts
+            for i in at
         )
-        self._fit_threshold(rule, tie_model, data, *tuning, seed=seed)
+        certified = Groups(kind[parts[-1]], kinds.names)
+        self._fit_threshold(rule, tie_model, data, *tuning, seed=seed, groups=certified)
         return self
 
     def _rule(self) -> Rule:
         if self.rule is None:
             return Coverage(self.coverage)
         rule = check_rule(self.rule, example="CertifiedRisk(0.1)", optional=True)
-        if self.coverage != 1:
+        if self.coverage != _COVERAGE:
             raise ValueError(
-                f"coverage must be 1 where a rule is given, got {self.coverage!r} and "
-                f"rule={self.rule!r}: the rule alone sets the threshold."
+                f"coverage must keep its default, {_COVERAGE}, where a rule is given, "
+                f"got {self.coverage!r} and rule={self.rule!r}: the rule alone sets "
+                "the threshold."
             )
         return rule
 
-    def _fit_model(self, X: Any, label: IntArray, qid: Any, seed: int) -> IntArray:
+    def _fit_model(
+        self, X: Any, label: IntArray, queries: Queries, kinds: IntArray, seed: int
+    ) -> IntArray:
         """Set ``estimator_``, and return the rows that are left to calibrate on."""
 
         def split(size: float) -> tuple[IntArray, IntArray]:
-            return split_pairs(label, qid, size, seed)
+            return split_pairs(label, queries, kinds, size, seed)
 
         def train(model: Any, rows: IntArray) -> Any:
             return fit_on_pairs(model, _safe_indexing(X, rows), label[rows])
 
         found = self._train_or_take(label.size, split, train)
         self.estimator_, self.prefit_, rows = found
-        # A fitted classifier of items takes the halves of a row.
-        self._on_pairs = trains_on_pairs(self.estimator_) and (
-            not self.prefit_
-            or getattr(self.estimator_, "n_features_in_", None) == X.shape[1]
-        )
+        self._verdicts = None
+        if not self.prefit_ and trains_on_pairs(self.estimator_):
+            self._verdicts = np.array([0.0, 1.0])  # of fit_on_pairs
+        elif self.prefit_ and judges_pairs(self.estimator_, X.shape[1]):
+            self._verdicts = read_verdicts(self.estimator_, self.labels)
         return rows
-
-    def at_coverage(self, coverage: float) -> Self:
-        """Return a fitted copy with the threshold of another coverage.
-
-        Parameters
-        ----------
-        coverage : float
-            Target share of accepted pairs, in (0, 1].
-
-        Returns
-        -------
-        classifier : PairwiseRankerClassifier
-            Shares the fitted model and the calibration scores; nothing is rescored. A
-            rule with a coverage gets this one; any other rule is dropped together with
-            its promise.
-        """
-        rule: Any = self.rule
-        if hasattr(rule, "coverage"):
-            return self._with(rule=replace(rule, coverage=coverage))
-        return self._with(rule=None, coverage=coverage)
-
-    def at_risk(self, max_risk: float) -> Self:
-        """Return a fitted copy with another bound on the selective risk.
-
-        Parameters
-        ----------
-        max_risk : float
-            Bound on the mean loss of accepted pairs.
-
-        Returns
-        -------
-        classifier : PairwiseRankerClassifier
-            Shares the fitted model and the calibration scores; nothing is rescored. The
-            promise holds for each bound by itself, not for the best of several.
-
-        Raises
-        ------
-        ValueError
-            If the classifier was not fitted with ``rule=CertifiedRisk(...)``.
-        """
-        if not isinstance(self.rule, CertifiedRisk):
-            raise ValueError(
-                "rule must be CertifiedRisk(max_risk) in fit to move its bound, got "
-                f"{self.rule!r}."
-            )
-        return self._with(rule=replace(self.rule, max_risk=max_risk))
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of the left item minus that of the right one.
@@ -453,9 +460,10 @@ n_features_in_, feature_names_in_
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
     ) -> float:
-        """Return the selective accuracy: correct predictions among accepted pairs.
+        """Return one minus the selective risk under the classifier's own loss.
 
-        Higher is better, in [0, 1]. At ``coverage=1`` it is the accuracy.
+        Higher is better. For the zero-one loss it is the share of accepted pairs that
+        are predicted correctly, the accuracy at ``coverage=1``.
 
         Do not choose a threshold by it: a search over ``coverage`` would take the
         lowest one. Search with ``scoring=selective_utility(cost)`` of
@@ -480,7 +488,7 @@ n_features_in_, feature_names_in_
             If no pair is accepted.
         """
         totals = self.evaluate(X, y, sample_weight=sample_weight)
-        return warn_if_undefined(totals.accuracy)
+        return warn_if_undefined(1 - totals.selective_risk)
 
     def evaluate(
         self,
@@ -519,6 +527,23 @@ n_features_in_, feature_names_in_
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
         return self._calibration.engine.totals(self._region, gaps, weight)
 
+    def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
+        """Return pairs and their loss at each risk, whatever the threshold.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``evaluate``.
+
+        Returns
+        -------
+        profile : RiskProfile
+            As :class:`SelectiveRanker` returns it. The scorers ``neg_aurc_scorer``,
+            ``accuracy_at_coverage`` and ``coverage_at_risk`` of
+            `skrank_abstain.metrics` read it.
+        """
+        return self._calibration.engine.profile(self._labelled_gaps(X, y, qid))
+
     def report(
         self,
         X: Any,
@@ -553,7 +578,8 @@ n_features_in_, feature_names_in_
         Warns
         -----
         UserWarning
-            If pairs have the features of pairs that ``fit`` got, in either order.
+            If pairs have the features of pairs that ``fit`` got, in either order, or
+            parameters of the rule were set after ``fit``.
         """
         check_is_fitted(self, "threshold_")
         if qid is None and self._fitted_with_qid:
@@ -564,7 +590,7 @@ n_features_in_, feature_names_in_
             )
         check_row_order(X, y=y, qid=qid, groups=groups)
         left, right = self._score(X)
-        label = None if y is None else self._classes.read(y, self.labels)
+        label = None if y is None else self._classes.read(y)
         # Without labels all pairs count as tied; the page then shows no such number.
         known = np.zeros(left.size, dtype=np.int64) if label is None else label
         unit = np.arange(left.size) if qid is None else qid
@@ -587,7 +613,7 @@ n_features_in_, feature_names_in_
         """Return labelled pairs by their score difference."""
         check_row_order(X, y=y, qid=qid)
         left, right = self._score(X)
-        truth = self._classes.read(y, self.labels)
+        truth = self._classes.read(y)
         queries = None if qid is None else encode_qid(qid, left.size)[0]
         return self._gaps(left, right, truth, queries)
 
@@ -610,7 +636,7 @@ n_features_in_, feature_names_in_
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
         X = take_pairs(self, X, reset=False)
-        return score_sides(self.estimator_, X, on_pairs=self._on_pairs)
+        return score_sides(self.estimator_, X, self._verdicts)
 
     def _decide(self, X: Any) -> DecisionArrays:
         left, right = self._score(X)

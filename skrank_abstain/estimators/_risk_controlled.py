@@ -202,22 +202,6 @@ n_features_in_, feature_names_in_
             refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid, groups)
 
-    def at_risk(self, max_risk: float) -> Self:
-        """Return a fitted copy with another bound.
-
-        Parameters
-        ----------
-        max_risk : float
-            Bound on the selective risk.
-
-        Returns
-        -------
-        ranker : RiskControlledRanker
-            Shares the fitted models and the calibration scores; nothing is rescored.
-            The promise holds for each bound by itself, not for the best of several.
-        """
-        return self._with(max_risk=max_risk)
-
     def _rule(self) -> Rule:
         return CertifiedRisk(
             self.max_risk,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, NoReturn, Self, cast
 
 import numpy as np
@@ -21,7 +21,6 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import RuleThreshold
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
 from skrank_abstain.estimators._operating_points import OperatingPoint
@@ -58,9 +57,6 @@ from skrank_abstain.selection import (
     check_rule,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
-
-#: `fit` warns where the calibration coverage exceeds the target by more than this.
-_MOST_EXCESS = 0.1
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):
@@ -217,29 +213,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             seed=record.seed,
             groups=record.groups,
         )
-        self._calibration.warn_of_ties(self._region)
-        self._warn_of_excess(rule)
-        if self.verbose:
-            print(  # noqa: T201
-                f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
-                f"{self.n_queries_} queries: threshold {self.threshold_:.6g}, coverage "
-                f"{self.coverage_:.4f}"
-            )
         return self
-
-    def _warn_of_excess(self, rule: Rule) -> None:
-        """Warn where many pairs of one risk are accepted together."""
-        if not isinstance(rule, Coverage):
-            return
-        n_pairs = self._calibration.items.n_pairs
-        if self.coverage_ > rule.coverage + _MOST_EXCESS + 1 / n_pairs:
-            warn_user(
-                f"{self.coverage_:.0%} of the calibration pairs are accepted where "
-                f"coverage={rule.coverage:g} was asked for: many pairs have the same "
-                "risk, as pairs of a few distinct scores do, and are accepted "
-                "together. Use scores that differ, or boundary='randomize', which "
-                "accepts some of them at random."
-            )
 
     @property
     def predict_proba(self) -> NoReturn:
@@ -430,8 +404,13 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If an answer cannot be understood, names of reviewers differ by case alone,
-            or parameters of the rule were set after ``fit``.
+            If an answer cannot be understood, or names of reviewers differ by case
+            alone.
+
+        Warns
+        -----
+        UserWarning
+            If parameters of the rule were set after ``fit``.
         """
         check_row_order(X, item_id=item_id)
         items = self._scored(X, qid)
@@ -479,13 +458,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Raises
         ------
         ValueError
-            If a query is in two groups, ``fit`` got a ``qid`` and labels come without
-            one, or parameters of the rule were set after ``fit``.
+            If a query is in two groups, or ``fit`` got a ``qid`` and labels come
+            without one.
 
         Warns
         -----
         UserWarning
-            If items have the features of items that ``fit`` got.
+            If items have the features of items that ``fit`` got, or parameters of the
+            rule were set after ``fit``: the page is about those that ``fit`` used.
 
         Notes
         -----
@@ -581,11 +561,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         this is the curve on which its rule picks a point.
         """
         items = self._labelled_items(X, y, qid)
-        own: Any = self._rule()
+        check_is_fitted(self, "threshold_")
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
-        moves = "coverage" in [field.name for field in fields(own)]
-        if moves:
-            own = self._rule_of_fit()
+        own = self._fitted_rule
+        moves = hasattr(own, "coverage")
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)
@@ -676,4 +655,5 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def _features(self, X: Any) -> Any:
         """Return X as the model sees it, without the column of queries."""
         X = check_columns(self, X, reset=False)
-        return X if self.qid_col is None else take_column(X, self.qid_col)[0]
+        column = self._fitted_qid_col
+        return X if column is None else take_column(X, column)[0]

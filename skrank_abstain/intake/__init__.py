@@ -24,6 +24,7 @@ from skrank_abstain.intake._training import (
     columns_of_fit,
     divide_queries,
     hold_out,
+    hold_out_of_each,
     split_for_calibration,
     take_labelled_items,
     train_and_score,

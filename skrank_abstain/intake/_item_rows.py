@@ -49,8 +49,8 @@ _REMEDIES = {
     "by RiskControlledRanker.fit(..., groups=)",
     "group_id": "pass the query of each row as qid=",
     "sample_weight": "a threshold is a quantile over pairs, which count alike; "
-    "weights of items enter score and evaluate, and a ranker can be trained with "
-    "weights outside and passed fitted",
+    "weights enter score and evaluate, and a model can be trained with weights outside "
+    "and passed fitted",
     "eval_set": "train outside, with early stopping, and pass the fitted ranker",
 }
 

@@ -263,8 +263,8 @@ def divide_queries(
     usable = np.flatnonzero(sizes > 1)
     if usable.size < 2:
         raise ValueError(
-            "qid must give at least two calibration queries with two items, one to fit "
-            f"the tie model and one for the guarantee, got {usable.size}."
+            "qid must give at least two calibration queries with pairs, one to fit the "
+            f"tie model and one for the guarantee, got {usable.size}."
         )
     group = groups[usable]
     if np.unique(group).size > 1:
@@ -282,11 +282,13 @@ def divide_queries(
     return usable[~held_out], usable[held_out]
 
 
-def hold_out(n_units: int, size: float, random_state: Any) -> BoolArray:
+def hold_out(
+    n_units: int, size: float, random_state: Any, strata: IntArray | None = None
+) -> BoolArray:
     """Draw a share or a number of units, shape (n_units,)."""
     held_out = np.zeros(n_units, dtype=bool)
     drawn = train_test_split(
-        np.arange(n_units), test_size=size, random_state=random_state
+        np.arange(n_units), test_size=size, random_state=random_state, stratify=strata
     )[1]
     held_out[drawn] = True
     return held_out

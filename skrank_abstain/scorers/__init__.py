@@ -14,6 +14,7 @@ from skrank_abstain.scorers._ensemble import RankerEnsemble
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
+    class_proba,
     describe,
     feature_names,
     freeze,
@@ -25,6 +26,7 @@ from skrank_abstain.scorers._models import (
     requests_queries,
     resolve_model,
     score_items,
+    unwrap,
 )
 
 __all__ = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -344,3 +345,27 @@ def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
         return response(model, X)
     features = booster.features(model)
     return booster.score(model, align_columns(X, booster, features), features)
+
+
+def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
+    """Return the probabilities of a classifier's classes, finite.
+
+    The columns of a frame are put into the order in which a booster was trained.
+    """
+    model = unwrap(resolve_model(model))
+    if not hasattr(model, "predict_proba"):
+        raise ValueError(
+            f"estimator must have predict_proba to tell {n_classes} classes apart, got "
+            f"{describe(model)}."
+        )
+    booster = booster_of(model)
+    if booster is not None:
+        X = align_columns(X, booster, booster.features(model))
+    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    shape = _num_samples(X), n_classes
+    if proba.shape != shape or not np.isfinite(proba).all():
+        raise ValueError(
+            f"predict_proba of the estimator, {describe(model)}, must return finite "
+            f"values of shape {shape}, got shape {proba.shape}."
+        )
+    return proba

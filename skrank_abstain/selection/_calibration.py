@@ -338,7 +338,7 @@ class RuleText(NamedTuple):
     )
 
 
-class Rule(ABC):
+class Rule(Value, ABC):
     """Base of the selection rules: frozen values with two methods.
 
     ``select`` returns the accepted region, which the calibration's ``engine`` makes
@@ -360,7 +360,7 @@ class Rule(ABC):
 
     tuning_size: float = 0.0
 
-    def check(self, loss: FloatArray) -> None:  # noqa: B027 (most fit any loss)
+    def check(self, loss: FloatArray) -> None:
         """Refuse parameters that make no sense with a loss, before data come in."""
 
     @abstractmethod

@@ -93,6 +93,6 @@ def test_comparisons_that_lack_a_part_are_refused():
     y = np.where(data.target[::2] >= data.target[1::2], 1, -1)
     fitted = PairwiseRankerClassifier(Ridge(), random_state=0).fit(X, y)
     state = fitted.__getstate__()
-    for name in ("_answers_ties", "_on_pairs", "_classes", "_loss", "_fitted_with_qid"):
+    for name in ("_answers_ties", "_verdicts", "_classes", "_loss", "_fitted_with_qid"):
         with pytest.raises(ValueError, match="This PairwiseRankerClassifier was saved"):
             restored(fitted, without(state, (name,)))

@@ -19,7 +19,7 @@ from skrank_abstain import (
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.queries import QueryRiskRanker
-from skrank_abstain.selection import CertifiedRisk, Rule, RuleText
+from skrank_abstain.selection import CertifiedRisk, Coverage, Price, Rule, RuleText
 
 TRAIN = make_ranking(n_queries=120, random_state=0)
 NEW = make_ranking(n_queries=20, random_state=1)
@@ -49,51 +49,81 @@ def undated_report(ranker):
         (
             RiskControlledRanker(Ridge(), max_risk=0.7, random_state=0),
             {"max_risk": 0.01, "delta": 0.01},
-            r"max_risk=0\.01 after 0\.7, delta=0\.01 after 0\.1",
+            r"CertifiedRisk\(max_risk=0\.7, delta=0\.1.*not of .*max_risk=0\.01, del",
         ),
         (
             BALToR(Ridge(), coverage=0.6, random_state=0),
             {"coverage": 0.3},
-            r"coverage=0\.3 after 0\.6",
+            r"Coverage\(coverage=0\.6,.*not of Coverage\(coverage=0\.3,",
         ),
         (
             CostAbstainer(Ridge(), cost=0.4, random_state=0),
             {"cost": 0.1},
-            r"cost=0\.1 after 0\.4",
+            r"Price\(cost=0\.4\).*not of Price\(cost=0\.1\)",
         ),
         (
             BALToR(Ridge(), coverage=0.6, random_state=0),
             {"coverage_guarantee": "hierarchical"},
-            "rule='GuaranteedCoverage' after 'Coverage', tuning_size=0.3 after None",
+            r"Coverage\(coverage=0\.6,.*not of GuaranteedCoverage\(coverage=0\.6\)",
+        ),
+        (
+            SelectiveRanker(Ridge(), rule=Price(0.4), random_state=0),
+            {"rule": Coverage(0.3)},
+            r"Price\(cost=0\.4\).*not of Coverage\(coverage=0\.3,",
         ),
     ],
     ids=lambda value: type(value).__name__ if hasattr(value, "fit") else str(value),
 )
-def test_nothing_is_said_of_a_rule_that_did_not_set_the_threshold(ranker, later, got):
+def test_the_rule_of_fit_is_described_with_a_warning(ranker, later, got):
     ranker.fit(*FIT)
-    accepted, text = ranker.predict_pairs(*DAY).accepted, undated_report(ranker)
-    before = ranker.get_params()
+    pairs, text = ranker.predict_pairs(*DAY), undated_report(ranker)
+    reviewed = ranker.review(*DAY)
     ranker.set_params(**later)
-    for say in (lambda: ranker.report(*LABELLED), lambda: ranker.review(*DAY)):
-        with pytest.raises(
-            ValueError, match=rf"got {got}: the result .* Call fit again"
-        ):
-            say()
-    np.testing.assert_array_equal(ranker.predict_pairs(*DAY).accepted, accepted)
-    assert undated_report(ranker.set_params(**before)) == text
+    for each in (ranker, pickle.loads(pickle.dumps(ranker))):
+        with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
+            assert undated_report(each) == text
+        with pytest.warns(UserWarning, match=f"the threshold is that of {got}"):
+            review = each.review(*DAY)
+        accepted = reviewed.decisions.accepted
+        np.testing.assert_array_equal(review.decisions.accepted, accepted)
+        again = each.predict_pairs(*DAY)
+        np.testing.assert_array_equal(again.accepted, pairs.accepted)
 
 
 def test_points_of_a_curve_have_the_boundary_of_fit():
     ranker = BALToR(Ridge(), coverage=0.6, random_state=0).fit(*FIT)
-    ranker.set_params(boundary="randomize")
-    with pytest.raises(ValueError, match="got boundary='randomize' after 'accept'"):
-        ranker.operating_points(*LABELLED, coverages=[0.35])
+    other = BALToR(Ridge(), coverage=0.6, boundary="randomize", random_state=0)
+    for each in (ranker, other.fit(*FIT)):
+        before = each.operating_points(*LABELLED, coverages=[0.35])[0]
+        each.set_params(boundary="randomize", coverage=0.2)
+        after = each.operating_points(*LABELLED, coverages=[0.35])[0]
+        assert after.threshold == before.threshold
+        np.testing.assert_array_equal(after.totals.accepted, before.totals.accepted)
     # A price has no part in the curve.
     ranker = CostAbstainer(Ridge(), cost=0.4, random_state=0).fit(*FIT)
     before = ranker.operating_points(*LABELLED, coverages=[0.35])[0].threshold
     ranker.set_params(cost=0.1)
     after = ranker.operating_points(*LABELLED, coverages=[0.35])[0].threshold
     assert before == after
+
+
+def test_a_column_of_queries_and_labels_stay_those_of_fit():
+    X = np.column_stack([NEW.qid, NEW.data, NEW.qid])
+    ranker = BALToR(Ridge(), qid_col=0, random_state=0)
+    ranker.fit(np.column_stack([TRAIN.qid, TRAIN.data, TRAIN.qid]), TRAIN.target)
+    expected = ranker.predict_pairs(X), ranker.predict(X), ranker.report(X)
+    ranker.set_params(qid_col=-1)
+    np.testing.assert_array_equal(ranker.predict_pairs(X).risk, expected[0].risk)
+    np.testing.assert_array_equal(ranker.predict(X), expected[1])
+    assert ranker.report(X) == expected[2]
+    pairs = np.hstack([TRAIN.data[:200], TRAIN.data[200:400]])
+    y = np.where(TRAIN.target[:200] > TRAIN.target[200:400], 2, 1)
+    classifier = PairwiseRankerClassifier(Ridge(), labels=(1, 2), random_state=0)
+    totals = classifier.fit(pairs, y).evaluate(pairs, y)
+    for labels in ((2, 1), None, "abc"):
+        classifier.set_params(labels=labels)
+        again = classifier.evaluate(pairs, y)
+        np.testing.assert_array_equal(again.correct, totals.correct)
 
 
 def test_an_equal_number_of_another_type_is_no_change():
@@ -110,8 +140,8 @@ def test_rules_that_differ_in_a_function_differ():
     ranker = SelectiveRanker(Ridge(), rule=rule(0.5), random_state=0).fit(*FIT)
     assert "at most 0.5" in str(ranker.report(*LABELLED))
     ranker.set_params(rule=rule(0.3))
-    with pytest.raises(ValueError, match=r"got cap=.* after .*: the result"):
-        ranker.report(*LABELLED)
+    with pytest.warns(UserWarning, match=r"is that of Capped\(cap=.*not of Capped"):
+        assert "at most 0.5" in str(ranker.report(*LABELLED))
 
 
 def test_no_promise_is_made_of_pairs_that_fitted_the_tie_model():

@@ -168,7 +168,7 @@ def test_new_labels_in_score(two, three):
     with pytest.raises(ValueError, match=r"labels as in fit, \[0, 1\], got \[-1\] too"):
         ones.score(X, y)
     # 0 and 1 are read as in fit, where they are a tie and left.
-    signs = PairwiseRankerClassifier(Ridge(), random_state=0).fit(*three)
+    signs = PairwiseRankerClassifier(Ridge(), coverage=1, random_state=0).fit(*three)
     accuracy = np.mean(signs.predict(X) == abs(y))
     assert signs.score(X, abs(y)) == pytest.approx(accuracy)
 

@@ -64,7 +64,7 @@ def test_the_queries_of_training_and_calibration_do_not_meet(three):
     X, y = three
     qid = np.random.default_rng(0).integers(0, 40, y.size)
     X = np.column_stack([qid, X[:, 0], qid, X[:, N_FEATURES]]).astype(float)
-    classifier = PairwiseRankerClassifier(Recorder(), random_state=0)
+    classifier = PairwiseRankerClassifier(Recorder(), coverage=1, random_state=0)
     classifier.fit(X, y, qid=qid.astype(str))
     trained = np.unique(classifier.estimator_.seen_[0][:, 0])
     assert trained.size == 30
@@ -103,7 +103,7 @@ def test_a_fitted_ranker_is_only_calibrated(items, three):
 def test_a_fitted_classifier_is_read_by_its_number_of_columns(items, three, two):
     X, y = two
     of_items = LogisticRegression().fit(items.data, items.target > 0)
-    of_pairs = LogisticRegression().fit(X, np.where(y > 0, "left", "a right"))
+    of_pairs = LogisticRegression().fit(X, np.where(y > 0, "left", "right"))
     by_items = PairwiseRankerClassifier(of_items).fit(X, y)
     by_pairs = PairwiseRankerClassifier(of_pairs).fit(X, y)
     np.testing.assert_array_equal(
@@ -113,7 +113,7 @@ def test_a_fitted_classifier_is_read_by_its_number_of_columns(items, three, two)
     )
     np.testing.assert_allclose(
         by_pairs.decision_function(X),
-        (of_pairs.decision_function(X) - of_pairs.decision_function(turned(X))) / 2,
+        (of_pairs.decision_function(turned(X)) - of_pairs.decision_function(X)) / 2,
         rtol=1e-12,
     )
     # Three classes give the expected class, of which the log-odds are taken.
