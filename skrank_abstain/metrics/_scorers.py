@@ -94,7 +94,9 @@ class RankerScorer:
 
 
 def _accuracy(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    return float(ranker.score(X, y, qid=qid))
+    # Not by score, which takes every search that calls it for one by default.
+    risk = float(ranker.evaluate(X, y, qid=qid).selective_risk)
+    return undefined("selective accuracy") if np.isnan(risk) else 1 - risk
 
 
 def _auc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
