@@ -56,7 +56,9 @@ default="misranking"
         this share of usual items is. In (0, 1), at least 1 / (n_queries + 1).
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
-        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
+        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_). The
+        draw of a pair is a hash of ``random_state`` and its two rows: equal rows share
+        their draws.
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
         An order statistic, or numpy's linear interpolation, as we believe the
         experiments of [1]_ to use.

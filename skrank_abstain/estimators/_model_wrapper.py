@@ -289,6 +289,20 @@ class RuleThreshold(ModelWrapper):
             engine.accepted_mass(self._region, items) / items.n_pairs
         )
 
+    def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
+        """Return hashes of the rows where pairs are drawn by them, or None."""
+        boundary = dict(self._rule_fields).get("boundary", "accept")
+        # A rule of one's own may call it something else.
+        if boundary == "accept" and not getattr(self._region, "draws", False):
+            return None
+        keys = hash_of(X)
+        if keys is None:
+            raise ValueError(
+                "X must have rows of numbers, texts or dates where pairs on the "
+                "boundary are drawn, which goes by them; use boundary='accept'."
+            )
+        return keys
+
     def _rule_of_fit(self) -> Rule:
         """Return the rule that set the threshold; warn if the parameters differ."""
         check_is_fitted(self, "threshold_")

@@ -64,16 +64,19 @@ class ItemValues(NamedTuple):
         The query of each item.
     novel : ndarray of shape (n_items,), bool, or None
         Items whose pairs are abstained on.
+    keys : ndarray of shape (n_items,), uint64, or None
+        Hashes of the rows, where a boundary is randomised.
     """
 
     scores: FloatArray
     values: FloatArray
     queries: Queries
     novel: BoolArray | None = None
+    keys: NDArray[np.uint64] | None = None
 
     def sorted(self, y: FloatArray | None = None) -> ScoredItems:
         """Return the items in the order of their values, with their relevance."""
-        return ScoredItems.build(self.values, self.queries, y, self.novel)
+        return ScoredItems.build(self.values, self.queries, y, self.novel, self.keys)
 
 
 def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
@@ -263,13 +266,13 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, item_id=item_id)
         decision, items = self._decision(X, qid)
-        values, queries = items.values, items.queries
+        values, queries, keys = items.values, items.queries, items.keys
         names = _ItemNames.of(items, item_id)
+        given = decision, self._region, values, queries
         if pairs is None:
-            made = decide_queries(decision, self._region, values, queries)
+            made = decide_queries(*given, keys=keys)
         else:
-            left, right = check_pairs(pairs, queries)
-            made = decide_pairs(decision, self._region, values, queries, left, right)
+            made = decide_pairs(*given, *check_pairs(pairs, queries), keys=keys)
         return names.added_to(made)
 
     def abstain(
@@ -308,17 +311,15 @@ class PairDecider(ModelWrapper):
         check_row_order(X, item_id=item_id)
         # Score the items now, so that bad input raises here, not at the first query.
         decision, items = self._decision(X, qid)
-        values, queries = items.values, items.queries
-        names, region = _ItemNames.of(items, item_id), self._region
+        names = _ItemNames.of(items, item_id)
+        given = decision, self._region, items.values, items.queries
         # Some logs have many queries of one item: they share one empty result.
-        none = names.added_to(decide_queries(decision, region, values, queries, 0, 0))
+        none = names.added_to(decide_queries(*given, 0, 0))
         return (
-            names.added_to(
-                decide_queries(decision, region, values, queries, query, query + 1)
-            )
+            names.added_to(decide_queries(*given, query, query + 1, keys=items.keys))
             if n_pairs
             else none
-            for query, n_pairs in enumerate(queries.pair_counts.tolist())
+            for query, n_pairs in enumerate(items.queries.pair_counts.tolist())
         )
 
     def score(
@@ -394,8 +395,8 @@ class PairDecider(ModelWrapper):
 
         Notes
         -----
-        Pairs on a randomised boundary count with their probability of acceptance.
-        O(n log n), no pair is formed where acceptance depends on the scores.
+        O(n log n), no pair is formed where acceptance depends on the scores, but for a
+        randomised boundary: O(n_pairs) then.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
         decision, items = self._decision(X, qid, needs_qid=True)

@@ -518,9 +518,6 @@ n_features_in_, feature_names_in_
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them.
 
-        Notes
-        -----
-        Pairs on a randomised boundary count with their probability of acceptance.
         """
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
@@ -595,7 +592,7 @@ n_features_in_, feature_names_in_
         known = np.zeros(left.size, dtype=np.int64) if label is None else label
         unit = np.arange(left.size) if qid is None else qid
         queries = group_queries(unit, left.size)
-        gaps = self._gaps(left, right, known, queries.codes)
+        gaps = self._gaps(left, right, known, queries.codes, self._keys(X))
         hashes = hash_halves(sides(take_pairs(self, X, reset=False)))
         rows = describe_rows(self, hashes, queries.codes, label, unit="pair")
         counted = f"{left.size} pairs of {gaps.n_queries} queries"
@@ -615,7 +612,7 @@ n_features_in_, feature_names_in_
         left, right = self._score(X)
         truth = self._classes.read(y)
         queries = None if qid is None else encode_qid(qid, left.size)[0]
-        return self._gaps(left, right, truth, queries)
+        return self._gaps(left, right, truth, queries, self._keys(X))
 
     def _gaps(
         self,
@@ -623,6 +620,7 @@ n_features_in_, feature_names_in_
         right: FloatArray,
         truth: IntArray,
         queries: IntArray | None,
+        keys: Any = None,
     ) -> ScoredPairs:
         check_consistent_length(left, truth)
         with np.errstate(over="ignore"):
@@ -631,7 +629,14 @@ n_features_in_, feature_names_in_
             # Equal scores mean left: an order by the smallest of gaps.
             region = cast("GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
-        return ScoredPairs.of_pairs(difference, np.zeros(truth.size), truth, queries)
+        none = np.zeros(truth.size)
+        return ScoredPairs.of_pairs(difference, none, truth, queries, keys)
+
+    def _keys(self, X: Any) -> Any:
+        """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""
+        return self._keys_of_draws(
+            lambda X: hash_halves(sides(take_pairs(self, X, reset=False))), X
+        )
 
     def _score(self, X: Any) -> tuple[FloatArray, FloatArray]:
         check_is_fitted(self, "threshold_")
@@ -641,7 +646,9 @@ n_features_in_, feature_names_in_
     def _decide(self, X: Any) -> DecisionArrays:
         left, right = self._score(X)
         row, values = np.arange(left.size), np.append(left, right)
-        pairs = RowPairs.of(values, row, row + left.size)
+        keys = self._keys(X)
+        keys = None if keys is None else keys.T.reshape(-1)
+        pairs = RowPairs.of(values, row, row + left.size, keys)
         return self._calibration.engine.decide(self._region, values, pairs)
 
     def __sklearn_tags__(self) -> Tags:

@@ -645,7 +645,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
-        return ItemValues(scores, values, items.queries, novel)
+        keys = self._keys_of_draws(hash_rows, items.X)
+        return ItemValues(scores, values, items.queries, novel, keys)
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
         check_row_order(X, y=y)

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
@@ -46,6 +46,9 @@ class ScoredItems(Value):
     novel : ndarray of shape (n_items,), bool, or None
         Items whose pairs are always abstained on, aligned with ``values``; None without
         ``novelty=``.
+    keys : ndarray of shape (n_items,), uint64, or None
+        Hashes of the rows, aligned with ``values``, for draws on a boundary; None where
+        none are made.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class ScoredItems(Value):
     offsets: IntArray
     grades: IntArray | None = None
     novel: BoolArray | None = None
+    keys: NDArray[np.uint64] | None = None
 
     @classmethod
     def build(
@@ -70,25 +74,27 @@ class ScoredItems(Value):
         queries: Queries,
         y: FloatArray | None = None,
         novel: BoolArray | None = None,
+        keys: NDArray[np.uint64] | None = None,
     ) -> Self:
         """Sort items within their queries, O(n log n)."""
         from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
 
         ascending, rows = sort_within_queries(values, queries.order, queries.offsets)
         novel = None if novel is None else novel[rows]
+        keys = None if keys is None else keys[rows]
         if y is None:
-            return cls(ascending, rows, queries.offsets, None, novel)
+            return cls(ascending, rows, queries.offsets, None, novel, keys)
         # Relevance is nearly always a few small integers: a table ranks them in O(n),
         # np.unique would sort all items.
         grades = rank_integers(y, rows)
         if grades is None:
             grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
         grades = grades.astype(np.int64, copy=False)
-        return cls(ascending, rows, queries.offsets, grades, novel)
+        return cls(ascending, rows, queries.offsets, grades, novel, keys)
 
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()
-        del plain["rows"]  # of an X that is not saved
+        del plain["rows"], plain["keys"]  # of an X that is not saved
         return plain
 
     @classmethod
@@ -102,7 +108,8 @@ class ScoredItems(Value):
 
     def _items_at(self, items: Any, offsets: IntArray) -> Self:
         others = (
-            None if each is None else each[items] for each in (self.grades, self.novel)
+            None if each is None else each[items]
+            for each in (self.grades, self.novel, self.keys)
         )
         return type(self)(self.values[items], self.rows[items], offsets, *others)
 
@@ -130,6 +137,18 @@ class ScoredItems(Value):
             for first in range(0, self.n_queries, most)
         ]
         return tuple(np.concatenate(each) for each in zip(*found, strict=True))
+
+    def query_of(self, items: IntArray) -> IntArray:
+        """Return the number of the query of items, given by position."""
+        return np.searchsorted(self.offsets, items, side="right") - 1
+
+    def weight_of(
+        self, low: IntArray, high: IntArray, weight: FloatArray | None
+    ) -> FloatArray:
+        """Return the weights of pairs, given by positions; ``weight`` is by row."""
+        if weight is None:
+            return np.ones(low.size)
+        return weight[self.rows[low]] * weight[self.rows[high]]
 
     @property
     def n_queries(self) -> int:

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.pairs._gaps import GapOutcomes
@@ -35,10 +35,11 @@ class ScoredPairs(ScoredItems):
         right: FloatArray,
         label: IntArray,
         queries: IntArray | None = None,
+        keys: NDArray[np.uint64] | None = None,
     ) -> Self:
         """Take the scores of the two items of each pair, its label and its query.
 
-        Without queries each pair is one of its own.
+        Without queries each pair is one of its own. ``keys`` has shape (n_pairs, 2).
         """
         values = np.stack([left, right], axis=1)
         grades = np.stack([label + 1, np.ones_like(label)], axis=1)
@@ -54,6 +55,7 @@ class ScoredPairs(ScoredItems):
             np.repeat(order, 2),
             2 * np.arange(n_pairs + 1),
             grades[order].reshape(-1),
+            keys=None if keys is None else keys[order].reshape(-1),
             codes=codes[order],
         )
 
@@ -74,8 +76,17 @@ class ScoredPairs(ScoredItems):
             self.rows[items],
             2 * np.arange(last - first + 1),
             self.known_grades[items],
+            keys=None if self.keys is None else self.keys[items],
             codes=self.codes[first:last] - start,
         )
+
+    def query_of(self, items: IntArray) -> IntArray:
+        return self.codes[items // 2]
+
+    def weight_of(
+        self, low: IntArray, high: IntArray, weight: FloatArray | None
+    ) -> FloatArray:
+        return np.ones(low.size) if weight is None else weight[self.rows[low]]
 
     @property
     def n_queries(self) -> int:

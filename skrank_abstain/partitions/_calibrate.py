@@ -104,12 +104,12 @@ def calibrate(
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.partitions import calibrate
     >>> train = make_ranking(n_queries=60, random_state=0)
-    >>> model = Ridge().fit(train.data, train.target)
+    >>> model = HistGradientBoostingRegressor().fit(train.data, train.target)
     >>> parts = [
     ...     (part.data, part.target, part.qid + 100 * seed)
     ...     for seed in (1, 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from skrank_abstain.selection._engine import (
     RiskEngine,
     RowPairs,
     draw_boundary,
+    settle_draws,
 )
 from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
 from skrank_abstain.tie_models import BinModel, expected_losses
@@ -40,6 +42,11 @@ class BinRegion(Value):
     risk: float
     weight: FloatArray
     seed: int = 0
+
+    @property
+    def draws(self) -> bool:
+        """Whether some pairs are accepted by lot."""
+        return bool(((self.weight > 0) & (self.weight < 1)).any())
 
     def to_plain(self) -> dict[str, Any]:
         # Pack the weights, nearly all 0 or 1, into bits.
@@ -142,17 +149,20 @@ class BinEngine(RiskEngine[BinRegion]):
     def decide(
         self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        bins = self._model.bins(values)
-        n_bins = self._risk.shape[0]
-        pair = bins[pairs.left] * n_bins + bins[pairs.right]
+        pair = self._pairs_of_bins(values, pairs)
         weight = region.weight.reshape(-1)[pair]
-        accepted = draw_boundary(weight, region.seed, values, pairs)
+        accepted = draw_boundary(weight, region.seed, pairs)
         return DecisionArrays(
             label=self._label.reshape(-1)[pair],
             accepted=accepted,
             risk=self._risk.reshape(-1)[pair],
             proba=self._model.table_.reshape(-1, 3)[pair],
         )
+
+    def _pairs_of_bins(self, values: FloatArray, pairs: RowPairs) -> IntArray:
+        bins: IntArray = self._model.bins(values)
+        pair: IntArray = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
+        return pair
 
     def totals(
         self, region: BinRegion, items: ScoredItems, weight: FloatArray | None
@@ -166,7 +176,19 @@ class BinEngine(RiskEngine[BinRegion]):
             self._model.edges_, group, n_groups, by_query=True, weight=weight
         )
         tie = np.arange(n_groups) % 2 == 1
-        return PairTotals.of_pieces(pieces, np.repeat(levels, 2), tie, self._loss)
+        accepted, drawn = np.repeat(levels, 2), None
+        if region.draws:
+            drawn = settle_draws(
+                partial(self._judge, region), region.seed, items, weight
+            )
+        return PairTotals.of_pieces(pieces, accepted, tie, self._loss, drawn)
+
+    def _judge(
+        self, region: BinRegion, values: FloatArray, pairs: RowPairs
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the probability of accepting each pair, and whether it is a tie."""
+        pair = self._pairs_of_bins(values, pairs)
+        return region.weight.reshape(-1)[pair], self._label.reshape(-1)[pair] == 0
 
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray

@@ -21,7 +21,9 @@ class Coverage(Rule):
         Target share of accepted pairs, in (0, 1]. 1 accepts every pair.
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
-        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_).
+        probability that makes the calibration coverage exact (Theorem 3.2 of [1]_). The
+        draw of a pair is a hash of ``random_state`` and its two rows: equal rows share
+        their draws.
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
         The quantile is an order statistic, or numpy's linear interpolation: our reading
         of the experiments of [1]_, which do not name theirs.

@@ -11,9 +11,10 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels.mixing import mix
@@ -35,6 +36,10 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
 
+#: Pairs that are formed at a time where some are drawn.
+_PAIRS_DRAWN = 1 << 20
+#: Hashes of rows, which draws on a boundary go by.
+Keys: TypeAlias = NDArray[np.uint64] | None
 #: Accepted pairs, in the terms of one engine.
 RegionT = TypeVar("RegionT")
 
@@ -48,18 +53,30 @@ class Region(Protocol):
 
 
 class RowPairs(NamedTuple):
-    """Pairs of rows, and by how much the left value exceeds the right one."""
+    """Pairs of rows.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_pairs,), int64
+    difference : ndarray of shape (n_pairs,), float64
+        By how much the left value exceeds the right one.
+    keys : ndarray of shape (n_rows,), uint64, or None
+        Hashes of the rows, for draws on a boundary.
+    """
 
     left: IntArray
     right: IntArray
     difference: FloatArray
+    keys: Keys = None
 
     @classmethod
-    def of(cls, values: FloatArray, left: IntArray, right: IntArray) -> Self:
+    def of(
+        cls, values: FloatArray, left: IntArray, right: IntArray, keys: Keys = None
+    ) -> Self:
         """Compare the values of the rows."""
         # An infinite difference of huge scores still has the right sign.
         with np.errstate(over="ignore"):
-            return cls(left, right, values[left] - values[right])
+            return cls(left, right, values[left] - values[right], keys)
 
 
 @dataclass(frozen=True)
@@ -229,6 +246,8 @@ def decide_queries(
     queries: Queries,
     start: int = 0,
     stop: int | None = None,
+    *,
+    keys: Keys = None,
 ) -> PairDecisions:
     """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
 
@@ -241,6 +260,8 @@ def decide_queries(
         What the tie model compares: one value per item.
     queries : Queries
     start, stop : int, default=0 and the number of queries
+    keys : ndarray of shape (n_items,), uint64, default=None
+        Hashes of the rows; needed for a region on whose boundary is drawn.
 
     Returns
     -------
@@ -266,7 +287,8 @@ def decide_queries(
         BYTES_PER_PAIR + queries.values.itemsize,
         remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
     )
-    pairs = RowPairs(*fill_pairs(values, queries.order, queries.offsets, start, stop))
+    filled = fill_pairs(values, queries.order, queries.offsets, start, stop)
+    pairs = RowPairs(*filled, keys)
     qid = np.repeat(queries.values[start:stop], counts)
     made = engine.decide(region, values, pairs)
     return PairDecisions(pairs.left, pairs.right, qid, **vars(made))
@@ -279,16 +301,16 @@ def decide_pairs(
     queries: Queries,
     left: IntArray,
     right: IntArray,
+    *,
+    keys: Keys = None,
 ) -> PairDecisions:
     """Decide the given pairs of rows; parameters as in ``decide_queries``."""
     qid = queries.values[queries.codes[left]]
-    made = engine.decide(region, values, RowPairs.of(values, left, right))
+    made = engine.decide(region, values, RowPairs.of(values, left, right, keys))
     return PairDecisions(left, right, qid, **vars(made))
 
 
-def draw_boundary(
-    weight: FloatArray, seed: int, values: FloatArray, pairs: RowPairs
-) -> BoolArray:
+def draw_boundary(weight: FloatArray, seed: int, pairs: RowPairs) -> BoolArray:
     """Accept pairs with their probabilities.
 
     Parameters
@@ -296,36 +318,88 @@ def draw_boundary(
     weight : ndarray of shape (n_pairs,), float64
         Probability of acceptance; most are 0 or 1.
     seed : int
-    values : ndarray of shape (n_items,), float64
     pairs : RowPairs
 
     Returns
     -------
     accepted : ndarray of shape (n_pairs,), bool
-        The fate of a pair depends on the seed and on its two values alone, not on
-        order, batch or orientation: the draws are hashes, not a stream of numbers.
+        The fate of a pair depends on the seed and on its two rows alone, not on order,
+        batch or orientation: the draws are hashes, not a stream of numbers.
     """
     accepted: BoolArray = weight == 1
     drawn = np.flatnonzero((weight > 0) & (weight < 1))
     if drawn.size:
-        left, right = values[pairs.left[drawn]], values[pairs.right[drawn]]
+        if pairs.keys is None:
+            raise ValueError("keys must be given where pairs are drawn, got None.")
+        left, right = pairs.keys[pairs.left[drawn]], pairs.keys[pairs.right[drawn]]
         accepted[drawn] = unordered_uniform(seed, left, right) < weight[drawn]
     return accepted
 
 
-def unordered_uniform(seed: int, left: FloatArray, right: FloatArray) -> FloatArray:
+def settle_draws(
+    judge: Callable[[FloatArray, RowPairs], tuple[FloatArray, BoolArray]],
+    seed: int,
+    items: ScoredItems,
+    weight: FloatArray | None,
+) -> FloatArray | None:
+    """Add up the pairs that are drawn and accepted, by query, label and outcome.
+
+    Parameters
+    ----------
+    judge : callable
+        Takes values and pairs; returns the probability of accepting each pair, and
+        whether it is called a tie.
+    seed : int
+    items : ScoredItems
+    weight : ndarray of shape (n_rows,), float64, or None
+
+    Returns
+    -------
+    drawn : ndarray of shape (n_queries, 2, 4), float64, or None
+        Called an order, or a tie; by outcome as in ``PairTotals.of_pieces``. None for
+        items without keys, about which nothing can be drawn.
+
+    Notes
+    -----
+    Forms the pairs of some queries at a time, O(n_pairs).
+    """
+    if items.keys is None:
+        return None
+    largest = int(items.pair_counts.max(initial=1))
+    check_output_size(largest, 2 * BYTES_PER_PAIR, remedy="Use boundary='accept'.")
+
+    def settle(some: ScoredItems) -> tuple[FloatArray]:
+        size = np.diff(some.offsets)
+        first = np.repeat(some.offsets[:-1], size)
+        count = np.arange(first.size) - first
+        high = np.repeat(np.arange(first.size), count)
+        low = np.arange(high.size) - np.repeat(np.cumsum(count) - count - first, count)
+        pairs = RowPairs.of(some.values, high, low, some.keys)
+        chance, tie = judge(some.values, pairs)
+        # Pairs that are accepted for certain are counted elsewhere.
+        kept = draw_boundary(np.where(chance < 1, chance, 0.0), seed, pairs)
+        low, high = low[kept], high[kept]
+        outcome = 1 - np.sign(some.known_grades[high] - some.known_grades[low])
+        entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
+        mass = some.weight_of(low, high, weight)
+        sums = np.bincount(entry, mass, 8 * some.n_queries).astype(np.float64)
+        return (sums.reshape(-1, 2, 4),)
+
+    return items.by_query(settle, max(1, _PAIRS_DRAWN // largest))[0]
+
+
+def unordered_uniform(
+    seed: int, left: NDArray[np.uint64], right: NDArray[np.uint64]
+) -> FloatArray:
     """Return one number in [0, 1) per pair, the same for both orientations.
 
-    Uniform over pairs of distinct values, of shape (n_pairs,): the seed, the smaller
-    and the larger value are mixed one after the other.
+    Uniform over pairs of distinct keys, of shape (n_pairs,): the seed, the smaller and
+    the larger key are mixed one after the other.
     """
-    # Adding zero turns -0.0 into 0.0, which has other bits.
-    low = (np.minimum(left, right) + 0.0).view(np.uint64)
-    high = (np.maximum(left, right) + 0.0).view(np.uint64)
     # One draw for both orientations: a symmetric loss makes the optimal rule decide (x,
     # x') and (x', x) alike, and two draws would not.
-    state = mix(np.full(low.shape, seed, dtype=np.uint64))
-    state = mix(state ^ low)
-    state = mix(state ^ high)
+    state = mix(np.full(left.shape, seed, dtype=np.uint64))
+    state = mix(state ^ np.minimum(left, right))
+    state = mix(state ^ np.maximum(left, right))
     # 53 bits, which a float64 in [0, 1) holds exactly.
     return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53

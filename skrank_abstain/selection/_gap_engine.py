@@ -23,6 +23,7 @@ from skrank_abstain.selection._engine import (
     RiskEngine,
     RowPairs,
     draw_boundary,
+    settle_draws,
 )
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
 from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
@@ -63,6 +64,11 @@ class GapRegion(Value):
     kappa: float = 1.0
     seed: int = 0
     crossing: float = 0.0
+
+    @property
+    def draws(self) -> bool:
+        """Whether some pairs are accepted by lot."""
+        return self.kappa < 1
 
     @property
     def tie_up_to(self) -> float:
@@ -119,6 +125,13 @@ class GapRegion(Value):
             low, high = self._edges(cut)
             weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
+
+    def judge(
+        self, values: FloatArray, pairs: RowPairs
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the probability of accepting each pair, and whether it is a tie."""
+        gap = np.abs(pairs.difference)
+        return self.weight(gap), gap <= self.tie_up_to
 
     def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Cut the gaps where the probability of acceptance or the label changes.
@@ -241,7 +254,7 @@ class GapEngine(RiskEngine[GapRegion]):
                 settle_pairs(*arrays)
         if region.kappa < 1:
             weight = region.weight(np.abs(difference))
-            accepted = draw_boundary(weight, region.seed, values, pairs)
+            accepted = draw_boundary(weight, region.seed, pairs)
         return DecisionArrays(label, accepted, risk, proba)
 
     def totals(
@@ -253,7 +266,10 @@ class GapEngine(RiskEngine[GapRegion]):
         else:
             beyond = items.weigh_outcomes(starts, self._tolerance, weight)
         pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
-        return PairTotals.of_pieces(pieces, accepted, tie, self._loss)
+        drawn = None
+        if region.draws:
+            drawn = settle_draws(region.judge, region.seed, items, weight)
+        return PairTotals.of_pieces(pieces, accepted, tie, self._loss, drawn)
 
     def at_thresholds(
         self, items: ScoredItems, thresholds: FloatArray

@@ -13,8 +13,8 @@ from skrank_abstain._validation import BoolArray, FloatArray
 class PairTotals:
     """Sums over the pairs of each query, in order of first appearance.
 
-    A pair counts 1, or the product of its items' weights; on a randomised boundary it
-    counts as accepted with its probability. All arrays have shape (n_queries,).
+    A pair counts 1, or the product of its items' weights. All arrays have shape
+    (n_queries,).
 
     Attributes
     ----------
@@ -78,6 +78,7 @@ class PairTotals:
         accepted: FloatArray,
         tie: BoolArray,
         loss: FloatArray,
+        drawn: FloatArray | None = None,
     ) -> PairTotals:
         """Add up groups of pairs that are decided alike.
 
@@ -91,7 +92,16 @@ class PairTotals:
         tie : ndarray of shape (n_pieces,), bool
             Whether a tie is predicted.
         loss : ndarray of shape (3, 3), float64
+        drawn : ndarray of shape (n_queries, 2, 4), default=None
+            The accepted ones of the pairs that are accepted with a probability between
+            0 and 1, as orders and as ties. None: they count with their probability.
         """
+        if drawn is not None:
+            # Into pieces of their own, and out of those that they are in.
+            pieces = np.concatenate([pieces, drawn, -drawn], axis=1)
+            certain = np.where(accepted < 1, 0.0, accepted)
+            accepted = np.concatenate([certain, [1, 1, 0, 0]])
+            tie = np.concatenate([tie, [False, True, False, True]])
         mass = pieces.sum(axis=2)
         tied = pieces[:, :, 1]
         # Neither label is right for the fourth column: such pairs are not tied, and

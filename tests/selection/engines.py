@@ -29,7 +29,9 @@ def decide(risk, region, left_scores, right_scores):
     right = np.asarray(right_scores, dtype=float)
     rows = np.arange(left.size)
     values = np.append(left, right)
-    return risk.decide(region, values, RowPairs.of(values, rows, rows + left.size))
+    keys = (values + 0.0).view(np.uint64)  # as if each score were a row
+    pairs = RowPairs.of(values, rows, rows + left.size, keys)
+    return risk.decide(region, values, pairs)
 
 
 def decide_all(model, loss, left_scores, right_scores):

@@ -14,6 +14,7 @@ from selection.bins import (
     any_cases,
     cases,
     decide,
+    keys_of,
     labelled,
 )
 from strategies import COVERAGES
@@ -175,7 +176,8 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     assert decisions.accepted[decisions.risk < region.risk].all()
     assert not decisions.accepted[decisions.risk > region.risk].any()
     # Turned around, and one by one, every pair has the same fate.
-    turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
+    sides = decisions.right, decisions.left
+    turned = decide_pairs(risk, region, s, queries, *sides, keys=keys_of(s))
     np.testing.assert_array_equal(turned.accepted, decisions.accepted)
 
 
@@ -192,6 +194,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
             risk.select_coverage(items, 0.3, boundary="randomize", seed=seed),
             s,
             queries,
+            keys=keys_of(s),
         )
         for seed in (0, 1)
     )
@@ -221,22 +224,19 @@ def test_orientation_and_order_of_rows_do_not_matter(case, seed):
         )
 
 
-def acceptance(risk, region, case, decisions):
-    """Probability that each pair is accepted."""
-    bins = case[0].bins(case[2])
-    return region.weight[bins[decisions.left], bins[decisions.right]]
-
-
 @given(cases(), COVERAGES, st.sampled_from(["accept", "randomize"]), st.booleans())
 def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighted):
     model, loss, s, y, queries = case
     risk = BinEngine(model, loss)
     items = labelled(case)
     region = risk.select_coverage(items, coverage, boundary=boundary)
+    expected_mass = risk.totals(region, items, None).accepted.sum()
+    assert expected_mass == pytest.approx(risk.accepted_mass(region, items))
+    items = dataclasses.replace(items, keys=keys_of(s)[items.rows])
     weight = np.arange(1.0, s.size + 1) if weighted else None
     totals = risk.totals(region, items, weight)
     decisions = decide(risk, region, case)
-    taken = acceptance(risk, region, case, decisions)
+    taken = decisions.accepted
     names = [field.name for field in dataclasses.fields(PairTotals)]
     expected = {name: [0.0] * queries.n_queries for name in names}
     for i, j, label, share in zip(
