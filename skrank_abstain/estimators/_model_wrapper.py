@@ -291,7 +291,7 @@ class RuleThreshold(ModelWrapper):
 
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""
-        boundary = dict(self._rule_fields).get("boundary", "accept")
+        boundary = getattr(self._fitted_rule, "boundary", "accept")
         # A rule of one's own may call it something else.
         if boundary == "accept" and not getattr(self._region, "draws", False):
             return None
