@@ -36,6 +36,7 @@ from skrank_abstain.pairs import (
     check_item_id,
     check_output_size,
     check_pairs,
+    pair_labels,
     rows_by_place,
 )
 from skrank_abstain.scorers import score_items
@@ -328,6 +329,8 @@ class PairDecider(ModelWrapper):
         y: ArrayLike,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
     ) -> float:
         """Return one minus the selective risk under the ranker's own loss.
 
@@ -348,6 +351,8 @@ class PairDecider(ModelWrapper):
             Relevance, higher is better.
         sample_weight : array-like of shape (n_items,), default=None
             Item weights; a pair weighs the product of its two.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            The pairs to score, as in ``predict_pairs``; all of them by default.
 
         Returns
         -------
@@ -369,7 +374,7 @@ class PairDecider(ModelWrapper):
         warn_of_search()
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
-        totals = self.evaluate(X, y, qid, sample_weight)
+        totals = self.evaluate(X, y, qid, sample_weight, pairs=pairs)
         return warn_if_undefined(1 - totals.selective_risk)
 
     def evaluate(
@@ -378,12 +383,14 @@ class PairDecider(ModelWrapper):
         y: ArrayLike,
         qid: Any = None,
         sample_weight: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
     ) -> PairTotals:
         """Add up, query by query, what happens to labelled pairs.
 
         Parameters
         ----------
-        X, y, qid, sample_weight
+        X, y, qid, sample_weight, pairs
             As in ``score``.
 
         Returns
@@ -395,11 +402,27 @@ class PairDecider(ModelWrapper):
 
         Notes
         -----
-        O(n log n), no pair is formed where acceptance depends on the scores, but for a
-        randomised boundary: O(n_pairs) then.
+        Without ``pairs`` O(n log n): none is formed where acceptance depends on the
+        scores, but for a randomised boundary: O(n_pairs) then.
         """
         check_row_order(X, y=y, sample_weight=sample_weight)
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.values.size)
         weight = check_sample_weight(sample_weight, items.values.size)
-        return decision.totals(self._region, items.sorted(relevance), weight)
+        if pairs is None:
+            return decision.totals(self._region, items.sorted(relevance), weight)
+        values, queries, keys = items.values, items.queries, items.keys
+        left, right = check_pairs(pairs, queries)
+        given = decision, self._region, values, queries, left, right
+        made = decide_pairs(*given, keys=keys)
+        if items.novel is not None:
+            made = made.leaving_out(items.novel)
+        return PairTotals.of_pairs(
+            made.label,
+            made.accepted,
+            pair_labels(relevance, left, right),
+            queries.codes[left],
+            queries.n_queries,
+            None if weight is None else weight[left] * weight[right],
+            self._loss,
+        )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +128,42 @@ class PairTotals:
             coin_loss=coin @ accepted,
             tie_loss=loss[1, 0] * (mass - tied) @ accepted,
         )
+
+    @classmethod
+    def of_pairs(
+        cls,
+        label: IntArray,
+        accepted: BoolArray,
+        truth: IntArray,
+        query: IntArray,
+        n_queries: int,
+        weight: FloatArray | None,
+        loss: FloatArray,
+    ) -> PairTotals:
+        """Add up decided pairs one by one.
+
+        Parameters
+        ----------
+        label, truth : ndarray of shape (n_pairs,), int64
+            Decided and true pair label, in {-1, 0, +1}.
+        accepted : ndarray of shape (n_pairs,), bool
+        query : ndarray of shape (n_pairs,), int64
+            Number of the query of each pair, below ``n_queries``.
+        n_queries : int
+        weight : ndarray of shape (n_pairs,), float64, or None
+        loss : ndarray of shape (3, 3), float64
+        """
+        pieces = np.zeros((n_queries, 4, 4))
+        tie = label == 0
+        # A tie is wrong about any order, whichever column that stands in.
+        outcome = np.where(truth == 0, 1, np.where(tie | (label == truth), 0, 2))
+        np.add.at(
+            pieces,
+            (query, 2 * tie + accepted, outcome),
+            1.0 if weight is None else weight,
+        )
+        answers_tie = np.array([False, False, True, True])
+        return cls.of_pieces(pieces, np.array([0.0, 1, 0, 1]), answers_tie, loss)
 
     def __repr__(self) -> str:
         return (

@@ -7,6 +7,7 @@ import pytest
 from doubles import FirstColumn
 
 from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain._validation import check_loss
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import (
     aurc_loss,
@@ -134,3 +135,73 @@ def test_totals_say_what_they_hold(data):
         f"PairTotals(n_queries=50, pairs={n_pairs:g}, answered_order={orders:g}, "
         f"answered_tie={ties:g}, correct={n_correct:g}, ...)"
     )
+
+
+# --- some pairs -------------------------------------------------------------------
+
+
+def test_evaluating_all_pairs_by_name_is_evaluating_all(ranker, data):
+    X, y, qid = data
+    decisions = ranker.predict_pairs(X, qid=qid)
+    every = np.column_stack([decisions.left, decisions.right])
+    weight = np.random.default_rng(0).integers(0, 4, y.size).astype(float)
+    for w in (None, weight):
+        whole = ranker.evaluate(X, y, qid, w)
+        named = ranker.evaluate(X, y, qid, w, pairs=every)
+        for name, values in vars(whole).items():
+            found = getattr(named, name)
+            np.testing.assert_allclose(found, values, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("loss", ["zero_one", "misranking", "clear_order"])
+@pytest.mark.parametrize("boundary", ["accept", "randomize"])
+@pytest.mark.filterwarnings("ignore:.*are accepted|.*are ties:UserWarning")
+def test_given_pairs_alone_are_evaluated(data, loss, boundary):
+    X, y, qid = data
+    ranker = BALToR(FirstColumn(), coverage=0.6, boundary=boundary, loss=loss)
+    ranker.fit(X, y, qid=qid)
+    rng = np.random.default_rng(1)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    chosen = rng.choice(len(decisions), 60, replace=False)
+    pairs = np.column_stack([decisions.left, decisions.right])[chosen]
+    turned = rng.random(60) < 0.5
+    pairs[turned] = pairs[turned, ::-1]
+    made = ranker.predict_pairs(X, qid, pairs=pairs)
+    truth = pair_labels(y, *pairs.T)
+    weight = rng.random(y.size)
+    mass = weight[pairs[:, 0]] * weight[pairs[:, 1]] * made.accepted
+    lost = check_loss(loss)[made.label + 1, truth + 1]
+    totals = ranker.evaluate(X, y, qid, weight, pairs=pairs)
+    mean = np.average(lost, weights=mass)
+    assert totals.pairs.size == np.unique(qid).size
+    assert totals.selective_risk == pytest.approx(mean, abs=1e-12)
+    score = ranker.score(X, y, qid, weight, pairs=pairs)
+    assert score == pytest.approx(1 - mean, abs=1e-12)
+    ordered = np.where(made.label == 0, 0.5, made.label == truth)
+    strict = mass * (truth != 0)
+    assert totals.concordance == pytest.approx(np.average(ordered, weights=strict))
+    wrong = (made.label * truth == -1) @ mass
+    assert totals.misranked.sum() == pytest.approx(wrong, abs=1e-12)
+
+
+def test_pairs_of_novel_items_count_as_abstained():
+    data = make_ranking(n_queries=60, random_state=0)
+    ranker = BALToR(
+        FirstColumn().fit(0, 0), novelty=lambda X: abs(X[:, 1]), random_state=0
+    )
+    ranker.fit(data.data, data.target, data.qid)
+    strange = data.data.copy()
+    strange[:5, 1] = 99
+    totals = ranker.evaluate(strange, data.target, data.qid, pairs=[[0, 1], [6, 7]])
+    assert totals.accepted[0] <= 1
+    assert totals.pairs[0] == 2
+
+
+def test_evaluate_refuses_what_is_no_pair():
+    data = make_ranking(n_queries=60, random_state=0)
+    ranker = BALToR(FirstColumn(), random_state=0)
+    ranker.fit(data.data, data.target, data.qid)
+    with pytest.raises(ValueError, match="pairs"):
+        ranker.evaluate(data.data, data.target, data.qid, pairs=[[0, 0]])
+    with pytest.raises(ValueError, match="pairs"):
+        ranker.score(data.data, data.target, data.qid, pairs=[[0, 999]])
