@@ -39,6 +39,8 @@ LOSSES = {
 MEASURES = (*LOSSES, "NDCG@10")
 TIE_MODELS = {"": "graded_relevance", " + features": "feature_aware_relevance"}
 BASELINE = "early stopping"
+#: Rankers that are not measured with the feature-aware tie model.
+WITHOUT_FEATURES = ("ensemble, early stopping, context=False", "served, ensemble")
 QUIET = {
     "lightgbm": {"verbose": -1, "n_jobs": 1},
     "xgboost": {"n_jobs": 1},
@@ -162,7 +164,7 @@ def rows_of(library: str, fold: Any, smoke: bool) -> Iterator[dict[str, Any]]:
         BASELINE: (stopped, fit_stopped),
         "ensemble": timed(trained, RankerEnsemble(default_ranker(library, few))),
         "ensemble, early stopping": timed(trained, RankerEnsemble(stopped)),
-        "ensemble, context=False": timed(
+        "ensemble, early stopping, context=False": timed(
             trained, RankerEnsemble(stopped, context=False)
         ),
         # A served booster: only validation queries are there to train the classifier,
@@ -175,6 +177,8 @@ def rows_of(library: str, fold: Any, smoke: bool) -> Iterator[dict[str, Any]]:
             inputs = (test.data, test.qid) if "ensemble" in name else (test.data,)
             _, predict_seconds = timed(model.predict, *inputs, times=5)
         for suffix, tie_model in TIE_MODELS.items():
+            if suffix and name in WITHOUT_FEATURES:
+                continue
             yield {
                 "model": name + suffix,
                 "library": library,
@@ -186,29 +190,26 @@ def rows_of(library: str, fold: Any, smoke: bool) -> Iterator[dict[str, Any]]:
 
 def print_table(collection: str, rows: list[dict[str, Any]]) -> None:
     """Print means over folds, and differences to early stopping with their errors."""
-    for library in dict.fromkeys(row["library"] for row in rows):
-        own = [row for row in rows if row["library"] == library]
-        folds = list(dict.fromkeys(row["fold"] for row in own))
-        of = {(row["model"], row["fold"]): row for row in own}
-        print(f"\n### {collection}, {library}, {len(folds)} folds\n")
-        header = [f"{name} | to early stopping | worst" for name in MEASURES]
-        print("| model |", " | ".join(header), "| fit | predict |")
-        print("|---" * (3 * len(MEASURES) + 3) + "|")
-        for model in dict.fromkeys(row["model"] for row in own):
-            cells = []
-            for name in MEASURES:
-                value = np.array([of[model, fold][name] for fold in folds])
-                base = np.array([of[BASELINE, fold][name] for fold in folds])
-                gain = value - base
-                error = gain.std(ddof=1) / np.sqrt(gain.size) if gain.size > 1 else 0.0
-                worst = gain.min() if name == "NDCG@10" else gain.max()
-                cells += [f"{value.mean():.4f}", f"{gain.mean():+.4f} ± {error:.4f}"]
-                cells += [f"{worst:+.4f}"]
-            cells += [
-                f"{np.mean([of[model, fold][name] for fold in folds]):.1f}"
-                for name in ("fit", "predict")
-            ]
-            print(f"| {model} |", " | ".join(cells), "|")
+    cells: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        cells.setdefault((row["library"], row["model"]), []).append(row)
+    print(f"\n### {collection}\n\nIn brackets the worst fold.\n")
+    header = ["library", "model", *(f"{n} | to early stopping" for n in MEASURES)]
+    print("|", " | ".join([*header, "fit", "predict"]), "|")
+    print("|---" * (len(header) + len(MEASURES) + 2) + "|")
+    for (library, model), found in cells.items():
+        line = [library, model]
+        for name in MEASURES:
+            value = np.array([row[name] for row in found])
+            gain = value - [row[name] for row in cells[library, BASELINE]]
+            error = gain.std(ddof=1) / np.sqrt(gain.size)
+            worst = gain.min() if name == "NDCG@10" else gain.max()
+            shown = f"{gain.mean():+.4f} ± {error:.4f} ({worst:+.4f})"
+            line += [f"{value.mean():.4f}", "" if model == BASELINE else shown]
+        for name in ("fit", "predict"):
+            ratio = np.mean([row[name] for row in found])
+            line.append(f"{ratio:.1f}" if ratio else "")
+        print("|", " | ".join(line), "|")
 
 
 def main() -> None:
