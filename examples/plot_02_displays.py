@@ -49,9 +49,9 @@ two = ("Bradley-Terry", "graded relevance")
 # %%
 # Fewer pairs, fewer errors
 # -------------------------
-# Several models on the same axes: a lower curve is better, and graded relevance is
-# lower here. The band resamples whole queries, since the pairs of one query share its
-# items.
+# The share of the decided pairs that are in the wrong order. Several models on the same
+# axes: a lower curve is better, and graded relevance is a little lower here. The band
+# resamples whole queries, since the pairs of one query share its items.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     RiskCoverageDisplay.from_estimator(
@@ -96,7 +96,8 @@ for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=Tru
 # Which pairs are decided first?
 # ------------------------------
 # With both models pairs with a better item: their share falls as more is decided, and
-# that of ties rises. Graded relevance recognises ties, and decides more of them early.
+# that of ties rises. Graded relevance recognises likely ties, whose order cannot be
+# wrong, and decides more of them early.
 _, ax = plt.subplots(figsize=(5.5, 5), layout="constrained")
 for name in two:
     ClassFractionDisplay.from_estimator(

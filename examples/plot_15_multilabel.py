@@ -76,7 +76,7 @@ print(f"sum@3, linear ranker less classifiers: {gap.mean():+.3f} ± {error:.3f}"
 # ----------------------------------------
 # A selective ranker goes around any of them, trained on three quarters of its samples
 # and calibrated on the others. Each label gets the range of ranks that the decided
-# orders leave open; a tie, decided or not, leaves both orders open.
+# orders leave open.
 rankers = {
     name: SelectiveMultilabelRanker(
         model, coverage=0.6, prefit=False, random_state=0
@@ -96,8 +96,8 @@ for place, label, best, worst in zip(
 # %%
 # What silence is worth
 # ---------------------
-# The fewer pairs of labels are decided, the smaller is the share of wrong ones. A tie
-# is an answer, and right where both labels are relevant, or neither. Inside a selective
+# The fewer pairs of labels are decided, the smaller is the share of wrong orders. Two
+# labels that are both relevant, or neither, have no wrong order. Inside a selective
 # ranker labels are the items and samples the queries, which is what displays take.
 figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
 for name, ranker in rankers.items():
@@ -108,5 +108,5 @@ for name, ranker in rankers.items():
         name=name,
         ax=ax,
     )
-ax.set_title("Fewer pairs of labels, fewer errors")
+ax.set_title("Fewer pairs of labels, fewer wrong orders")
 plt.show()

@@ -35,7 +35,6 @@ from fuzz.subjects import DIFFERENCES
 from sklearn.base import clone
 
 from skrank_abstain._kernels import threads as _threads
-from skrank_abstain._validation import check_loss
 from skrank_abstain.distance import ConstrainedLinearRanker, ConstrainedMLPRanker
 from skrank_abstain.tie_models import TieModel
 
@@ -136,8 +135,8 @@ def evaluate_is_the_totals_of_pairs(case):
 
 
 def loss_of(case):
-    """Return the matrix of the subject's loss; the nearest neighbours have none."""
-    return check_loss(getattr(case.estimator, "loss", "zero_one"))
+    """Return the matrix of the subject's loss."""
+    return getattr(case.estimator, "selective_ranker_", case.estimator)._loss
 
 
 def score_is_the_mean_over_pairs(case):
@@ -146,8 +145,6 @@ def score_is_the_mean_over_pairs(case):
         return
     pairs, kept = case.pairs, case.pairs.accepted
     loss = loss_of(case)
-    if case.subject.data is pair_rows:
-        loss = check_loss("zero_one")  # it is the accuracy
     spent = loss[pairs.label + 1, pairs.truth + 1][kept]
     expected = 1 - spent.mean() if kept.any() else np.nan
     score = case.estimator.score(**case.labelled(case.new))
