@@ -67,6 +67,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     means_, scales_ : ndarray of shape (2,), float64
         Mean and standard deviation of the ranker's scores of the training rows, and of
         the grades that the classifier expects.
+    context_ : bool
+        ``context`` in ``fit``.
     n_features_in_, feature_names_in_
         Of X in ``fit``.
 
@@ -100,7 +102,10 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
     # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    _fitted_state = ("ranker_", "grades_", "means_", "scales_", "n_features_in_")
+    _fitted_state = (
+        *("ranker_", "grades_", "means_", "scales_", "context_"),
+        "n_features_in_",
+    )
     #: `fit_ranker` bins the relevance for it.
     _trains_on_grades = True
 
@@ -152,11 +157,11 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         grades = grades_of(relevance)
         if not grades.any():
             raise ValueError(
-                f"y must have at least two distinct values, got one class: "
+                "y must have at least two distinct values, got one class: "
                 f"{relevance[0]:g} in n_samples={relevance.size}. Classifiers of "
                 "grades tell these apart."
             )
-
+        self.context_ = bool(self.context)
         seen = self._seen(X, queries)  # refuses some X before anything is trained
 
         def trained(name: str, model: Any, X: Any, target: Any) -> Any:
@@ -208,7 +213,9 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         return request
 
     def _needs_queries(self) -> bool:
-        return bool(self.context) or requests_queries(self.ranker)
+        # What `fit` set stays in force after set_params.
+        context = getattr(self, "context_", self.context)
+        return bool(context) or requests_queries(getattr(self, "ranker_", self.ranker))
 
     def _classifier(self) -> Any:
         if self.grades is None:
@@ -239,7 +246,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
     def _seen(self, X: Any, queries: Queries) -> Any:
         """Return what the classifier sees."""
-        return with_context(X, queries) if self.context else X
+        return with_context(X, queries) if self.context_ else X
 
     def _scores(self, X: Any, seen: Any, queries: Queries) -> FloatArray:
         """Return the score and the expected grade of each item, (n_items, 2)."""
@@ -266,10 +273,9 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        members = [self.ranker, self._classifier()]
         inputs = [
             get_tags(each).input_tags
-            for each in members
+            for each in (self.ranker, self.grades)
             if not library_of(each) and hasattr(each, "__sklearn_tags__")
         ]
         tags.input_tags.allow_nan = all(each.allow_nan for each in inputs)

@@ -216,14 +216,12 @@ def test_rankers_of_whole_queries(wrap):
         ranker.predict(X[:, :1])
 
 
-class ShareOfQuery(Centred):
-    """A ranker whose score is the first feature, over its spread in the query."""
+class SquaredDistance(Centred):
+    """A ranker whose score is the squared distance from the mean, with its sign."""
 
     def predict(self, X, qid):
         off = centred(X, qid)[:, 0]
-        largest = np.zeros(np.max(qid) + 1)
-        np.maximum.at(largest, qid, np.abs(off))
-        return off / largest[qid]
+        return off * np.abs(off)
 
 
 def test_comparisons_are_queries_of_two_items():
@@ -231,9 +229,10 @@ def test_comparisons_are_queries_of_two_items():
     pairs = pairs.predict_pairs(X[:, :1], QID)
     sides = np.hstack([X[pairs.left, :1], X[pairs.right, :1]])[:400]
     label = np.sign(Y[pairs.left] - Y[pairs.right])[:400]
-    model = ShareOfQuery().fit(X, Y)
+    model = SquaredDistance().fit(X, Y)
     classifier = PairwiseRankerClassifier(model, random_state=0).fit(sides, label)
-    expected = 2 * np.sign(sides[:, 0] - sides[:, 1])
+    gap = sides[:, 0] - sides[:, 1]
+    expected = gap * np.abs(gap) / 2  # each item is half a gap from the mean
     np.testing.assert_allclose(classifier.decision_function(sides), expected)
 
 

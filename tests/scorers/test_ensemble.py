@@ -16,6 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.utils import get_tags
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
@@ -242,6 +243,27 @@ def test_a_member_of_one_score_adds_nothing(data):
     ensemble.fit(wide, data.y, QID)
     assert ensemble.scales_[0] == 1.0
     assert np.abs(ensemble.predict(wide, QID)).max() < 100
+
+
+def test_what_fit_set_stays_in_force(data):
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge(), grades=GaussianNB()).fit(X, data.y, QID)
+    scores = ensemble.predict(X, QID)
+    ensemble.set_params(context=False, ranker=FirstColumn())
+    np.testing.assert_array_equal(ensemble.predict(X, QID), scores)
+    with pytest.raises(ValueError, match="qid must be given"):
+        ensemble.predict(X)
+
+
+def test_tags_follow_the_members_and_never_raise():
+    def of(*args, **kwargs):
+        return get_tags(RankerEnsemble(*args, **kwargs)).input_tags
+
+    assert not of(Ridge()).allow_nan
+    assert of(HistGradientBoostingClassifier()).allow_nan
+    assert not of(Ridge()).sparse
+    assert of(Ridge(), context=False).sparse
+    assert not of(Ridge(), grades=LinearSVC()).allow_nan
 
 
 def test_without_queries(data):
