@@ -47,7 +47,7 @@ from skrank_abstain.pairs import (
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, write_report
-from skrank_abstain.review import ItemsUnderReview, Review, graded_model
+from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
 from skrank_abstain.selection import (
     Coverage,
     Region,
@@ -416,13 +416,13 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = self._scored(X, qid)
         rule, known = self._rule_of_fit(), self._calibration
         reviewed = ItemsUnderReview(
-            *graded_model(rule, known, self._region),
-            self._loss,
+            *graded_calibration(rule, known, self._region),
             items.scores,
             items.values,
             items.queries,
             items.novel,
             check_item_id(item_id, items.queries),
+            items.keys,
             X.index if hasattr(X, "iloc") else None,
         )
         return Review.of(reviewed, answers, reviewer_error, gold)

@@ -10,32 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import PairDecisions, Queries
 from skrank_abstain.review._answers import Answers
 from skrank_abstain.review._posterior import GradePrior, Posterior
-from skrank_abstain.selection import Calibration, Rule
+from skrank_abstain.selection import Calibration, DecisionArrays, RowPairs, Rule
 from skrank_abstain.tie_models import GradedRelevance
 
 _NO_PAIRS = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
 
 
-def graded_model(
+def graded_calibration(
     rule: Rule, calibration: Calibration, region: Any
-) -> tuple[GradedRelevance, float]:
-    """Return a model of grades for a review, and its threshold.
+) -> tuple[Calibration, Any]:
+    """Return a calibration with a model of grades, and the region that is accepted.
 
-    The ranker's own model and the threshold of ``region``, if the model knows grades; a
-    new model of the same calibration items otherwise, and what the rule selects for it.
+    The ranker's own, if its model knows grades; a new model of the same calibration
+    items otherwise, and what the rule selects for it.
     """
-    model = calibration.model
-    if not isinstance(model, GradedRelevance):
-        tuning: Any = calibration.tuning
-        model = GradedRelevance().fit_items(
-            calibration.items if tuning is None else tuning
-        )
-        region = rule.select(replace(calibration, model=model))
-    return model, float(region.risk)
+    if isinstance(calibration.model, GradedRelevance):
+        return calibration, region
+    tuning = calibration.items if calibration.tuning is None else calibration.tuning
+    graded = replace(calibration, model=GradedRelevance().fit_items(tuning))
+    return graded, rule.select(graded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,30 +41,47 @@ class ItemsUnderReview:
 
     Attributes
     ----------
-    model : GradedRelevance
-        Fitted.
-    threshold : float
-        Highest risk of a pair that is decided.
-    loss : ndarray of shape (3, 3)
+    calibration : Calibration
+        With a model of grades.
+    region : object
+        The pairs that are accepted, as far as no answer tells more.
     scores, values : ndarray of shape (n_items,), float64
         Scores of the ranker, and what the model compares.
     queries : Queries
     novel : ndarray of shape (n_items,), bool, or None
         Items about which only answers tell anything.
     item_id : ndarray of shape (n_items,), or None
+    keys : ndarray of shape (n_items,), uint64, or None
+        Hashes of the rows, where pairs on the boundary are drawn.
     index : pandas.Index or None
         Index of X.
     """
 
-    model: GradedRelevance
-    threshold: float
-    loss: FloatArray
+    calibration: Calibration
+    region: Any
     scores: FloatArray
     values: FloatArray
     queries: Queries
     novel: BoolArray | None
     item_id: NDArray[Any] | None
+    keys: NDArray[np.uint64] | None
     index: Any
+
+    @property
+    def model(self) -> GradedRelevance:
+        """What knows the grades."""
+        model: GradedRelevance = self.calibration.model
+        return model
+
+    @property
+    def loss(self) -> FloatArray:
+        """The ranker's own, (3, 3)."""
+        return self.calibration.loss
+
+    def decide(self, left: IntArray, right: IntArray) -> DecisionArrays:
+        """Decide pairs of rows as the ranker does, without answers."""
+        pairs = RowPairs.of(self.values, left, right, self.keys)
+        return self.calibration.engine.decide(self.region, self.values, pairs)
 
     def prior(self, query: int) -> GradePrior:
         """Return the beliefs about one query without answers."""

@@ -56,6 +56,9 @@ from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
 EQUAL = 1e-12
+#: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases,
+#: so that those that contradict each other do not leave nothing.
+_CERTAIN = 1 - 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,9 +92,10 @@ class Review:
     Under `GradedRelevance` the grades of items are independent, given a shift that the
     items of a query share, and an answer about two items multiplies in its likelihood.
     Sum-product on the graph of answered pairs, for each of seven shifts, gives all
-    probabilities: exact if that graph has no loop, close if it has. Without answers
-    they differ by up to some hundredths from ``predict_pairs``, which puts values into
-    bins. For other tie models a `GradedRelevance` is fitted to the same calibration
+    probabilities: exact if that graph has no loop, close if it has. In a query without
+    answers decisions are the ranker's own; the probabilities that questions are chosen
+    by differ by up to some hundredths, since ``predict_pairs`` puts values into bins.
+    For other tie models a `GradedRelevance` is fitted to the same calibration
     items, and the rule selects its threshold again.
 
     Examples
@@ -181,8 +185,9 @@ class Review:
     def decisions(self) -> PairDecisions:
         """Decisions about all pairs after the answers, as of ``predict_pairs``.
 
-        A pair is accepted if its risk is at most the threshold of the ranker's own
-        rule, and if there are answers about each of its novel items.
+        Where nobody answered about a query, they are the ranker's own. Elsewhere a pair
+        is accepted if its risk is at most the threshold, or if gold answers make its
+        label certain, and if there are answers about each of its novel items.
         """
         queries, names = self.items.queries, self.items.item_id
         width = queries.values.itemsize + (0 if names is None else 2 * names.itemsize)
@@ -423,12 +428,26 @@ class Review:
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
+        # What gold answers say, or imply, is certain, whatever the rule accepts.
+        accepted = risk <= self.items.region.risk
+        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
+        label, proba = np.where(tie, 0, order), proba.copy()
+        # Where nobody answered about a query, the ranker's own decisions stand.
+        silent = ~np.isin(queries.codes[left], list(self._answered))
+        own = self.items.decide(left[silent], right[silent])
+        for column, value in (
+            (label, own.label),
+            (accepted, own.accepted),
+            (risk, own.risk),
+            (proba, own.proba),
+        ):
+            column[silent] = value
         decided = PairDecisions(
             left,
             right,
             queries.values[queries.codes[left]],
-            np.where(tie, 0, order),
-            risk <= self.items.threshold,
+            label,
+            accepted,
             risk,
             proba,
             left_id=None if names is None else names[left],

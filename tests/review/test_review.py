@@ -10,25 +10,24 @@ from review.simulated import DATA, INPUT, NEW, RANKER, X, fit, loop, right, say
 from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.pairs import pair_labels
 from skrank_abstain.review._reviewers import Reviewers
 
 
-def test_without_answers_it_is_the_ranker_but_for_its_bins():
+def test_without_answers_it_is_the_ranker():
     review, decisions = RANKER.review(*INPUT), RANKER.predict_pairs(*INPUT)
-    for name in ("left", "right", "qid"):
+    for name in ("left", "right", "qid", "label", "accepted", "risk", "proba"):
         np.testing.assert_array_equal(
             getattr(review.decisions, name), getattr(decisions, name)
         )
-    assert np.abs(review.decisions.proba - decisions.proba).max() < 0.06
-    assert review.decisions.coverage == pytest.approx(decisions.coverage, abs=0.03)
     ranking, expected = review.ranking(), RANKER.ranking(*INPUT)
     for name in ("qid", "item_id", "place", "score"):
         np.testing.assert_array_equal(getattr(ranking, name), getattr(expected, name))
     assert review.reviewer_error_ == {}
     assert review.contradictions == ()
-    assert review.expected_accuracy == pytest.approx(
-        review.decisions.proba.max(axis=1).mean()
-    )
+    # Beliefs about items do not put them into bins.
+    assert np.abs(review._pair_proba - decisions.proba).max() < 0.06
+    assert review.expected_accuracy == review._pair_proba.max(axis=1).mean()
 
 
 def test_equal_items_are_tied_until_an_answer_tells_them_apart():
@@ -371,9 +370,13 @@ def test_what_questions_will_bring():
 def test_only_orders_matter_where_only_a_wrong_order_costs():
     ranker = fit(loss="misranking")
     review = ranker.review(*INPUT)
-    assert (review.decisions.label != 0).all()
-    expected = 1 - review.decisions.proba.max(axis=1)
-    assert (review.decisions.risk <= expected + 1e-12).all()
+    decisions = review.decisions
+    # Only items of one bin are called a tie; no such pair is decided.
+    ordered = decisions.label != 0
+    assert ordered.mean() > 0.98
+    assert not decisions.decided_tie.any()
+    expected = 1 - decisions.proba.max(axis=1)
+    assert (decisions.risk <= expected + 1e-12)[ordered].all()
     assert review.ask(3).value[0] < RANKER.review(*INPUT).ask(3).value[0]
 
 
@@ -384,7 +387,8 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
 def test_other_tie_models_are_reviewed_by_grades(tie_model):
     ranker = fit(tie_model=tie_model)
     review = ranker.review(*INPUT)
-    assert review.items.threshold == RANKER.review(*INPUT).items.threshold
+    own, other = review.items.region, RANKER.review(*INPUT).items.region
+    assert own.risk == other.risk
     np.testing.assert_array_equal(
         review.decisions.proba, RANKER.review(*INPUT).decisions.proba
     )
@@ -413,8 +417,47 @@ def test_a_price_is_the_threshold():
 def test_nothing_is_certified_any_more():
     ranker = fit(RiskControlledRanker, max_risk=0.45)
     review = ranker.review(*INPUT)
-    assert review.items.threshold == ranker.threshold_
+    assert review.items.region.risk == ranker.threshold_
     assert repr(review).endswith("certified=nothing)")
+
+
+@pytest.mark.filterwarnings("ignore:No threshold could be certified")
+@pytest.mark.parametrize("tie_model", ["graded_relevance", "bradley_terry"])
+def test_gold_answers_decide_where_nothing_was_certified(tie_model):
+    """What is known for certain needs no certificate."""
+    ranker = fit(RiskControlledRanker, max_risk=1e-6, tie_model=tie_model)
+    items, y = X[NEW.qid == 0], NEW.target[NEW.qid == 0]
+    assert not ranker.review(items).decisions.accepted.any()
+    left, right = np.triu_indices(len(items), 1)
+    words = np.array(["right", "same", "left"])[pair_labels(y, left, right) + 1]
+    gold = [
+        {"left": i, "right": j, "label": word}
+        for i, j, word in zip(left.tolist(), right.tolist(), words, strict=True)
+    ]
+    decisions = ranker.review(items, gold=gold).decisions
+    assert decisions.accepted.all()
+    np.testing.assert_array_equal(decisions.label, pair_labels(y, left, right))
+    # An order that follows from gold answers is as certain.
+    best, middle, worst = (int(np.flatnonzero(y == g)[0]) for g in np.unique(y)[:-4:-1])
+    chain = [
+        {"left": best, "right": middle, "label": "left"},
+        {"left": middle, "right": worst, "label": "left"},
+    ]
+    implied = ranker.review(items, gold=chain).decisions
+    sure = {frozenset(p) for p in ((best, middle), (middle, worst), (best, worst))}
+    found = np.flatnonzero(implied.accepted)
+    pairs = zip(
+        implied.left[found].tolist(), implied.right[found].tolist(), strict=True
+    )
+    assert {frozenset(pair) for pair in pairs} >= sure
+
+
+def test_a_randomised_boundary_is_drawn_as_the_ranker_draws_it():
+    ranker = fit(boundary="randomize", coverage=0.5)
+    np.testing.assert_array_equal(
+        ranker.review(*INPUT).decisions.accepted,
+        ranker.predict_pairs(*INPUT).accepted,
+    )
 
 
 def test_names_of_items_and_queries():
