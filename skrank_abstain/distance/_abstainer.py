@@ -221,6 +221,31 @@ class DistanceAbstainer(PairDecider):
         """
         return self._with(gamma="auto", cost=cost)
 
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy that decides a chosen share of the pairs.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the calibration pairs to accept at least, in (0, 1].
+
+        Returns
+        -------
+        ranker : DistanceAbstainer
+            With the largest ``gamma`` that leaves so many pairs. Shares the fitted
+            model and scaling; nothing is rescored. Pairs equally far apart are accepted
+            together; of more than 65,536 different calibration distances, ``coverage_``
+            is within 0.00002 of the best.
+
+        Raises
+        ------
+        ValueError
+            If too many calibration pairs are of equal items.
+        """
+        check_is_fitted(self, "gamma_")
+        share = check_fraction(coverage, "coverage", include_one=True)
+        return self._with(gamma=self._curve.at_coverage(share))
+
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another distance; nothing is rescored."""
         check_is_fitted(self, "gamma_")
@@ -266,8 +291,7 @@ class DistanceAbstainer(PairDecider):
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
         **unknown
-            None is taken: arguments that other libraries know, such as ``group`` and
-            ``sample_weight``, raise with what to do instead.
+            Accepts nothing; explains what to use instead of ``group`` and the like.
 
         Returns
         -------

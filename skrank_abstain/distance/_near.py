@@ -19,6 +19,7 @@ from skrank_abstain._validation import (
     BoolArray,
     FloatArray,
     IntArray,
+    rounded_share,
 )
 from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
 from skrank_abstain.distance._strict import StrictPairs
@@ -137,6 +138,18 @@ class NearCurve:
         loss = (self.halves / 2 + cost * self.abstained) / self.n_pairs
         coverage = (self.n_pairs - self.abstained) / self.n_pairs
         return AbstentionCurve(self.gamma, loss, coverage)
+
+    def at_coverage(self, coverage: float) -> float:
+        """Return the largest distance beyond which so large a share of pairs lies."""
+        left = self.n_pairs - self.abstained
+        enough = np.flatnonzero(left >= rounded_share(coverage, self.n_pairs))
+        if not enough.size:
+            raise ValueError(
+                f"coverage must be at most {left[0] / self.n_pairs:.6g}, got "
+                f"{coverage:g}: the other calibration pairs are of equal items, which "
+                "no distance tells apart."
+            )
+        return float(self.gamma[enough[-1]])
 
     def best(self, cost: float) -> float:
         """Return the smallest distance of the least loss."""

@@ -2,12 +2,15 @@
 
 from skrank_abstain.queries._displays import QueryRiskDisplay, TopSetDisplay
 from skrank_abstain.queries._query_risk import QueryRiskRanker
+from skrank_abstain.queries._results import QueryResults, SetResults
 from skrank_abstain.queries._scorers import neg_query_aurc_scorer, neg_set_size_scorer
 from skrank_abstain.queries._top_sets import TopSetRanker
 
 __all__ = [
     "TopSetRanker",
     "QueryRiskRanker",
+    "SetResults",
+    "QueryResults",
     "TopSetDisplay",
     "QueryRiskDisplay",
     "neg_set_size_scorer",

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
+    check_columns,
     check_relevance,
     check_row_order,
     check_sample_weight,
@@ -25,9 +26,14 @@ from skrank_abstain.estimators import (
 )
 from skrank_abstain.intake import (
     Items,
+    TrainingRecord,
+    describe_rows,
+    hash_rows,
+    take_column,
     train_and_score,
 )
 from skrank_abstain.pairs import Queries
+from skrank_abstain.queries._pages import PageFacts
 from skrank_abstain.selection import LabelledScores
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
@@ -72,15 +78,21 @@ class GradedLists(ModelWrapper):
 
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "n_queries_", "n_tuning_queries_"),
-        *("_largest_query", "_fitted_with_qid"),
+        *("_largest_query", "_fitted_with_qid", "_parameters"),
     )
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
 
+    #: Names of the parameters that a report compares with those of fit.
+    _own: tuple[str, ...] = ()
+
     tie_model: Any
     tie_model_: GradedRelevance
+    qid_col: str | int | None
+    verbose: int
+    threshold_: float
 
     def predict(self, X: Any, qid: Any = None) -> FloatArray:
         """Return the wrapped ranker's score of each item.
@@ -133,7 +145,8 @@ class GradedLists(ModelWrapper):
         model: GradedRelevance,
         given: tuple[Items, FloatArray],
         tuning_size: float,
-    ) -> tuple[list[LabelledScores], list[ValuedItems], int]:
+        groups: Any = None,
+    ) -> tuple[list[LabelledScores], list[ValuedItems], TrainingRecord]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
@@ -144,6 +157,8 @@ class GradedLists(ModelWrapper):
             Result of ``take_labelled_items``.
         tuning_size : float
             Share of the calibration queries that only fit the tie model; 0: all fit it.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item; each group is split by itself.
 
         Returns
         -------
@@ -151,9 +166,9 @@ class GradedLists(ModelWrapper):
             The queries that fit the tie model, and the others if there are any.
         valued : list of ValuedItems
             The same queries; the values of the first are out of fold.
-        seed : int
+        record : TrainingRecord
         """
-        record = train_and_score(self, *given, tuning_size=tuning_size)
+        record = train_and_score(self, *given, tuning_size=tuning_size, groups=groups)
         self._take_over(record)
         first, last = record.tuning or record.rest, record.rest
         items = first.fit(model)
@@ -167,7 +182,7 @@ class GradedLists(ModelWrapper):
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
         self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
-        return data, valued, record.seed
+        return data, valued, record
 
     def _valued(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ValuedItems:
         """Return new items with their values."""
@@ -183,27 +198,44 @@ class GradedLists(ModelWrapper):
         items = self._valued(X, qid, needs_qid=True)
         return items, check_relevance(y, items.queries.n_items)
 
-    def _mean_of_queries(
-        self, values: FloatArray, sample_weight: Any, queries: Queries, name: str
-    ) -> float:
-        """Return the weighted mean over queries; NaN, with a warning, without any.
+    def _remember_parameters(self) -> None:
+        """Note the parameters that set the threshold: later ones have no effect."""
+        self._parameters = tuple((name, getattr(self, name)) for name in self._own)
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_queries,), float64
-            NaN for queries that do not count.
-        sample_weight : array-like of shape (n_items,) or None
-            A query weighs the mean of its items.
-        queries : Queries
-        name : str
-            Start of the warning: what is undefined, and why.
-        """
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        of_query = np.ones(queries.n_queries)
-        if weight is not None:
-            of_query = np.bincount(queries.codes, weight) / queries.sizes
-        known = ~np.isnan(values)
-        if not of_query[known].sum():
-            warn_user(f"{name}.", UndefinedMetricWarning)
-            return float("nan")
-        return float(np.average(values[known], weights=of_query[known]))
+    def _tell(self) -> None:
+        """Print the line of a verbose fit."""
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_queries_} queries: "
+                f"threshold {self.threshold_:.6g}"
+            )
+
+    def _facts_of_page(self, X: Any, items: ValuedItems, relevance: Any) -> PageFacts:
+        """Return what a report says about the ranker and the rows."""
+        check_is_fitted(self, "threshold_")
+        X = check_columns(self, X, reset=False)
+        if self.qid_col is not None:
+            X, _ = take_column(X, self.qid_col)
+        rows = describe_rows(self, hash_rows(X), items.queries.codes, relevance)
+        changed = [
+            f"{name}={shown(getattr(self, name))} after {shown(then)}"
+            for name, then in self._parameters
+            if getattr(self, name) is not then and getattr(self, name) != then
+        ]
+        if changed:
+            text = (
+                f"parameters were set after fit and have no effect: got "
+                f"{', '.join(changed)}. The report is about what was fitted"
+            )
+            warn_user(f"{text[0].upper()}{text[1:]}. Call fit again to use them.")
+            rows.warnings.append(text)
+        return PageFacts(self, items.queries, rows, relevance is not None)
+
+
+def weights_of_queries(sample_weight: Any, queries: Queries) -> FloatArray:
+    """Return the mean weight of the items of each query; 1 without weights."""
+    weight = check_sample_weight(sample_weight, queries.n_items)
+    if weight is None:
+        return np.ones(queries.n_queries)
+    mean: FloatArray = np.bincount(queries.codes, weight) / queries.sizes
+    return mean

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import BoolArray, FloatArray, check_fraction, shown
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    check_fraction,
+    check_relevance,
+    check_row_order,
+    shown,
+)
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
     advise_on_certification,
     certify_risk,
     choose_start,
 )
-from skrank_abstain.intake import refuse_fit_arguments, take_labelled_items
+from skrank_abstain.intake import (
+    groups_of_queries,
+    refuse_fit_arguments,
+    take_labelled_items,
+)
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
     check_gain,
@@ -24,11 +38,16 @@ from skrank_abstain.queries._expected_metrics import (
     metric_by_query,
     score_blocks,
 )
-from skrank_abstain.queries._graded_lists import GradedLists, ValuedItems
+from skrank_abstain.queries._graded_lists import (
+    GradedLists,
+    ValuedItems,
+    weights_of_queries,
+)
+from skrank_abstain.queries._pages import report_on_queries
+from skrank_abstain.queries._results import QueryResults
+from skrank_abstain.report import Report
 from skrank_abstain.tie_models import GradedRelevance
 
-#: Share of the calibration queries that fit the tie model where a risk is certified.
-_TUNING_SIZE = 0.3
 #: `fit` warns if the share of accepted queries exceeds the target by more than this.
 _MOST_EXCESS = 0.1
 #: Largest number of thresholds to test.
@@ -61,13 +80,16 @@ class QueryRiskRanker(GradedLists):
         ``coverage`` and ``max_risk``.
     delta : float, default=0.1
         Probability that the bound fails, in (0, 1).
+    tuning_size : float, default=0.3
+        Share of the calibration queries that fit the tie model and choose the start, in
+        (0, 1). Only used with ``max_risk``.
     gain : {"exponential", "linear"} or callable, default="exponential"
         Gain of an item in NDCG: ``2 ** y - 1``, as in boosters, for whole grades from 0
         to 31; ``y``, as in scikit-learn, at least 0; or a function that maps an array
         of relevance to numbers of at least 0.
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
-    prefit, relevance_bins, qid_col
+    prefit, relevance_bins, qid_col, verbose
         As in :class:`~skrank_abstain.BALToR`.
     calibration_size : float, default=0.25
         As in :class:`~skrank_abstain.BALToR`. Certification needs many queries: try
@@ -92,6 +114,9 @@ class QueryRiskRanker(GradedLists):
     n_tuning_queries_ : int
         Queries that fitted the tie model only; 0 with ``coverage``, where the same
         queries also set the threshold.
+    n_group_queries_ : dict
+        Number of certification queries of each group; one entry, ``None``, if ``fit``
+        got no groups.
     estimator_, tie_model_, prefit_, n_features_in_, feature_names_in_
         As in :class:`~skrank_abstain.BALToR`.
 
@@ -109,10 +134,12 @@ class QueryRiskRanker(GradedLists):
     into ten grades, each with the mean gain of its items (``max_grades`` of
     `GradedRelevance`).
 
-    `concentration.certify_risk` certifies ``max_risk``: 30 % of the calibration queries
-    fit the tie model, supply up to 100 thresholds and choose the first one to test; the
-    others test one threshold after the other, each at level ``delta``. O(n log n) for n
-    items, and 1000 draws of each.
+    `concentration.certify_risk` certifies ``max_risk``: the tuning queries fit the tie
+    model, supply up to 100 thresholds and choose the first one to test; the others test
+    one threshold after the other, each at level ``delta``, by betting. With ``groups``
+    in ``fit`` the bound holds in every group at once (see
+    :class:`~skrank_abstain.RiskControlledRanker`). O(n log n) for n items, and 1000
+    draws of each.
 
     References
     ----------
@@ -140,7 +167,12 @@ class QueryRiskRanker(GradedLists):
     _fitted_state: tuple[str, ...] = (
         *("threshold_", "certified_", "coverage_", "n_irrelevant_queries_"),
         *("_metric", "_gain", "_gain_of_grade", "_draw_seed"),
+        *("_risks", "_losses", "_group_code", "_group_names"),
     )
+    _own = ("coverage", "max_risk", "delta", "metric", "gain")
+
+    # As in RiskControlledRanker: the groups of a splitter are other ones.
+    __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
 
     def __init__(
         self,
@@ -150,6 +182,7 @@ class QueryRiskRanker(GradedLists):
         coverage: float | None = None,
         max_risk: float | None = None,
         delta: float = 0.1,
+        tuning_size: float = 0.3,
         gain: Any = "exponential",
         tie_model: Any = "graded_relevance",
         prefit: Any = "auto",
@@ -157,12 +190,14 @@ class QueryRiskRanker(GradedLists):
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.metric = metric
         self.coverage = coverage
         self.max_risk = max_risk
         self.delta = delta
+        self.tuning_size = tuning_size
         self.gain = gain
         self.tie_model = tie_model
         self.prefit = prefit
@@ -170,9 +205,17 @@ class QueryRiskRanker(GradedLists):
         self.relevance_bins = relevance_bins
         self.qid_col = qid_col
         self.random_state = random_state
+        self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        groups: Any = None,
+        **unknown: Any,
+    ) -> Self:
         """Train the ranker unless it is fitted, and set the threshold.
 
         Parameters
@@ -182,6 +225,9 @@ class QueryRiskRanker(GradedLists):
             Relevance, higher is better, as ``gain`` needs it.
         qid : array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, such as a site, the same for all items of a
+            query; ``max_risk`` is then certified in every group.
         **unknown
             Accepts nothing; explains what to use instead.
 
@@ -208,29 +254,108 @@ class QueryRiskRanker(GradedLists):
         if unknown:
             refuse_fit_arguments(self, unknown)
         certifies = self._check_target()
+        if groups is not None and not certifies:
+            raise ValueError(
+                "groups must be None with coverage, which promises nothing: a bound is "
+                "certified in each group. Pass max_risk, or no groups."
+            )
         # Parameters that are set after fit have no effect on what was fitted.
         self._metric, self._gain = self.metric, self.gain
         model = self._unfitted_tie_model()
-        items, relevance = take_labelled_items(self, X, y, qid)
-        gains_of(relevance, self.gain)  # raises before anything is trained
-        size = _TUNING_SIZE if certifies else 0.0
-        data, valued, self._draw_seed = self._learn(model, (items, relevance), size)
+        given = take_labelled_items(self, X, y, qid)
+        gains_of(given[1], self.gain)  # raises before anything is trained
+        size = self.tuning_size if certifies else 0.0
+        data, valued, record = self._learn(model, given, size, groups)
+        self._draw_seed = record.seed
+        self._group_code, self._group_names = record.groups.code, record.groups.names
         self._gain_of_grade = _gains_by_grade(model, data[0].y, self.gain)
-        risks = [self._risk(part) for part in valued]
-        losses = [
+        self._risks = [self._risk(part) for part in valued]
+        self._losses = [
             1 - self._metric_of(part, labelled.y)
             for part, labelled in zip(valued, data, strict=True)
         ]
-        self.n_irrelevant_queries_ = int(np.isnan(losses[-1]).sum())
+        self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())
+        self._set_threshold()
+        self._tell()
+        return self
+
+    def at_coverage(self, coverage: float) -> Self:
+        """Return a fitted copy that accepts another share of the queries.
+
+        Parameters
+        ----------
+        coverage : float
+            Share of the queries to accept, in (0, 1].
+
+        Returns
+        -------
+        ranker : QueryRiskRanker
+            Without a bound. Shares the fitted models and the risks of the calibration
+            queries; nothing is rescored.
+        """
+        return self._with(coverage=coverage, max_risk=None)
+
+    def at_risk(self, max_risk: float) -> Self:
+        """Return a fitted copy with another bound.
+
+        Parameters
+        ----------
+        max_risk : float
+            Bound on the mean of one minus the metric, in (0, 1).
+
+        Returns
+        -------
+        ranker : QueryRiskRanker
+            Shares the fitted models and the risks of the calibration queries; nothing
+            is rescored. The promise holds for each bound by itself, not for the best of
+            several.
+
+        Raises
+        ------
+        ValueError
+            If ``fit`` had no ``max_risk``: no queries were set aside to certify.
+        """
+        return self._with(coverage=None, max_risk=max_risk)
+
+    def _with(self, **params: Any) -> Self:
+        check_is_fitted(self, "threshold_")
+        other = copy.copy(self)
+        for name, value in params.items():
+            setattr(other, name, value)
+        # The metric of the copy is that of its risks.
+        other.metric, other.gain = self._metric, self._gain
+        if other._check_target() and len(self._risks) == 1:
+            raise ValueError(
+                "max_risk must be given in fit already to have at_risk: its promise "
+                "needs queries that did not fit the tie model, and with coverage= all "
+                "of them did. Call fit again with max_risk=."
+            )
+        other._set_threshold()
+        return other
+
+    @property
+    def n_group_queries_(self) -> dict[Any, int]:
+        """Number of certification queries of each group."""
+        check_is_fitted(self, "threshold_")
+        return self._count_groups(self._group_code)
+
+    def _count_groups(self, code: Any) -> dict[Any, int]:
+        counts = np.bincount(code, minlength=len(self._group_names))
+        return dict(zip(self._group_names, counts.tolist(), strict=True))
+
+    def _set_threshold(self) -> None:
+        """Set the threshold from the risks and losses of the calibration queries."""
+        certifies = self.max_risk is not None
         if certifies:
-            self.threshold_ = self._certify(risks, losses)
+            self.threshold_ = self._certify()
         else:
             coverage = float(self.coverage or 0)
-            found = np.quantile(risks[0], coverage, method="inverted_cdf")
+            found = np.quantile(self._risks[-1], coverage, method="inverted_cdf")
             # No risk is above 1, so that all new queries are accepted too.
             self.threshold_ = 1.0 if coverage == 1 else float(found)
         self.certified_ = certifies and self.threshold_ > -np.inf
-        self.coverage_ = float((risks[-1] <= self.threshold_).mean())
+        self.coverage_ = float((self._risks[-1] <= self.threshold_).mean())
+        self._remember_parameters()
         asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
         if not certifies and self.coverage_ > asked:
             warn_user(
@@ -238,7 +363,6 @@ class QueryRiskRanker(GradedLists):
                 f"of coverage={self.coverage:g}, since many have the same risk, as "
                 "lists of one item do. Leave these out of X."
             )
-        return self
 
     def accept_queries(self, X: Any, qid: Any = None) -> BoolArray:
         """Return which queries are accepted; the others go to a person.
@@ -341,14 +465,91 @@ class QueryRiskRanker(GradedLists):
         sklearn.exceptions.UndefinedMetricWarning
             If no accepted query has a relevant item.
         """
+        mean = 1 - self.evaluate(X, y, qid, sample_weight).selective_risk
+        if np.isnan(mean):
+            warn_user(
+                f"The mean {self._metric} is undefined and set to NaN: no accepted "
+                "query has a relevant item.",
+                UndefinedMetricWarning,
+            )
+        return mean
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> QueryResults:
+        """Return, query by query, whether it is accepted, its metric and its risk.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``score``.
+
+        Returns
+        -------
+        results : QueryResults
+            Arrays of shape (n_queries,); ``results.coverage`` and
+            ``results.selective_risk`` pool them.
+        """
         items, relevance = self._labelled(X, y, qid, sample_weight)
-        accepted = self._risk(items) <= self.threshold_
-        return self._mean_of_queries(
-            np.where(accepted, self._metric_of(items, relevance), np.nan),
-            sample_weight,
-            items.queries,
-            f"The mean {self._metric} is undefined and set to NaN: no accepted query "
-            "has a relevant item",
+        return self._results(items, relevance, sample_weight)
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and lists, for an audit.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``accept_queries``.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. None: the page says what is accepted and
+            expected, and that nothing was measured.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, the same for all items of a query: adds a table
+            for each.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as a page.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got, or parameters were set
+            after ``fit``: the report is about what was fitted.
+        """
+        check_row_order(X, y=y, groups=groups)
+        items = self._valued(X, qid, needs_qid=y is not None)
+        queries, relevance = items.queries, None
+        if y is not None:
+            relevance = check_relevance(y, queries.n_items)
+        facts = self._facts_of_page(X, items, relevance)
+        found = self._results(items, relevance, None)
+        return report_on_queries(facts, found, groups_of_queries(groups, queries))
+
+    def _results(
+        self, items: ValuedItems, relevance: FloatArray | None, sample_weight: Any
+    ) -> QueryResults:
+        risk = self._risk(items)
+        metric = np.full(risk.size, np.nan)
+        if relevance is not None:
+            metric = self._metric_of(items, relevance)
+        return QueryResults(
+            accepted=risk <= self.threshold_,
+            metric=metric,
+            risk=risk,
+            weight=weights_of_queries(sample_weight, items.queries),
         )
 
     def _check_target(self) -> bool:
@@ -365,13 +566,13 @@ class QueryRiskRanker(GradedLists):
             check_fraction(self.coverage, "coverage", include_one=True)
             return False
         check_fraction(self.max_risk, "max_risk")
+        check_fraction(self.tuning_size, "tuning_size")
         return True
 
-    def _certify(self, risks: list[FloatArray], losses: list[FloatArray]) -> float:
-        """Return the largest certified threshold; minus infinity for none.
-
-        ``risks`` and ``losses`` hold the queries that tune, then those that certify.
-        """
+    def _certify(self) -> float:
+        """Return the largest certified threshold; minus infinity for none."""
+        # The queries that tune, then those that certify.
+        risks, losses = self._risks, self._losses
         max_risk = float(self.max_risk or 0)
         levels = np.linspace(0, 1, _N_THRESHOLDS)
         thresholds = np.unique(np.quantile(risks[0], levels, method="inverted_cdf"))
@@ -388,7 +589,9 @@ class QueryRiskRanker(GradedLists):
                 f"relevant item, got none in {risks[0].size}. Pass more queries."
             )
         # The test bets on one query after the other: their order must be random.
-        n_queries = tables[1][0].shape[0]
+        group = self._group_code[~np.isnan(losses[1])]
+        counts = self._count_groups(group)
+        n_queries = group.size
         order = np.random.default_rng(self._draw_seed).permutation(n_queries)
         found = certify_risk(
             tables[1][0][order],
@@ -396,12 +599,12 @@ class QueryRiskRanker(GradedLists):
             choose_start(*tables[0], max_risk=max_risk),
             max_risk=max_risk,
             delta=self.delta,
+            groups=group[order],
         )
-        if found is not None:
+        # A group without a query that counts was not tested.
+        if found is not None and min(counts.values()):
             return float(thresholds[found])
-        advice = advise_on_certification(
-            max_risk, self.delta, {None: n_queries}, tables[0]
-        )
+        advice = advise_on_certification(max_risk, self.delta, counts, tables[0])
         warn_user(
             f"No threshold could be certified for max_risk={max_risk:g} at "
             f"delta={self.delta:g} on {n_queries} queries with a relevant item: the "

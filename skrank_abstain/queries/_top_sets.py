@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
@@ -14,14 +17,28 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_fraction,
+    check_relevance,
+    check_row_order,
 )
-from skrank_abstain.intake import refuse_fit_arguments, take_labelled_items
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.intake import (
+    groups_of_queries,
+    refuse_fit_arguments,
+    take_labelled_items,
+)
 from skrank_abstain.queries._best_sets import (
     best_levels,
     conformal_level,
     levels_of_list,
 )
-from skrank_abstain.queries._graded_lists import GradedLists, ValuedItems
+from skrank_abstain.queries._graded_lists import (
+    GradedLists,
+    ValuedItems,
+    weights_of_queries,
+)
+from skrank_abstain.queries._pages import report_on_sets
+from skrank_abstain.queries._results import SetResults
+from skrank_abstain.report import Report
 
 
 class TopSetRanker(GradedLists):
@@ -48,7 +65,7 @@ class TopSetRanker(GradedLists):
         Share of the calibration queries that fit the tie model, in (0, 1).
     tie_model : str or GradedRelevance, default="graded_relevance"
         "graded_relevance", "feature_aware_relevance", or an instance of either.
-    prefit, calibration_size, relevance_bins, qid_col, random_state
+    prefit, calibration_size, relevance_bins, qid_col, random_state, verbose
         As in :class:`~skrank_abstain.BALToR`.
 
     Attributes
@@ -104,7 +121,8 @@ class TopSetRanker(GradedLists):
     True
     """
 
-    _fitted_state: tuple[str, ...] = ("threshold_", "n_equal_queries_")
+    _fitted_state: tuple[str, ...] = ("threshold_", "n_equal_queries_", "_known")
+    _own = ("alpha",)
 
     def __init__(
         self,
@@ -118,6 +136,7 @@ class TopSetRanker(GradedLists):
         relevance_bins: int | None = None,
         qid_col: str | int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.alpha = alpha
@@ -128,6 +147,7 @@ class TopSetRanker(GradedLists):
         self.relevance_bins = relevance_bins
         self.qid_col = qid_col
         self.random_state = random_state
+        self.verbose = verbose
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
@@ -159,26 +179,57 @@ class TopSetRanker(GradedLists):
         """
         if unknown:
             refuse_fit_arguments(self, unknown)
-        alpha = check_fraction(self.alpha, "alpha")
+        check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
         model = self._unfitted_tie_model()
         given = take_labelled_items(self, X, y, qid)
         data, items, _ = self._learn(model, given, share)
         levels = best_levels(self._levels(items[-1]), data[-1].y, items[-1].queries)
-        known = levels[~np.isnan(levels)]
-        threshold = conformal_level(known, alpha)
+        self._known = levels[~np.isnan(levels)]
+        self.n_queries_ = int(self._known.size)
+        self.n_equal_queries_ = int(levels.size - self._known.size)
+        self._set_threshold()
+        self._tell()
+        return self
+
+    def at_alpha(self, alpha: float) -> Self:
+        """Return a fitted copy with sets for another share of misses.
+
+        Parameters
+        ----------
+        alpha : float
+            Share of the sets that may hold no best item, in (0, 1).
+
+        Returns
+        -------
+        ranker : TopSetRanker
+            Shares the fitted models and the calibration queries; nothing is rescored.
+
+        Raises
+        ------
+        ValueError
+            If there are too few calibration queries for this ``alpha``.
+        """
+        check_is_fitted(self, "threshold_")
+        other = copy.copy(self)
+        other.alpha = alpha
+        other._set_threshold()
+        return other
+
+    def _set_threshold(self) -> None:
+        alpha = check_fraction(self.alpha, "alpha")
+        threshold = conformal_level(self._known, alpha)
         if threshold is None:
+            n_all = self.n_queries_ + self.n_equal_queries_
             raise ValueError(
                 f"alpha={alpha:g} needs at least {math.ceil(1 / alpha - 1)} "
                 "calibration queries whose items differ in relevance, besides those "
-                f"that fit the tie model, got {known.size} of {levels.size}. Pass more "
+                f"that fit the tie model, got {self.n_queries_} of {n_all}. Pass more "
                 "labelled queries (a larger calibration_size or a fitted ranker leaves "
                 "more), or allow a larger alpha."
             )
         self.threshold_ = threshold
-        self.n_queries_ = int(known.size)
-        self.n_equal_queries_ = int(levels.size - known.size)
-        return self
+        self._remember_parameters()
 
     def predict_set(self, X: Any, qid: Any = None) -> BoolArray:
         """Return which items are in the set of their query.
@@ -255,15 +306,91 @@ class TopSetRanker(GradedLists):
         sklearn.exceptions.UndefinedMetricWarning
             If the items of no query differ.
         """
+        share = self.evaluate(X, y, qid, sample_weight).share
+        if np.isnan(share):
+            warn_user(
+                "The share of sets that hold a best item is undefined and set to NaN: "
+                "the items of no query differ in relevance.",
+                UndefinedMetricWarning,
+            )
+        return share
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> SetResults:
+        """Return, query by query, the size of the set and whether it holds a best item.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``score``.
+
+        Returns
+        -------
+        results : SetResults
+            Arrays of shape (n_queries,); ``results.share`` is the score,
+            ``results.mean_size`` the price of it.
+        """
         items, relevance = self._labelled(X, y, qid, sample_weight)
-        levels = best_levels(self._levels(items), relevance, items.queries)
-        hit = np.where(np.isnan(levels), np.nan, levels >= self.threshold_)
-        return self._mean_of_queries(
-            hit,
-            sample_weight,
-            items.queries,
-            "The share of sets that hold a best item is undefined and set to NaN: the "
-            "items of no query differ in relevance",
+        return self._results(items, relevance, sample_weight)
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and sets, for an audit.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_set``.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. None: the page has the sizes of the sets alone.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, the same for all items of a query: adds a table
+            for each.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as a page.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got, or parameters were set
+            after ``fit``: the report is about what was fitted.
+        """
+        check_row_order(X, y=y, groups=groups)
+        items = self._valued(X, qid, needs_qid=y is not None)
+        queries, relevance = items.queries, None
+        if y is not None:
+            relevance = check_relevance(y, queries.n_items)
+        facts = self._facts_of_page(X, items, relevance)
+        # Without labels all items count as equal, and no query as a hit or a miss.
+        known = np.zeros(queries.n_items) if relevance is None else relevance
+        found = self._results(items, known, None)
+        return report_on_sets(facts, found, groups_of_queries(groups, queries))
+
+    def _results(
+        self, items: ValuedItems, relevance: FloatArray, sample_weight: Any
+    ) -> SetResults:
+        levels, queries = self._levels(items), items.queries
+        inside = np.bincount(queries.codes[levels >= self.threshold_])
+        best = best_levels(levels, relevance, queries)
+        return SetResults(
+            size=inside.astype(np.int64),
+            n_items=queries.sizes,
+            holds_best=np.where(np.isnan(best), np.nan, best >= self.threshold_),
+            weight=weights_of_queries(sample_weight, queries),
         )
 
     def _inside(self, items: ValuedItems) -> BoolArray:

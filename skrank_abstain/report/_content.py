@@ -130,7 +130,7 @@ def _about_model(ranker: RankerFacts) -> list[str]:
         alone = " (ONE query: nothing is known about the coverage on others)"
     return [
         f"ranker: {describe(ranker.model)}, {trained}{ranker.note}",
-        f"tie model: {' '.join(repr(model).split())}{_fitted_numbers(model)}",
+        f"tie model: {' '.join(repr(model).split())}{fitted_numbers(model)}",
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}",
     ]
 
@@ -178,7 +178,7 @@ def _about_novelty(test: Any) -> list[str]:
     ]
 
 
-def _fitted_numbers(model: Any) -> str:
+def fitted_numbers(model: Any) -> str:
     """Return the fitted numbers of a tie model, and whether it uses features."""
     numbers = "".join(
         f", {name} = {value:.6g}"

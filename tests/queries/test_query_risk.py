@@ -224,3 +224,73 @@ def test_lists_of_one_item_are_accepted_together(model):
     with pytest.warns(UserWarning, match="since many have the same risk"):
         ranker = QueryRiskRanker(model, coverage=0.5, random_state=0).fit(X, y, qid=qid)
     assert ranker.coverage_ > 0.9
+
+
+def test_another_coverage_takes_the_threshold_of_a_new_fit(ranker, model, past, new):
+    other = ranker.at_coverage(0.8)
+    again = QueryRiskRanker(model, coverage=0.8, random_state=0).fit(*past)
+    assert other.threshold_ == again.threshold_ > ranker.threshold_
+    assert other.coverage_ == again.coverage_
+    assert (other.coverage, ranker.coverage) == (0.8, 0.5)
+    loaded = pickle.loads(pickle.dumps(ranker)).at_coverage(0.8)
+    assert loaded.threshold_ == other.threshold_
+    with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\]"):
+        ranker.at_coverage(0)
+    with pytest.raises(ValueError, match=r"max_risk must be given in fit already"):
+        ranker.at_risk(0.3)
+
+
+def test_another_bound_takes_the_threshold_of_a_new_fit(model, past):
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    other = ranker.at_risk(0.35)
+    again = QueryRiskRanker(model, max_risk=0.35, random_state=0).fit(*past)
+    assert other.threshold_ == again.threshold_
+    assert other.certified_
+    half = ranker.at_coverage(0.5)
+    assert half.coverage_ == 0.5
+    assert not half.certified_
+    assert half.max_risk is None
+
+
+def test_the_share_that_tunes_is_a_parameter(model, past):
+    ranker = QueryRiskRanker(model, max_risk=0.3, tuning_size=0.5, random_state=0)
+    ranker.fit(*past)
+    assert (ranker.n_tuning_queries_, ranker.n_queries_) == (100, 100)
+    with pytest.raises(ValueError, match=r"tuning_size must be in \(0, 1\), got 1"):
+        ranker.set_params(tuning_size=1.0).fit(*past)
+
+
+def test_a_bound_holds_in_every_group_at_once(model):
+    X, y, qid = draw_queries(600, 0)
+    # The lists of odd queries are in a poorer order.
+    X[:, 0] += np.where(qid % 2, np.random.default_rng(0).normal(0, 2, qid.size), 0)
+    ranker = QueryRiskRanker(model, max_risk=0.25, random_state=0)
+    site = np.where(qid % 2, "odd", "even")
+    mixed = ranker.fit(X, y, qid).coverage_
+    assert ranker.n_group_queries_ == {None: ranker.n_queries_}
+    ranker.fit(X, y, qid, groups=site)
+    assert ranker.n_group_queries_ == {"even": 210, "odd": 210}
+    assert ranker.coverage_ < mixed
+    accepted = ranker.accept_queries(X, qid)
+    loss = 1 - ranker.query_metric(X, y, qid)
+    for odd in (0, 1):
+        own = accepted & (np.arange(600) % 2 == odd)
+        assert np.nanmean(loss[own]) < 0.25
+    with pytest.raises(ValueError, match="groups must be None with coverage"):
+        QueryRiskRanker(model, coverage=0.5).fit(X, y, qid, groups=site)
+    with pytest.raises(ValueError, match="groups must be the same for all items"):
+        ranker.fit(X, y, qid, groups=np.arange(y.size))
+
+
+def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
+    X, y, qid = past
+    y = np.where(qid % 4 == 0, 0, y)
+    ranker = QueryRiskRanker(model, max_risk=0.3, random_state=0)
+    with pytest.warns(UserWarning, match=r"in each group, and True has 0"):
+        ranker.fit(X, y, qid, groups=qid % 4 == 0)
+    assert not ranker.certified_
+
+
+def test_a_verbose_fit_prints_one_line(model, past, capsys):
+    QueryRiskRanker(model, coverage=0.5, random_state=0, verbose=1).fit(*past)
+    assert capsys.readouterr().out.startswith("[QueryRiskRanker] calibrated on 200 ")

@@ -230,3 +230,23 @@ def test_unknown_arguments_of_fit_are_refused(model, past):
     with pytest.raises(TypeError, match="unexpected keyword argument 'group'"):
         TopSetRanker(model).fit(*past, group=[1])
     assert not sklearn.get_config()["enable_metadata_routing"]
+
+
+def test_another_alpha_takes_the_threshold_of_a_new_fit(ranker, model, past, new):
+    other = ranker.at_alpha(0.3)
+    again = TopSetRanker(model, alpha=0.3, random_state=0).fit(*past)
+    assert other.threshold_ == again.threshold_ > ranker.threshold_
+    assert other.get_params()["alpha"] == 0.3
+    assert ranker.get_params()["alpha"] == 0.1
+    assert pickle.loads(pickle.dumps(ranker)).at_alpha(0.3).threshold_ == (
+        other.threshold_
+    )
+    with pytest.raises(ValueError, match=r"alpha=0\.001 needs at least 999"):
+        ranker.at_alpha(0.001)
+    with pytest.raises(NotFittedError):
+        TopSetRanker(model).at_alpha(0.2)
+
+
+def test_a_verbose_fit_prints_one_line(model, past, capsys):
+    TopSetRanker(model, random_state=0, verbose=1).fit(*past)
+    assert capsys.readouterr().out.startswith("[TopSetRanker] calibrated on 1")

@@ -8,7 +8,7 @@ from distance.named import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
@@ -392,3 +392,25 @@ def test_equal_distances_stay_equal_wherever_the_features_lie(offset):
     apart = np.abs(X[three.left, 0] - X[three.right, 0])
     np.testing.assert_array_equal(three.accepted, apart > 3)
     assert np.unique(ranker.loss_curve_.gamma).size <= 31
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_a_coverage_takes_the_largest_distance_that_leaves_so_many(norm, rounded):
+    ranker = DistanceAbstainer(FITTED, norm=norm).fit(*rounded)
+    curve = ranker.loss_curve_
+    most = curve.coverage.max()
+    for coverage in (0.05, 0.35, 0.7, most):
+        moved = ranker.at_coverage(coverage)
+        enough = curve.coverage >= coverage - 1e-12
+        assert moved.gamma_ == curve.gamma[enough].max()
+        assert moved.coverage_ == curve.coverage[enough].min()
+    # Equal items are never told apart.
+    assert most < 1
+    with pytest.raises(
+        ValueError, match=rf"coverage must be at most {most:.6g}, got 1"
+    ):
+        ranker.at_coverage(1.0)
+    with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\]"):
+        ranker.at_coverage(0)
+    with pytest.raises(NotFittedError):
+        DistanceAbstainer(FITTED).at_coverage(0.5)
