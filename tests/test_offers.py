@@ -5,40 +5,43 @@ import re
 from pathlib import Path
 
 import pytest
+from sklearn.linear_model import Ridge
 
 import skrank_abstain
 from skrank_abstain.distance import DistanceAbstainer
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
+from skrank_abstain.selection import Coverage
 
 PAGE = Path(__file__).parent.parent / "docs" / "offers.md"
-CLASSES = {
-    each.__name__: each
+MODEL = Ridge()
+#: Methods may depend on the parameters, so that an instance is asked, not its class.
+ESTIMATORS = {
+    type(each).__name__: each
     for each in (
-        *(getattr(skrank_abstain, name) for name in ("BALToR", "CostAbstainer")),
-        skrank_abstain.RiskControlledRanker,
-        skrank_abstain.SelectiveRanker,
-        skrank_abstain.PairwiseRankerClassifier,
-        TopSetRanker,
-        QueryRiskRanker,
-        DistanceAbstainer,
+        skrank_abstain.BALToR(MODEL),
+        skrank_abstain.CostAbstainer(MODEL),
+        skrank_abstain.RiskControlledRanker(MODEL),
+        skrank_abstain.SelectiveRanker(MODEL, rule=Coverage(0.8)),
+        skrank_abstain.PairwiseRankerClassifier(MODEL),
+        TopSetRanker(MODEL),
+        QueryRiskRanker(MODEL, coverage=0.8),
+        DistanceAbstainer(MODEL),
     )
 }
 #: scikit-learn's own, which every estimator has.
 COMMON = re.compile(r"_|get_|set_\w+_request$|set_params$")
 
 
-def offers(cls, row):
-    """Whether a class has what a row names: a method, its argument, or a parameter."""
+def offers(estimator, row):
+    """Whether an estimator has what a row names: a method, its argument, or a parameter."""
     method, _, rest = row.partition("(")
     if rest:
         argument = rest.removesuffix("=)")
-        found = getattr(cls, method, None)
+        found = getattr(estimator, method, None)
         return found is not None and argument in inspect.signature(found).parameters
     if row.endswith("="):
-        return row[:-1] in inspect.signature(cls).parameters
-    found = getattr(cls, row, None)
-    # `predict_proba` of a ranker of items is a property that refuses.
-    return found is not None and getattr(found, "fget", None) is None
+        return row[:-1] in inspect.signature(type(estimator)).parameters
+    return hasattr(estimator, row)
 
 
 def table():
@@ -64,7 +67,7 @@ def test_yes_stands_where_a_class_offers_it_and_nowhere_else():
     wrong = [
         f"{row} of {column}: {cell!r}"
         for (row, column), cell in cells.items()
-        if offers(CLASSES[column], row) != (cell == "yes")
+        if offers(ESTIMATORS[column], row) != (cell == "yes")
     ]
     assert not wrong, wrong
 
@@ -77,11 +80,11 @@ def test_every_hole_has_a_reason_and_every_reason_a_hole():
 
 def test_every_class_has_a_column_and_every_method_a_row():
     _, cells = table()
-    assert {column for _, column in cells} == set(CLASSES)
+    assert {column for _, column in cells} == set(ESTIMATORS)
     methods = {
         name
-        for cls in CLASSES.values()
-        for name in dir(cls)
-        if not COMMON.match(name) and inspect.isfunction(getattr(cls, name))
+        for each in ESTIMATORS.values()
+        for name in dir(type(each))
+        if not COMMON.match(name) and inspect.ismethod(getattr(each, name, None))
     }
     assert methods <= {row for row, _ in cells}, methods
