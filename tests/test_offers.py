@@ -33,7 +33,7 @@ COMMON = re.compile(r"_|get_|set_\w+_request$|set_params$")
 
 
 def offers(estimator, row):
-    """Whether an estimator has what a row names: a method, its argument, or a parameter."""
+    """Whether it has what a row names: a method, its argument, or a parameter."""
     method, _, rest = row.partition("(")
     if rest:
         argument = rest.removesuffix("=)")
