@@ -385,7 +385,14 @@ def encode_qid(
     if is_scalar(qid):
         one = _as_exact_array([qid])[:n_values]
         return np.zeros(n_values, dtype=np.int64), _texts_as_objects(one)
-    raw = check_vector(_qid_array(qid, name), name, n_values, unit=unit)
+    raw = _qid_array(qid, name)
+    if raw.dtype.kind in "iu" and raw.shape != (n_values,) and raw.sum() == n_values:
+        raise ValueError(
+            f"{name} must have one value per {unit}, got {raw.size} values that add up "
+            f"to the {n_values} rows, as group sizes do: {raw[:5].tolist()}. Pass "
+            "np.repeat(np.arange(len(sizes)), sizes)."
+        )
+    raw = check_vector(raw, name, n_values, unit=unit)
     # Sorting is many times faster than hashing; what cannot be sorted is hashed.
     sortable = raw.dtype.kind in "iufbUS"
     codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)

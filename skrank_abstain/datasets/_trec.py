@@ -37,7 +37,7 @@ class _Line(NamedTuple):
 
 def load_trec(
     run: str | os.PathLike[str],
-    qrels: str | os.PathLike[str],
+    qrels: str | os.PathLike[str] | None = None,
     *,
     drop_unjudged: bool = False,
 ) -> Bunch:
@@ -48,10 +48,10 @@ def load_trec(
     run : str or path-like
         A file with lines ``qid Q0 docid rank score tag``. As in trec_eval, the score
         gives the order; the second field, the rank and the tag are ignored.
-    qrels : str or path-like
+    qrels : str or path-like, default=None
         A file with lines ``qid iter docid relevance``; relevance is an integer, and
-        the second field is ignored. Both files may be compressed (gzip, bzip2 or xz),
-        whatever their names.
+        the second field is ignored. None: nothing is judged yet. Both files may be
+        compressed (gzip, bzip2 or xz), whatever their names.
     drop_unjudged : bool, default=False
         Whether to leave out queries of the run without any judgement, as trec_eval
         does. Otherwise they are an error, since they suggest the wrong qrels.
@@ -64,7 +64,8 @@ def load_trec(
         data : ndarray of shape (n_items, 1), float64
             The score.
         target : ndarray of shape (n_items,), int64
-            Relevance, at least 0; 0 for documents without a judgement.
+            Relevance, at least 0; 0 for documents without a judgement. None without
+            ``qrels``.
         qid : ndarray of shape (n_items,), str
             The query, not necessarily sorted or contiguous.
         item_id : ndarray of shape (n_items,), str
@@ -107,8 +108,13 @@ def load_trec(
     >>> found.target, found.qid, found.item_id
     (array([2, 0]), array(['q1', 'q1'], dtype='<U2'), array(['a', 'b'], dtype='<U1'))
     """
-    run_file, qrels_file = _existing(run, "run"), _existing(qrels, "qrels")
-    judged = _read_qrels(qrels_file)
+    run_file = _existing(run, "run")
+    if qrels is None and drop_unjudged:
+        raise ValueError(
+            "qrels must be given with drop_unjudged=True, got None: they say which "
+            "queries are judged."
+        )
+    judged = None if qrels is None else _read_qrels(_existing(qrels, "qrels"))
     items = []
     for line in _lines(run_file, RUN_FIELDS):
         token = line.fields[4]
@@ -116,14 +122,14 @@ def load_trec(
             raise ValueError(
                 f"{line.where}: the score must be a finite number, got {show(token)}."
             )
-        if line.query not in judged:
+        if judged is not None and line.query not in judged:
             if drop_unjudged:
                 continue
             raise ValueError(
                 f"{line.where}: query {show(line.fields[0])} has no judgement in "
-                f"'{qrels_file}'; pass drop_unjudged=True to leave such queries out."
+                f"'{qrels}'; pass drop_unjudged=True to leave such queries out."
             )
-        relevance = judged[line.query].get(line.document, 0)
+        relevance = 0 if judged is None else judged[line.query].get(line.document, 0)
         items.append((float(token), relevance, line.query, line.document))
     if not items:
         left = " of a judged query" if drop_unjudged else ""
@@ -131,7 +137,12 @@ def load_trec(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
     score, target, qid, item_id = map(np.array, zip(*items, strict=True))
-    return Bunch(data=score[:, np.newaxis], target=target, qid=qid, item_id=item_id)
+    return Bunch(
+        data=score[:, np.newaxis],
+        target=None if judged is None else target,
+        qid=qid,
+        item_id=item_id,
+    )
 
 
 def _existing(path: str | os.PathLike[str], name: str) -> Path:

@@ -145,12 +145,14 @@ def _position(qid_col: Any, columns: list[Any] | None, X: Any) -> int:
         if columns is None:
             raise ValueError(
                 "qid_col must be an integer position when X has no column names, "
-                f"got {qid_col!r} and X of type {type(X).__name__}."
+                f"got {qid_col!r} and X of type {type(X).__name__}. Transformers in "
+                "front of the ranker, such as a ColumnTransformer, keep names with "
+                "set_output(transform='pandas')."
             )
         if qid_col not in columns:
             raise ValueError(
                 f"qid_col must name a column of X, got {qid_col!r}; X has "
-                f"{listed(columns)}."
+                f"{listed(columns)}.{_renamed(qid_col, columns)}"
             )
         return columns.index(qid_col)
     # True is an integer to Python, and would name the second column.
@@ -165,6 +167,17 @@ def _position(qid_col: Any, columns: list[Any] | None, X: Any) -> int:
             f"X, got {qid_col}."
         )
     return int(qid_col) % int(n_columns)
+
+
+def _renamed(qid_col: str, columns: list[Any]) -> str:
+    """Say what a ColumnTransformer made of a name."""
+    found = [name for name in columns if str(name).endswith(f"__{qid_col}")]
+    if not found:
+        return ""
+    return (
+        f" Pass qid_col={found[0]!r}, or give the ColumnTransformer "
+        "verbose_feature_names_out=False."
+    )
 
 
 def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:

@@ -26,6 +26,7 @@ from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._adapter import readable
 from skrank_abstain.scorers._boosters import BOOSTERS
 from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
+from skrank_abstain.scorers._text_columns import explain_columns
 
 #: The boosters' ranking gains, 2**grade - 1, overflow beyond this many grades.
 MAX_GRADES = 31
@@ -208,6 +209,9 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
         for booster in BOOSTERS:
             if meaning := booster.explain(error, len(y)):
                 raise ValueError(meaning) from error
+        # In a pipeline text may be meant, for another step.
+        if not prefix and (meaning := explain_columns(error, X)):
+            raise ValueError(meaning) from error
         raise
     return model
 

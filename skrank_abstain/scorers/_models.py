@@ -24,6 +24,7 @@ from skrank_abstain.scorers._adapter import (
 )
 from skrank_abstain.scorers._boosters import BOOSTERS
 from skrank_abstain.scorers._files import load_model
+from skrank_abstain.scorers._text_columns import explain_columns
 
 _METHODS = ("decision_function", "predict_proba", "predict")
 
@@ -320,7 +321,13 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     array([1.])
     """
     n_items = _num_samples(X)
-    return check_scores(_raw_scores(model, X, queries), n_items)
+    try:
+        scores = _raw_scores(model, X, queries)
+    except Exception as error:
+        if last_step(model) is unwrap(model) and (why := explain_columns(error, X)):
+            raise ValueError(why) from error
+        raise
+    return check_scores(scores, n_items)
 
 
 def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:

@@ -44,6 +44,21 @@ def test_run_and_qrels(tmp_path):
     assert found.qid.dtype.kind == found.item_id.dtype.kind == "U"
 
 
+def test_a_run_alone_is_read_without_relevance(tmp_path):
+    lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
+    run, qrels = write_both(tmp_path, lines, ["a 0 d 1", "b 0 d 1"])
+    judged, alone = load_trec(run, qrels), load_trec(run)
+    assert alone.pop("target") is None
+    assert judged.pop("target") is not None
+    assert {name: found.tolist() for name, found in alone.items()} == {
+        name: found.tolist() for name, found in judged.items()
+    }
+    with pytest.raises(ValueError, match="qrels must be given with drop_unjudged=True"):
+        load_trec(run, drop_unjudged=True)
+    with pytest.raises(ValueError, match="run must hold at least one item, got none"):
+        load_trec(write(tmp_path / "empty", ""))
+
+
 def test_queries_not_judged_are_left_out_when_asked(tmp_path):
     lines = ["a Q0 d 1 3 tag", "b Q0 d 1 2 tag", "a Q0 e 2 1 tag"]
     found = load_trec(*write_both(tmp_path, lines, ["a 0 d 1"]), drop_unjudged=True)
