@@ -27,7 +27,6 @@ from skrank_abstain.estimators import (
     score_new_items,
 )
 from skrank_abstain.intake import (
-    refuse_fit_arguments,
     take_labelled_items,
     train_and_score,
 )
@@ -278,7 +277,7 @@ class DistanceAbstainer(PairDecider):
             )
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, then choose the distance.
 
         Parameters
@@ -290,8 +289,6 @@ class DistanceAbstainer(PairDecider):
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
-        **unknown
-            Accepts nothing; explains what to use instead of ``group`` and the like.
 
         Returns
         -------
@@ -304,8 +301,6 @@ class DistanceAbstainer(PairDecider):
             items, or the model's scores are not finite.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
-        TypeError
-            If an argument is unknown.
 
         Warns
         -----
@@ -313,8 +308,6 @@ class DistanceAbstainer(PairDecider):
             If all rows are one query and a scalar ``qid`` does not say that it is
             meant.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         self._check_rule()
         items, relevance = take_labelled_items(self, X, y, qid)
         if not hasattr(self.scale, "transform"):

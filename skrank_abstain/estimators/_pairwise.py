@@ -41,7 +41,6 @@ from skrank_abstain.intake import (
     find_repeats,
     groups_of_queries,
     hash_halves,
-    refuse_fit_arguments,
     warn_of_repeats,
 )
 from skrank_abstain.pairs import Queries, ScoredPairs, group_queries
@@ -231,7 +230,6 @@ n_features_in_, feature_names_in_
         y: ArrayLike,
         qid: Any = None,
         groups: ArrayLike | None = None,
-        **unknown: Any,
     ) -> Self:
         """Train the model unless it is fitted, then calibrate.
 
@@ -248,8 +246,6 @@ n_features_in_, feature_names_in_
             With ``rule=CertifiedRisk(...)``: kind of query of each pair, such as a
             language, the same for all pairs of a query. The bound is certified in every
             group (see :class:`RiskControlledRanker`).
-        **unknown
-            Accepts nothing: see ``BALToR.fit``.
 
         Returns
         -------
@@ -268,8 +264,6 @@ n_features_in_, feature_names_in_
             order; nearly all accepted pairs are ties, or many more are accepted than
             ``coverage`` asks for.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         rule = self._rule()
         if groups is not None and not isinstance(rule, CertifiedRisk):
             raise ValueError(

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain.estimators._selective_ranker import SelectiveRanker
-from skrank_abstain.intake import refuse_fit_arguments
 from skrank_abstain.selection import CertifiedRisk, Rule
 from skrank_abstain.tie_models import TieModel
 
@@ -165,7 +164,6 @@ n_features_in_, feature_names_in_
         y: ArrayLike,
         qid: Any = None,
         groups: Any = None,
-        **unknown: Any,
     ) -> Self:
         """Train the ranker unless it is fitted, tune, and certify.
 
@@ -180,8 +178,6 @@ n_features_in_, feature_names_in_
             Kind of query of each item, such as a site; the bound is then certified in
             every group. The queries of each group are split separately, and the numbers
             that calibrate and that certify are rounded up.
-        **unknown
-            Accepts nothing: see ``BALToR.fit``.
 
         Returns
         -------
@@ -198,8 +194,6 @@ n_features_in_, feature_names_in_
         UserWarning
             If nothing could be certified.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid, groups)
 
     def _rule(self) -> Rule:

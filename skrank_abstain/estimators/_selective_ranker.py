@@ -34,7 +34,6 @@ from skrank_abstain.intake import (
     describe_rows,
     groups_of_queries,
     hash_rows,
-    refuse_fit_arguments,
     take_column,
     take_labelled_items,
     train_and_score,
@@ -134,7 +133,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, then calibrate.
 
         Parameters
@@ -146,8 +145,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
-        **unknown
-            Accepts nothing; explains what to use instead of ``group`` and the like.
 
         Returns
         -------
@@ -164,8 +161,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         OneQueryWarning
             If all rows are one query and no scalar ``qid`` says that this is meant.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:

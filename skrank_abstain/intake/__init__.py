@@ -4,7 +4,6 @@ from skrank_abstain.intake._item_rows import (
     Items,
     OneQueryWarning,
     groups_of_queries,
-    refuse_fit_arguments,
     take_column,
     take_items,
     warn_of_batch,

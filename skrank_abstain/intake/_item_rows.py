@@ -7,7 +7,7 @@ names survive. Only its length, column names and column count are checked.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,18 +41,6 @@ _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
     "a search with metadata routing; qid=0 says that one query is meant."
 )
-#: What to do instead of passing arguments of other libraries to ``fit``.
-_REMEDIES = {
-    "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
-    "np.repeat(np.arange(len(sizes)), sizes)",
-    "groups": "pass the query of each row as qid=; kinds of queries are certified "
-    "by RiskControlledRanker.fit(..., groups=)",
-    "group_id": "pass the query of each row as qid=",
-    "sample_weight": "a threshold is a quantile over pairs, which count alike; "
-    "weights enter score and evaluate, and a model can be trained with weights outside "
-    "and passed fitted",
-    "eval_set": "train outside, with early stopping, and pass the fitted ranker",
-}
 
 
 @dataclass(frozen=True)
@@ -307,13 +295,3 @@ def warn_of_batch(estimator: Any, items: Items) -> None:
             f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
         )
-
-
-def refuse_fit_arguments(estimator: Any, unknown: dict[str, Any]) -> NoReturn:
-    """Raise a TypeError for an unknown argument of ``fit``, with what to do instead."""
-    name = next(iter(unknown))
-    remedy = _REMEDIES.get(name, "it takes X, y and qid")
-    raise TypeError(
-        f"{type(estimator).__name__}.fit() got an unexpected keyword argument "
-        f"{name!r}: {remedy}."
-    )

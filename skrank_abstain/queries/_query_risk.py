@@ -27,7 +27,6 @@ from skrank_abstain.concentration import (
 )
 from skrank_abstain.intake import (
     groups_of_queries,
-    refuse_fit_arguments,
     take_labelled_items,
 )
 from skrank_abstain.queries._expected_metrics import (
@@ -214,7 +213,6 @@ class QueryRiskRanker(GradedLists):
         y: ArrayLike,
         qid: Any = None,
         groups: Any = None,
-        **unknown: Any,
     ) -> Self:
         """Train the ranker unless it is fitted, and set the threshold.
 
@@ -228,8 +226,6 @@ class QueryRiskRanker(GradedLists):
         groups : array-like of shape (n_items,), default=None
             Kind of query of each item, such as a site, the same for all items of a
             query; ``max_risk`` is then certified in every group.
-        **unknown
-            Accepts nothing; explains what to use instead.
 
         Returns
         -------
@@ -241,7 +237,7 @@ class QueryRiskRanker(GradedLists):
             If a parameter or an input is invalid, both or none of ``coverage`` and
             ``max_risk`` are given, or ``gain`` does not apply to the relevance.
         TypeError
-            If the tie model is not a model of grades, or an argument is unknown.
+            If the tie model is not a model of grades.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
 
@@ -251,8 +247,6 @@ class QueryRiskRanker(GradedLists):
             If nothing could be certified, or many queries of equal risk make the
             coverage exceed the target.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         certifies = self._check_target()
         if groups is not None and not certifies:
             raise ValueError(

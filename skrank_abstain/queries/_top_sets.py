@@ -23,7 +23,6 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import (
     groups_of_queries,
-    refuse_fit_arguments,
     take_labelled_items,
 )
 from skrank_abstain.queries._best_sets import (
@@ -150,7 +149,7 @@ class TopSetRanker(GradedLists):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike, qid: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None) -> Self:
         """Train the ranker unless it is fitted, fit the tie model, and calibrate.
 
         Parameters
@@ -160,8 +159,6 @@ class TopSetRanker(GradedLists):
             Relevance, higher is better.
         qid : array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order.
-        **unknown
-            Accepts nothing; explains what to use instead.
 
         Returns
         -------
@@ -173,12 +170,10 @@ class TopSetRanker(GradedLists):
             If a parameter or an input is invalid, or too few calibration queries for
             this ``alpha`` have items that differ.
         TypeError
-            If the tie model is not a model of grades, or an argument is unknown.
+            If the tie model is not a model of grades.
         sklearn.exceptions.NotFittedError
             If ``prefit=True`` and the estimator is not fitted.
         """
-        if unknown:
-            refuse_fit_arguments(self, unknown)
         check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
         model = self._unfitted_tie_model()

@@ -85,7 +85,7 @@ def test_it_says_what_it_did(two, capsys):
     [
         ({"group": [10, 10]}, "pass the query of each row as qid="),
         ({"sample_weight": [1, 1]}, "weights enter score and evaluate"),
-        ({"what": 1}, "it takes X, y and qid"),
+        ({"what": 1}, "it takes X, y, qid and groups"),
     ],
 )
 def test_unknown_arguments_of_fit_are_explained(two, unknown, advice):
