@@ -419,6 +419,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             check_item_id(item_id, items.queries),
             items.keys,
             X.index if hasattr(X, "iloc") else None,
+            "" if known.is_graded else type(known.model).__name__,
         )
         return Review.of(reviewed, answers, reviewer_error, gold)
 

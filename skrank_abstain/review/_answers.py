@@ -20,7 +20,7 @@ _DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?
 #: Name of the reviewer where the table has no column for it.
 _ANYONE = "reviewer"
 #: Name of the reviewer whose answers are known to be right.
-GOLD = "gold"
+GOLD = "gold="
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 _OF_THE_MODEL = ("risk", "accepted", "p_left", "value")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import PairDecisions, Queries
 from skrank_abstain.review._answers import Answers
 from skrank_abstain.review._posterior import GradePrior, Posterior
@@ -28,11 +29,18 @@ def graded_calibration(
     The ranker's own, if its model knows grades; a new model of the same calibration
     items otherwise, and what the rule selects for it.
     """
-    if isinstance(calibration.model, GradedRelevance):
+    if calibration.is_graded:
         return calibration, region
-    tuning = calibration.items if calibration.tuning is None else calibration.tuning
-    graded = replace(calibration, model=GradedRelevance().fit_items(tuning))
-    return graded, rule.select(graded)
+    graded = calibration.graded
+    region = rule.select(graded)
+    coverage = graded.engine.accepted_mass(region, graded.items) / graded.items.n_pairs
+    warn_user(
+        "A review rests on grades: GradedRelevance, fitted to the same calibration "
+        f"items, decides in place of {type(calibration.model).__name__}, and accepts "
+        f"{coverage:.0%} of their pairs. Its decisions differ before any answer; take "
+        "tie_model='graded_relevance' for the same ones in both."
+    )
+    return graded, region
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +63,8 @@ class ItemsUnderReview:
         Hashes of the rows, where pairs on the boundary are drawn.
     index : pandas.Index or None
         Index of X.
+    replaced : str, default=""
+        The ranker's own tie model, if that knows no grades.
     """
 
     calibration: Calibration
@@ -66,6 +76,19 @@ class ItemsUnderReview:
     item_id: NDArray[Any] | None
     keys: NDArray[np.uint64] | None
     index: Any
+    replaced: str = ""
+
+    @property
+    def decided_by(self) -> str:
+        """What took the place of the ranker's tie model, in words."""
+        if not self.replaced:
+            return ""
+        known = self.calibration
+        mass = known.engine.accepted_mass(self.region, known.items)
+        return (
+            f"model=GradedRelevance in place of {self.replaced}, "
+            f"coverage={mass / known.items.n_pairs:.3f}, "
+        )
 
     @property
     def model(self) -> GradedRelevance:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 
 from skrank_abstain._validation import (
     ZERO_ONE_LOSS,
+    BoolArray,
     FloatArray,
     IntArray,
     check_positive_int,
     check_real,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     BYTES_PER_PAIR,
     PairDecisions,
@@ -49,6 +52,7 @@ from skrank_abstain.review._questions import Questions
 from skrank_abstain.review._reviewers import (
     TYPICAL_ERROR,
     Reviewers,
+    error_covariance,
     judge_reviewers,
     known_rates,
 )
@@ -59,6 +63,8 @@ EQUAL = 1e-12
 #: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases,
 #: so that those that contradict each other do not leave nothing.
 _CERTAIN = 1 - 1e-6
+#: With fewer answers nobody expects to know who errs.
+_FEWEST_ANSWERS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -117,6 +123,7 @@ class Review:
     answers: Answers
     reviewers: Reviewers
     typical_error: float
+    estimated: BoolArray
 
     @classmethod
     def of(
@@ -142,7 +149,9 @@ class Review:
             asked = [not (has_gold and name == GOLD) for name in taken.reviewers]
             rates = reviewers.error[asked]
             typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
-        return cls(items, taken, reviewers, typical)
+        review = cls(items, taken, reviewers, typical, np.isnan(known))
+        review._warn_of_like_reviewers()
+        return review
 
     def __repr__(self) -> str:
         queries = self.items.queries
@@ -150,16 +159,51 @@ class Review:
             f"Review(n_queries={queries.n_queries}, n_pairs={queries.n_pairs}, "
             f"n_answers={len(self.answers)}, "
             f"contradictions={len(self.contradictions)}, "
-            f"expected_accuracy={self.expected_accuracy:.3f}, certified=nothing)"
+            f"expected_accuracy={self.expected_accuracy:.3f}, {self.items.decided_by}"
+            "certified=nothing)"
         )
 
     def _repr_html_(self) -> str:
-        return self.reviewers.to_html(repr(self), self.answers)
+        error_se = np.sqrt(np.diag(self._error_covariance))
+        return self.reviewers.to_html(repr(self), self.answers, error_se)
 
     @property
     def reviewer_error_(self) -> dict[str, float]:
         """Share of the answers of each reviewer that are wrong."""
         return self._by_reviewer(self.reviewers.error)
+
+    @property
+    def reviewer_error_se_(self) -> dict[str, float]:
+        """Standard error of each rate of `reviewer_error_`; 0 for a known one."""
+        return self._by_reviewer(np.sqrt(np.diag(self._error_covariance)))
+
+    @cached_property
+    def _error_covariance(self) -> FloatArray:
+        rates = self.reviewers
+        return error_covariance(
+            self.answers, _label_proba(self._answered), rates.error, self.estimated
+        )
+
+    def _warn_of_like_reviewers(self) -> None:
+        """Warn of two reviewers whose rates may be in the wrong order."""
+        counts = np.bincount(self.answers.reviewer, minlength=self.estimated.size)
+        judged = np.flatnonzero(self.estimated & (counts >= _FEWEST_ANSWERS))
+        if judged.size < 2:
+            return
+        rate, covariance = self.reviewers.error, self._error_covariance
+        judged = judged[np.argsort(rate[judged])]
+        for one, other in pairwise(judged.tolist()):
+            ends = covariance[[one, other, one], [one, other, other]] * [1, 1, -2]
+            if rate[other] - rate[one] < 2 * np.sqrt(ends.sum()):
+                names = self.answers.reviewers
+                warn_user(
+                    f"{names[one]!r} and {names[other]!r} cannot be told apart by "
+                    f"their answers: they err in {rate[one]:.2f} and {rate[other]:.2f} "
+                    "of them, and the difference is less than two standard errors "
+                    "(reviewer_error_se_). Add gold= answers, or a known rate as "
+                    "reviewer_error={name: rate}."
+                )
+                return
 
     @property
     def reversal_share_(self) -> dict[str, float]:

@@ -8,7 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from skrank_abstain._validation import FloatArray, check_real, shown
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    check_real,
+    listed,
+    shown,
+)
 from skrank_abstain.pairs import html_of_rows
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
@@ -83,13 +89,14 @@ class Reviewers:
         likelihood: FloatArray = np.exp(np.maximum(total - highest, -600.0))
         return likelihood
 
-    def to_html(self, heading: str, answers: Answers) -> str:
+    def to_html(self, heading: str, answers: Answers, error_se: FloatArray) -> str:
         """Return a table for notebooks: answers and error rates by reviewer."""
         names = answers.reviewers
         counts = np.bincount(answers.reviewer, minlength=len(names))
         texts = {"reviewer": names, "answers": counts}
         rates = {
             "wrong": self.error,
+            "standard error": error_se,
             "untied pair, order reversed": self.turned,
             "untied pair, called a tie": self.missed,
             "tie, called an order": self.split,
@@ -101,7 +108,8 @@ def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None
     """Check None, a rate or {reviewer: rate}."""
 
     def check(rate: Any) -> float:
-        return check_real(rate, "reviewer_error", 0, 1, include_high=False)
+        # Who guesses is wrong in two thirds of the cases.
+        return check_real(rate, "reviewer_error", 0, 2 / 3)
 
     if reviewer_error is None:
         return None
@@ -141,6 +149,12 @@ def known_rates(
     if isinstance(given, dict):
         known |= {name.strip(): rate for name, rate in given.items()}
         check_spelling(known, "reviewer_error")
+        nobody = [name for name in known if name not in reviewers]
+        if reviewers and nobody:
+            raise ValueError(
+                "reviewer_error must name reviewers who answered, "
+                f"{listed(reviewers)}, got {nobody[0]!r}."
+            )
     if not reviewers and np.isnan(typical):
         typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR
     if gold:
@@ -195,6 +209,58 @@ def judge_reviewers(
         if max(np.abs(after - before).max() for after, before in moved) < _STILL:
             break
     return judged
+
+
+def error_covariance(
+    answers: Answers, proba: FloatArray, error: FloatArray, free: BoolArray
+) -> FloatArray:
+    """Return the covariance of the estimated error rates.
+
+    Parameters
+    ----------
+    answers : Answers
+    proba : ndarray of shape (n_answered, 3), float64
+        Probabilities of the labels of the answered pairs, given all answers.
+    error : ndarray of shape (n_reviewers,), float64
+    free : ndarray of shape (n_reviewers,), bool
+        Whose rate was estimated; that of the others is known.
+
+    Returns
+    -------
+    covariance : ndarray of shape (n_reviewers, n_reviewers), float64
+
+    Notes
+    -----
+    The inverse of the observed information of Louis [1]_: that of the rates if all
+    labels were known, less what is lost since they are not. The second part is the
+    covariance of how many errors the reviewers made, pair by pair. Where answers tell
+    hardly anything about who errs, the prior of ten answers is left.
+
+    References
+    ----------
+    .. [1] Louis (1982). "Finding the Observed Information Matrix when Using the EM
+       Algorithm". JRSS B 44(2).
+    """
+    n = error.size
+    rate = np.clip(error, _INSIDE, 1 - _INSIDE)
+    spread = rate * (1 - rate)
+    # wrong[p, r, t]: wrong answers of reviewer r about pair p, if its label is t.
+    wrong = np.zeros((len(proba), n, 3))
+    labels = np.array([-1, 0, 1])
+    np.add.at(wrong, (answers.pair, answers.reviewer), answers.label[:, None] != labels)
+    mean = np.einsum("prt,pt->pr", wrong, proba)
+    lost = np.einsum("prt,pst,pt->rs", wrong, wrong, proba) - mean.T @ mean
+    count = np.bincount(answers.reviewer, minlength=n)
+    scaled = lost / np.outer(spread, spread)
+    # The prior alone bounds what can be lost.
+    information = np.diag(count / spread) - scaled
+    values, vectors = np.linalg.eigh(information)
+    information = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    information += np.eye(n) * _PRIOR_ANSWERS / (TYPICAL_ERROR * (1 - TYPICAL_ERROR))
+    covariance = np.zeros((n, n))
+    some = np.ix_(free, free)
+    covariance[some] = np.linalg.inv(information[some])
+    return covariance
 
 
 def _rates(counts: FloatArray) -> Reviewers:

@@ -6,7 +6,7 @@ A tie model is fitted, and the pairs that set the threshold are kept.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -26,6 +26,7 @@ from skrank_abstain.tie_models import (
     EQUAL,
     BinModel,
     DifferenceModel,
+    GradedRelevance,
     TieModel,
     check_spread,
 )
@@ -182,6 +183,25 @@ class Calibration(Value):
         if self.items.novel is not None:
             return SoundPairs(engine)
         return engine
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether the tie model knows the grades of items, as a review needs."""
+        return isinstance(self.model, GradedRelevance)
+
+    @cached_property
+    def graded(self) -> Calibration:
+        """The same pairs under a model of grades; fitted once."""
+        fitted_on = self.items if self.tuning is None else self.tuning
+        try:
+            return replace(self, model=GradedRelevance().fit_items(fitted_on))
+        except RuntimeError as error:
+            raise RuntimeError(
+                "A review needs a model of grades of the calibration items, which lay "
+                "in partitions and are no longer at hand: this ranker was saved. "
+                "Calibrate again, with tie_model='graded_relevance' for a review after "
+                "saving."
+            ) from error
 
     def select(self, rule: Selects) -> Region:
         """Return the region that a rule selects, or raise."""

@@ -162,6 +162,7 @@ def test_contradictory_answers_are_finite_and_reported(labels):
         assert (60, 61, 62) in [one.answers for one in review.contradictions]
 
 
+@pytest.mark.filterwarnings("ignore:'good' and 'bad' cannot be told apart")
 def test_rates_are_estimated_and_the_accuracy_is_as_expected():
     answers = []
     review = RANKER.review(*INPUT)
@@ -215,7 +216,7 @@ def test_gold_answers_are_right_and_measure_the_others():
     ]
     alone = RANKER.review(*INPUT, answers=said)
     review = RANKER.review(*INPUT, answers=said, gold=gold)
-    assert review.reviewer_error_["gold"] == 0
+    assert review.reviewer_error_["gold="] == 0
     wrong = np.mean([a["label"] != b["label"] for a, b in zip(said, gold, strict=True)])
     assert review.reviewer_error_["Bo"] == pytest.approx(wrong, abs=0.07)
     assert right(review) > right(alone) + 0.1
@@ -224,9 +225,9 @@ def test_gold_answers_are_right_and_measure_the_others():
     same = RANKER.review(*INPUT, answers=said + by_name, reviewer_error={"gold": 0.0})
     np.testing.assert_array_equal(same.decisions.proba, review.decisions.proba)
     known = RANKER.review(*INPUT, answers=said, gold=gold, reviewer_error=0.3)
-    assert known.reviewer_error_ == {"Bo": 0.3, "gold": 0.0}
+    assert known.reviewer_error_ == {"Bo": 0.3, "gold=": 0.0}
     only = RANKER.review(*INPUT, gold=gold)
-    assert (only.typical_error, only.reviewer_error_) == (0.1, {"gold": 0.0})
+    assert (only.typical_error, only.reviewer_error_) == (0.1, {"gold=": 0.0})
     timed = [row | {"time": k} for k, row in enumerate(said)]
     np.testing.assert_array_equal(
         RANKER.review(*INPUT, answers=timed, gold=gold).decisions.proba,
@@ -234,6 +235,71 @@ def test_gold_answers_are_right_and_measure_the_others():
     )
     with pytest.raises(ValueError, match="gold must have no column reviewer"):
         RANKER.review(*INPUT, gold=by_name)
+
+
+def test_a_reviewer_called_gold_is_one_like_any_other():
+    asked = RANKER.review(*INPUT).ask(30)
+    said = say(asked, 0.4, reviewer="gold")
+    gold = [
+        {k: row[k] for k in ("qid", "left", "right", "label")} for row in say(asked)
+    ]
+    rates = RANKER.review(*INPUT, answers=said, gold=gold).reviewer_error_
+    assert rates.keys() == {"gold", "gold="}
+    assert rates["gold"] > 0.2
+    assert rates["gold="] == 0
+
+
+@pytest.mark.filterwarnings("ignore:'good' and 'bad' cannot be told apart")
+def test_the_standard_error_of_a_rate_is_how_far_it_is_off():
+    """Two reviewers answer the same pairs; the standard error is of their rates."""
+    true, off, expected = {"good": 0.05, "bad": 0.25}, [], []
+    asked = RANKER.review(*INPUT).ask(100)
+    for seed in range(12):
+        answers = [
+            row
+            for k, (name, error) in enumerate(true.items())
+            for row in say(asked, error, seed=2 * seed + k, reviewer=name)
+        ]
+        review = RANKER.review(*INPUT, answers=answers)
+        for name, rate in true.items():
+            off.append(review.reviewer_error_[name] - rate)
+            expected.append(review.reviewer_error_se_[name])
+    spread = np.std(np.array(off) / np.array(expected))
+    assert 0.5 < spread < 1.3  # a prior keeps rates together: below 1 is as it should
+    known = RANKER.review(*INPUT, answers=answers, reviewer_error=true)
+    assert known.reviewer_error_se_ == {"good": 0.0, "bad": 0.0}
+
+
+def test_reviewers_who_cannot_be_told_apart_are_named():
+    asked = RANKER.review(*INPUT).ask(100)
+    one, other = (asked.take(np.arange(k, len(asked), 2)) for k in (0, 1))
+    answers = say(one, 0.03, reviewer="Ann") + say(other, 0.2, 1, reviewer="Bo")
+    with pytest.warns(UserWarning, match=r"cannot be told apart.*Add gold= answers"):
+        review = RANKER.review(*INPUT, answers=answers)
+    assert min(review.reviewer_error_se_.values()) > 0.04
+    few = [row for row in answers if row["reviewer"] == "Ann"] + answers[50:65]
+    RANKER.review(*INPUT, answers=few)  # nobody knows Bo yet
+    gold = [
+        {k: row[k] for k in ("qid", "left", "right", "label")} for row in say(asked)
+    ]
+    told = RANKER.review(*INPUT, answers=answers, gold=gold)
+    assert told.reviewer_error_["Ann"] + 0.05 < told.reviewer_error_["Bo"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (0.7, r"reviewer_error must be .*0\.66"),
+        (
+            {"Ann": 0.1, "An": 0.2},
+            r"must name reviewers who answered, \['Ann'\], got 'An'",
+        ),
+    ],
+)
+def test_rates_that_nobody_has_are_refused(rate, message):
+    answers = say(RANKER.review(*INPUT).ask(3), reviewer="Ann")
+    with pytest.raises(ValueError, match=message):
+        RANKER.review(*INPUT, answers=answers, reviewer_error=rate)
 
 
 # Questions
@@ -270,7 +336,7 @@ def test_notebooks_show_questions_and_reviewers():
     answers = say(questions, reviewer="<b>Ann")
     review = RANKER.review(*INPUT, answers=answers, reviewer_error=0.125)
     page = review._repr_html_()
-    assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0.0625</td>" in page
+    assert "&lt;b&gt;Ann</th><td>3</td><td>0.125</td><td>0</td>" in page
 
 
 def test_questions_of_queries_in_turns_of_rows():
@@ -386,7 +452,13 @@ def test_only_orders_matter_where_only_a_wrong_order_costs():
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "isotonic_difference"])
 def test_other_tie_models_are_reviewed_by_grades(tie_model):
     ranker = fit(tie_model=tie_model)
-    review = ranker.review(*INPUT)
+    with pytest.warns(UserWarning, match=r"A review rests on grades: .* accepts 80%"):
+        review = ranker.review(*INPUT)
+    name = type(ranker.tie_model_).__name__
+    assert f"GradedRelevance in place of {name}, coverage=0.80" in repr(review)
+    with pytest.warns(UserWarning, match="rests on grades"):
+        again = ranker.review(*INPUT)
+    assert again.items.model is review.items.model  # fitted once
     own, other = review.items.region, RANKER.review(*INPUT).items.region
     assert own.risk == other.risk
     np.testing.assert_array_equal(
@@ -422,6 +494,7 @@ def test_nothing_is_certified_any_more():
 
 
 @pytest.mark.filterwarnings("ignore:No threshold could be certified")
+@pytest.mark.filterwarnings("ignore:A review rests on grades")
 @pytest.mark.parametrize("tie_model", ["graded_relevance", "bradley_terry"])
 def test_gold_answers_decide_where_nothing_was_certified(tie_model):
     """What is known for certain needs no certificate."""
