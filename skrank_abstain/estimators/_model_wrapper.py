@@ -277,6 +277,12 @@ class RuleThreshold(ModelWrapper):
                 "accepts some of them at random."
             )
 
+    def _calibrated_by(self, calibration: Calibration) -> Self:
+        """Return a copy with another record of the pairs that set the threshold."""
+        other = copy.copy(self)
+        other._calibration = calibration
+        return other
+
     def _set_threshold(self, rule: Rule) -> None:
         engine, items = self._calibration.engine, self._calibration.items
         self._region = self._calibration.select(rule)

@@ -35,7 +35,12 @@ from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._items import Part, PartitionedItems, describe
 from skrank_abstain.partitions._packed import ask
 from skrank_abstain.partitions._protocol import Each, Partitions
-from skrank_abstain.partitions._rows import ModelColumns, check_names, rows_of
+from skrank_abstain.partitions._rows import (
+    ModelColumns,
+    check_names,
+    check_same_columns,
+    rows_of,
+)
 from skrank_abstain.scorers import describe as describe_model
 from skrank_abstain.scorers import (
     is_fitted,
@@ -133,6 +138,7 @@ def calibrate(
             f"{describe_model(model)}, which is not: train it on other queries first."
         )
     columns = ModelColumns(*names_in_model(model))
+    check_same_columns(frame, columns)
     rows = as_partitions(frame, qid=qid)
     parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
     answers = [*ask(parts, _describe)]
@@ -147,8 +153,7 @@ def calibrate(
     data = PartitionedItems.of(parts, described)
     record = _record(fitted, rule, model, _common_columns(notes), data)
     fitted._calibrate(rule, tie_model, record)
-    _remember(fitted, rule, wanted)
-    return cast("SelectiveRanker", fitted)
+    return _remembering(fitted, rule, wanted)
 
 
 def _check_ranker(ranker: Any) -> None:
@@ -359,12 +364,12 @@ def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[f
     return [check_fraction(value, "coverages", include_one=True) for value in coverages]
 
 
-def _remember(ranker: Any, rule: Any, coverages: list[float]) -> None:
-    """Store the answers that a saved ranker will need."""
+def _remembering(ranker: Any, rule: Any, coverages: list[float]) -> SelectiveRanker:
+    """Return the ranker with the answers that it will need after it was saved."""
     calibration = ranker._calibration
     plain = {each.name: getattr(calibration, each.name) for each in fields(calibration)}
-    ranker._calibration = PartitionedCalibration(
-        **plain, known={repr(rule): ranker._region}
-    )
+    known = {repr(rule): ranker._region}
+    ranker = ranker._calibrated_by(PartitionedCalibration(**plain, known=known))
     for each in [ranker, *(ranker.at_coverage(value) for value in coverages)]:
         each._calibration.accepted_by_query(each._region)  # for coverage_interval_
+    return cast("SelectiveRanker", ranker)

@@ -82,6 +82,8 @@ def refuse_split_queries(
     if split is not None:
         value, first, second = split
         mend = _TOGETHER[engine_of(frame)].format(qid=qid)
+        if value is None:
+            mend = "pass the query of each row: without it all rows are one query"
         raise ValueError(
             f"frame must have each query in one partition, got query {shown(value)} in "
             f"partitions {first} and {second}; {mend}."

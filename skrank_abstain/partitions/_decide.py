@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
@@ -11,13 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skrank_abstain._validation import encode_qid
+from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.partitions._check import refuse_split_queries
 from skrank_abstain.partitions._dispatch import as_partitions
 from skrank_abstain.partitions._items import PartitionedItems, Summary
 from skrank_abstain.partitions._packed import ask
-from skrank_abstain.partitions._rows import ModelColumns, check_names, rows_of
+from skrank_abstain.partitions._rows import (
+    ModelColumns,
+    check_names,
+    check_same_columns,
+    column_of,
+    rows_of,
+)
 from skrank_abstain.scorers import names_in_model
 from skrank_abstain.selection import Calibration, PairTotals
 
@@ -31,6 +36,7 @@ def evaluate(
     *,
     label: str | None = None,
     qid: str | None = None,
+    sample_weight: str | None = None,
 ) -> PairTotals:
     """Add up what happens to labelled pairs.
 
@@ -40,6 +46,9 @@ def evaluate(
         Calibrated, by ``fit`` or by `calibrate`.
     frame, label, qid
         As in `calibrate`.
+    sample_weight : str, default=None
+        Column with the weights of the items; a pair weighs the product of its two.
+        Tuples have no columns: pass frames instead.
 
     Returns
     -------
@@ -67,8 +76,10 @@ def evaluate(
     True
     """
     check_is_fitted(ranker, "threshold_")
-    check_names(frame, label=label, qid=qid)
-    args = without_calibration_pairs(ranker), label, qid, _columns(ranker)
+    check_names(frame, label=label, qid=qid, sample_weight=sample_weight)
+    columns = _columns(ranker)
+    check_same_columns(frame, columns)
+    args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
     found = [*ask(as_partitions(frame, qid), _evaluate, *args)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
     totals = [each for each, _ in found if each is not None]
@@ -198,8 +209,7 @@ def ranking(
 
 def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     """Return a copy of the ranker that is small enough to be sent to partitions."""
-    other: Any = copy.copy(ranker)
-    known = other._calibration
+    known = ranker._calibration
     fitted_on = known.items if known.tuning is None else known.tuning
     none = np.empty(0, dtype=np.int64)
     # Decisions need the unit of gaps and the tolerance of equal scores.
@@ -208,7 +218,8 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     # The risk of a pair also depends on whether novel items were looked for.
     novel = None if fitted_on.novel is None else fitted_on.novel[:0]
     items: Any = PartitionedItems(None, summary, novel=novel)
-    other._calibration = Calibration(known.model, items, known.loss, seed=known.seed)
+    calibration = Calibration(known.model, items, known.loss, seed=known.seed)
+    other: Any = ranker._calibrated_by(calibration)
     other._fit_rows = None
     return other
 
@@ -218,18 +229,21 @@ def _evaluate(
     ranker: Any,
     label: str | None,
     qid: str | None,
+    sample_weight: str | None,
     columns: ModelColumns,
 ) -> tuple[PairTotals | None, Any]:
     """Return the totals of a partition, and its queries."""
-    X, y, ids = rows_of(partition, label=label, qid=qid, features=columns.of(partition))
-    if not _num_samples(X):
+    features, weight = columns.of(partition), None
+    if sample_weight is not None:
+        weight = column_of(partition, "sample_weight", sample_weight)
+        if features is None:
+            known = label, qid, sample_weight
+            features = [n for n in names_of_columns(partition) or [] if n not in known]
+    X, y, ids = rows_of(partition, label=label, qid=qid, features=features)
+    n_items = _num_samples(X)
+    if not n_items:
         return None, np.empty(0)
-    return ranker.evaluate(X, y, ids), _distinct(ids)
-
-
-def _distinct(ids: Any) -> Any:
-    """Return the queries of a partition; None or a scalar has no name to compare."""
-    return np.empty(0) if np.ndim(ids) == 0 else encode_qid(ids, len(ids))[1]
+    return ranker.evaluate(X, y, ids, weight), encode_qid(ids, n_items)[1]
 
 
 def _frame(
@@ -242,8 +256,10 @@ def _frame(
     """Return what a task makes of each partition, as a frame of the same engine."""
     check_is_fitted(ranker, "threshold_")
     check_names(frame, qid=qid, item_id=item_id)
+    columns = _columns(ranker)
+    check_same_columns(frame, columns)
     rows = as_partitions(frame, qid)
-    args = without_calibration_pairs(ranker), qid, item_id, _columns(ranker)
+    args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
     found = [*ask(rows, _look, task, *args)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
@@ -270,10 +286,7 @@ def _unlabelled(
         X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
         return X, ids, names
     if item_id is not None:
-        raise ValueError(
-            "item_id must be None where partitions are tuples (X, y, qid), which have "
-            f"no columns, got {item_id!r}."
-        )
+        column_of(partition, "item_id", item_id)
     X, _, ids = rows_of(partition, label=None, qid=qid, features=None)
     return X, ids, None
 
@@ -282,16 +295,19 @@ def _look(
     partition: Any, task: Callable[..., Any], ranker: Any, *columns: Any
 ) -> tuple[Any, Any]:
     """Return an empty frame with the columns that a task makes, and the queries."""
-    rows = _unlabelled(partition, *columns)
-    if not _num_samples(rows[0]):
+    X, ids, names = _unlabelled(partition, *columns)
+    n_items = _num_samples(X)
+    if not n_items:
         return None, np.empty(0)
-    first = [each if np.ndim(each) == 0 else each[:1] for each in rows]
+    queries = encode_qid(ids, n_items)[1]
+    names = None if names is None else names[:1]
+    first = X[:1], ids if is_scalar(ids) else ids[:1], names
     made = task(ranker, *first).to_frame()
     # One item makes no pair that could show the types of a column.
     item = _ranking(ranker, *first).to_frame().dtypes
     kinds = {"qid": item["qid"]} | dict.fromkeys(_IDS, item["item_id"])
     like = made.astype({name: kinds[name] for name in kinds if name in made})[:0]
-    return like, _distinct(rows[1])
+    return like, queries
 
 
 def _pairs(ranker: Any, X: Any, ids: Any, names: Any) -> Any:

@@ -67,6 +67,40 @@ def check_names(frame: Any, **names: Any) -> None:
         )
 
 
+def check_same_columns(frame: Any, model: ModelColumns) -> None:
+    """Name the column that one frame of a list lacks, if all columns are features.
+
+    Where the model names its features, each partition names those that it lacks.
+    """
+    before: tuple[int, set[Any]] | None = None
+    for number, part in enumerate(frame if isinstance(frame, list) else ()):
+        X = part[0] if isinstance(part, tuple) and part else part
+        found = names_of_columns(X)
+        if found is None or model.of(X) is not None:
+            continue
+        columns = set(found)
+        first, others = before = before or (number, columns)
+        # Other names, but as many of them, are no missing column.
+        if columns < others or others < columns:
+            short, full = (number, first) if columns < others else (first, number)
+            lacks = next(iter(columns ^ others))
+            raise ValueError(
+                f"frame must have the same columns in every partition, got {lacks!r} "
+                f"in partition {full} and not in partition {short}."
+            )
+
+
+def column_of(partition: Any, parameter: str, name: str) -> NDArray[Any]:
+    """Return a column of a frame; refuse a tuple, which has none."""
+    if isinstance(partition, tuple):
+        raise ValueError(
+            f"{parameter} must be None where partitions are tuples (X, y, qid), which "
+            f"have no columns, got {name!r}."
+        )
+    require_columns([name], names_of_columns(partition) or [])
+    return np.asarray(partition[name])
+
+
 def rows_of(
     partition: Any, *, label: Any, qid: Any, features: list[Any] | None
 ) -> tuple[Any, Any, Any]:

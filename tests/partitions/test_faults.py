@@ -5,6 +5,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from doubles import FirstColumn
 from partitions.test_calibrate import (
@@ -17,7 +18,7 @@ from partitions.test_calibrate import (
 )
 from sklearn.base import BaseEstimator
 
-from skrank_abstain import BALToR, OneQueryWarning, RiskControlledRanker
+from skrank_abstain import BALToR, OneQueryWarning, RiskControlledRanker, partitions
 from skrank_abstain.partitions import calibrate
 from skrank_abstain.tie_models import DifferenceModel
 
@@ -223,3 +224,109 @@ def test_what_was_calibrated_is_saved_and_calibrates_again():
     found = calibrate(BALToR(MODEL), parts)
     again = calibrate(pickle.loads(pickle.dumps(found)), parts)
     assert_same(fitted_numbers(again), fitted_numbers(found))
+
+
+# Decisions
+
+
+DECIDED = ["evaluate", "predict_pairs", "deferred", "ranking"]
+
+
+def decide(what, parts, **names):
+    """Fit a ranker on other rows, and let it decide partitions."""
+    X, y, qid = labelled(40, seed=1)
+    return getattr(partitions, what)(BALToR(MODEL).fit(X, y, qid=qid), parts, **names)
+
+
+@pytest.mark.parametrize("what", DECIDED)
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a", "a"),
+        (np.array("a"), "a"),
+        ("a", ["b"] * 6 + ["a"] * 5),
+        ([("a", 1)] * 9, [("a", 1)] * 11),
+        ([("a",)] * 4 + [("b", 1)] * 5, [("c", 2), ("a",)] * 5 + [("c", 2)]),
+        ([1] * 4 + ["1"] * 5, ["1"] * 11),
+    ],
+    ids=repr,
+)
+def test_a_query_split_by_ids_of_any_type_is_refused(what, first, second):
+    X, y, _ = labelled(40, seed=0)
+    parts = [(X[:9], y[:9], first), (X[9:20], y[9:20], second)]
+    with pytest.raises(ValueError, match=r"one partition, got query .* in partitions"):
+        decide(what, parts)
+
+
+@pytest.mark.parametrize("what", DECIDED[1:])
+def test_partitions_without_queries_are_one_query_in_parts(what):
+    X, y, _ = labelled(40, seed=0)
+    parts = [(X[:9], y[:9], None), (X[9:20], y[9:20], None)]
+    with pytest.raises(ValueError, match=r"got query None .* the query of each row"):
+        decide(what, parts)
+    assert len(decide(what, parts[:1])) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a", "b"),
+        ([("a",)] * 4 + [("b", 1)] * 5, [("c", 2)] * 11),
+        ([1] * 4 + ["1"] * 5, [2] * 11),
+        ([frozenset([1])] * 9, [frozenset([2])] * 11),
+    ],
+    ids=repr,
+)
+def test_ids_of_any_type_name_whole_queries(first, second):
+    X, y, _ = labelled(40, seed=0)
+    parts = [(X[:9], y[:9], first), (X[9:20], y[9:20], second)]
+    both = [first] * 9 if isinstance(first, str) else list(first)
+    both += [second] * 11 if isinstance(second, str) else list(second)
+    X0, y0, qid0 = labelled(40, seed=1)
+    ranker = BALToR(MODEL).fit(X0, y0, qid=qid0)
+    found = partitions.evaluate(ranker, parts)
+    expected = ranker.evaluate(X[:20], y[:20], both)
+    np.testing.assert_array_equal(found.accepted, expected.accepted)
+    assert [len(each) for each in partitions.ranking(ranker, parts)] == [9, 11]
+
+
+@pytest.mark.parametrize("what", ["calibrate", "evaluate", "ranking"])
+@pytest.mark.parametrize("lacks", [0, 1])
+def test_the_column_that_a_partition_lacks_is_named(what, lacks):
+    frames = [frame[["one", "two", "y", "q"]] for frame in framed(pieces())]
+    frames[lacks] = frames[lacks].drop(columns="two")
+    ranker = BALToR(MODEL)
+    if what != "calibrate":
+        X, y, qid = labelled(40, seed=1)
+        ranker.fit(X, y, qid=qid)
+    names = {"qid": "q"} if what == "ranking" else {"label": "y", "qid": "q"}
+    rule = rf"'two' in partition {1 - lacks} and not in partition {lacks}\.$"
+    with pytest.raises(ValueError, match=rule):
+        getattr(partitions, what)(ranker, frames, **names)
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.filterwarnings("ignore:X has feature names, but BALToR was fitted without")
+def test_weights_are_a_column(named):
+    X, y, qid = labelled(40, seed=0)
+    weight = np.random.default_rng(0).uniform(size=y.size)
+    X0, y0, qid0 = labelled(40, seed=1)
+    features = pd.DataFrame(X).rename(columns=str)
+    if named:
+        X, X0 = features, pd.DataFrame(X0).rename(columns=str)
+    ranker = BALToR(MODEL).fit(X0, y0, qid=qid0)
+    expected = ranker.evaluate(X, y, qid, weight)
+    frame = features.assign(y=y, q=qid, w=weight)
+    half = np.isin(qid, pd.unique(qid)[:20])
+    names = {"label": "y", "qid": "q", "sample_weight": "w"}
+    for parts in ([frame], [frame[half], frame[half][:0], frame[~half]]):
+        found = partitions.evaluate(ranker, parts, **names)
+        for name in ("pairs", "accepted", "loss"):
+            np.testing.assert_array_equal(
+                np.sort(getattr(found, name)), np.sort(getattr(expected, name))
+            )
+    with pytest.raises(ValueError, match="sample_weight must be None where partitions"):
+        partitions.evaluate(ranker, [(X, y, qid)], sample_weight="w")
+    others = [frame[half], frame[~half].drop(columns="w").assign(v=1.0)]
+    with pytest.raises(ValueError, match=r"^partition 1: .*one column 'w'"):
+        partitions.evaluate(ranker, others, **names)
