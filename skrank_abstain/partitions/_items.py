@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,6 +98,8 @@ class PartitionedItems(Value):
     summary: Summary
     answers: dict[str, Any] = field(default_factory=dict)
     novel: BoolArray | None = None
+    #: Calibration items have none, on one machine either.
+    keys: ClassVar[None] = None
 
     @classmethod
     def of(cls, parts: Partitions, described: Iterable[tuple[Any, ...]]) -> Self:
