@@ -68,6 +68,13 @@ default="misranking"
         the tie model (70 % of them): a random pair of a new query from the same source
         is accepted with a probability of at least ``coverage``, for any number of
         queries. Fewer than ``coverage / (1 - coverage)`` queries accept every pair.
+    weighting : {"queries", "pairs"}, default="queries"
+        What the guarantee counts alike. With "pairs", at least a share ``coverage`` of
+        the pairs of new queries is accepted in expectation. Without a guarantee the
+        threshold is that of pooled pairs, and only "queries" is allowed.
+    largest_query : int, default=None
+        For ``weighting="pairs"``: items of the largest query that may ever come.
+        Larger ones are refused, by ``fit`` and by all methods that decide.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; True insists on it; False always refits a clone. Scores on
@@ -162,6 +169,8 @@ default="misranking"
         boundary: str = "accept",
         quantile: str = "inverted_cdf",
         coverage_guarantee: str | None = None,
+        weighting: str = "queries",
+        largest_query: int | None = None,
         prefit: bool | str = "auto",
         calibration_size: float = 0.25,
         relevance_bins: int | None = None,
@@ -188,10 +197,18 @@ default="misranking"
         self.boundary = boundary
         self.quantile = quantile
         self.coverage_guarantee = coverage_guarantee
+        self.weighting = weighting
+        self.largest_query = largest_query
 
     def _rule(self) -> Rule:
         plain = Coverage(self.coverage, boundary=self.boundary, quantile=self.quantile)
         if self.coverage_guarantee is None:
+            if (self.weighting, self.largest_query) != ("queries", None):
+                raise ValueError(
+                    "weighting and largest_query must go with "
+                    f"coverage_guarantee='hierarchical', got {self.weighting!r} and "
+                    f"{self.largest_query!r}: the plain quantile promises nothing."
+                )
             return plain
         if self.coverage_guarantee != "hierarchical":
             raise ValueError(
@@ -205,4 +222,8 @@ default="misranking"
                 f"quantile='inverted_cdf', got {self.boundary!r} and "
                 f"{self.quantile!r}: it has its own quantile."
             )
-        return GuaranteedCoverage(self.coverage)
+        return GuaranteedCoverage(
+            self.coverage,
+            weighting=self.weighting,
+            largest_query=self.largest_query,
+        )

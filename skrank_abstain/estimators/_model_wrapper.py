@@ -257,6 +257,7 @@ class RuleThreshold(ModelWrapper):
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
+        rule.warn_of_weighting(self._calibration, self._region)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "

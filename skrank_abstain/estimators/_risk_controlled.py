@@ -28,7 +28,9 @@ class RiskControlledRanker(SelectiveRanker):
 
     where e_q is the loss of the accepted pairs of a query and a_q their number, both
     over the number of its pairs; the probability is over the draw of the certification
-    queries. Every query counts alike in R, however many pairs it has.
+    queries. Every query counts alike in R, however many pairs it has; with
+    ``weighting="pairs"`` every pair does, R = E[N_q e_q] / E[N_q a_q] for queries of
+    N_q pairs.
 
     Parameters
     ----------
@@ -42,6 +44,11 @@ class RiskControlledRanker(SelectiveRanker):
         Probability that the bound fails, in (0, 1).
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start.
+    weighting : {"queries", "pairs"}, default="queries"
+        What counts alike in the risk.
+    largest_query : int, default=None
+        For ``weighting="pairs"``: items of the largest query that may ever come, at
+        least 2. Larger ones are refused, by ``fit`` and by all methods that decide.
     calibration_size : float, default=0.25
         As in :class:`BALToR`. Certification needs many queries: think of 0.5, or pass a
         fitted ranker.
@@ -92,6 +99,10 @@ n_features_in_, feature_names_in_
     breaks the bound in some group passes only if the test of that group errs. Every
     group needs dozens of certification queries of its own.
 
+    With ``weighting="pairs"`` and M pairs in the largest query allowed, e_q and a_q are
+    multiplied by N_q / M and tested in the same way. The smaller most queries are
+    beside the largest one, the less is certified.
+
     Up to 100 thresholds: O(n log n) for n items.
 
     References
@@ -128,6 +139,8 @@ n_features_in_, feature_names_in_
         max_risk: float = 0.1,
         delta: float = 0.1,
         tuning_size: float = 0.3,
+        weighting: str = "queries",
+        largest_query: int | None = None,
         tie_model: str | TieModel = "graded_relevance",
         loss: str | ArrayLike | Sequence[Any] = "misranking",
         novelty: Any = None,
@@ -156,6 +169,8 @@ n_features_in_, feature_names_in_
         self.max_risk = max_risk
         self.delta = delta
         self.tuning_size = tuning_size
+        self.weighting = weighting
+        self.largest_query = largest_query
 
     @all_or_nothing
     def fit(
@@ -192,7 +207,9 @@ n_features_in_, feature_names_in_
         Warns
         -----
         UserWarning
-            If nothing could be certified.
+            If nothing could be certified, or if, on the certification queries, the
+            selective risk by pairs exceeds that by queries by more than half, or the
+            reverse, beyond chance (5 %).
         """
         return self._fit(X, y, qid, groups)
 
@@ -201,6 +218,8 @@ n_features_in_, feature_names_in_
             self.max_risk,
             delta=self.delta,
             tuning_size=self.tuning_size,
+            weighting=self.weighting,
+            largest_query=self.largest_query,
         )
 
     @property

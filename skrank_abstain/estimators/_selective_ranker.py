@@ -53,6 +53,7 @@ from skrank_abstain.selection import (
     RiskEngine,
     RiskProfile,
     Rule,
+    check_largest_query,
     check_rule,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
@@ -170,6 +171,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         if self.novelty is not None:
             check_novelty(self.novelty, self.novelty_level)
         items, relevance = take_labelled_items(self, X, y, qid)
+        check_largest_query(int(items.queries.sizes.max()), rule.largest_query)
         record = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
         )
@@ -639,6 +641,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
         """Return scores, what the tie model compares, and which items are novel."""
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
+        limit = self._fitted_rule.largest_query
+        check_largest_query(int(items.queries.sizes.max(initial=0)), limit)
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
         keys = self._keys_of_draws(hash_rows, items.X)

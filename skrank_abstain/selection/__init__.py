@@ -29,6 +29,7 @@ from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
+from skrank_abstain.selection._weighting import check_largest_query
 
 __all__ = [
     "Coverage",

@@ -370,6 +370,8 @@ class Rule(Value, ABC):
     tuning_size : float
         Share of the calibration queries that fit the tie model and set no threshold,
         which a promise about new queries needs. 0: all queries do both.
+    largest_query : int or None
+        Items of the largest query that ``fit`` and predictions allow; None: any.
 
     Examples
     --------
@@ -379,9 +381,13 @@ class Rule(Value, ABC):
     """
 
     tuning_size: float = 0.0
+    largest_query: int | None = None
 
     def check(self, loss: FloatArray) -> None:
         """Refuse parameters that make no sense with a loss, before data come in."""
+
+    def warn_of_weighting(self, calibration: Calibration, region: Region) -> None:
+        """Warn in ``fit`` where a promise depends on what it weighs."""
 
     @abstractmethod
     def select(self, calibration: Calibration) -> Region:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,12 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
 from skrank_abstain.selection._engine import Region
+from skrank_abstain.selection._weighting import (
+    check_weighting,
+    coverage_both_ways,
+    warn_of_difference,
+    weights_of_pairs,
+)
 
 
 @dataclass(frozen=True)
@@ -25,9 +31,21 @@ class GuaranteedCoverage(Rule):
     ----------
     coverage : float
         In (0, 1]; 1 accepts every pair.
+    weighting : {"queries", "pairs"}, default="queries"
+        What counts alike: a random pair of a random new query is accepted with the
+        probability; or, of the pairs of new queries, that share in expectation.
+    largest_query : int, default=None
+        For ``weighting="pairs"``: items of the largest query that may come, at least 2.
+        Larger ones are refused, at ``fit`` and later.
 
     Notes
     -----
+    For pairs, N_q the pairs of a query and M those of the largest one allowed, the
+    quantile is the smallest threshold with sum(N_q a_q) >= coverage (sum(N_q) + M),
+    a_q the accepted share: conformal risk control of (N_q / M) (coverage - a_q).
+    Fewer than ``coverage / (1 - coverage)`` queries of the largest size, or as many
+    pairs, accept every pair.
+
     Three queries in ten fit the tie model, the others set the threshold, in some 16
     counting passes.
 
@@ -49,14 +67,21 @@ class GuaranteedCoverage(Rule):
     """
 
     coverage: float
+    _: KW_ONLY
+    weighting: str = "queries"
+    largest_query: int | None = None
     tuning_size: float = field(default=0.3, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_fraction(self.coverage, "coverage", include_one=True)
+        check_weighting(self.weighting, self.largest_query)
 
     def select(self, calibration: Calibration) -> Region:
         engine, items = calibration.engine, calibration.items
-        found, least = np.inf, 0.0
+        found, least, weights = np.inf, 0.0, None
+        if self.largest_query is not None:
+            weights = weights_of_pairs(calibration, self.largest_query)[1]
+        n_full = items.n_queries if weights is None else weights.sum()
         if self.coverage < 1:
             pairs = items.pair_counts[:, None]
             # By query: the guarantee rests on queries being exchangeable, and pooled
@@ -65,6 +90,7 @@ class GuaranteedCoverage(Rule):
                 lambda thresholds: engine.at_thresholds(items, thresholds)[0] / pairs,
                 self.coverage,
                 highest=engine.highest,
+                weights=weights,
             )
             # A new query might be worse than all: its weight is at most 1 - coverage.
             least = self.coverage / (1 - self.coverage)
@@ -76,19 +102,37 @@ class GuaranteedCoverage(Rule):
                 "keep the guarantee, and pairs with a novel item are abstained on. "
                 "Ask for less, pass more queries, or a lower novelty_level."
             )
-        if items.n_queries < least:
+        if n_full < least:
+            full = "" if weights is None else f" of {self.largest_query} items"
+            other = "" if weights is None else ", or as many pairs"
             warn_user(
                 f"Every pair is accepted: a coverage of {self.coverage:g} can only "
-                f"be guaranteed with at least {least:.0f} queries, got "
-                f"{items.n_queries}."
+                f"be guaranteed with at least {least:.0f} queries{full}{other}, got "
+                f"{n_full:.4g}."
             )
         return engine.select_risk(min(found, engine.highest))
 
+    def warn_of_weighting(self, calibration: Calibration, region: Region) -> None:
+        found = coverage_both_ways(calibration, region)
+        warn_of_difference("coverage", self.weighting, found)
+
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
+        region = calibration.engine.select_risk(threshold)
+        by_query, by_pair, _ = coverage_both_ways(calibration, region)
+        promised = (
+            "A random pair of a new query is decided with a probability of at least "
+            f"{self.coverage:g}, each query counting alike"
+        )
+        if self.weighting == "pairs":
+            promised = (
+                "Of the pairs of new queries, a share of at least "
+                f"{self.coverage:g} is decided on average, each pair counting alike; "
+                f"queries of more than {self.largest_query} items are refused"
+            )
         return RuleText(
             f"the {self.coverage:g} hierarchical conformal quantile of the calibration "
             "risks",
-            "A random pair of a new query is decided with a probability of at least "
-            f"{self.coverage:g}, each query counting alike; the accuracy is estimated, "
-            "not guaranteed.",
+            f"{promised}; the accuracy is estimated, not guaranteed. On the "
+            f"calibration queries the coverage is {by_query:.4f}, each query counting "
+            f"alike, and {by_pair:.4f}, each pair counting alike.",
         )

@@ -1,0 +1,174 @@
+"""What a promise about new queries weighs: each query alike, or each pair."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_positive_int,
+    shown,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import paired_ratio_test
+from skrank_abstain.pairs import ScoredPairs
+from skrank_abstain.selection._calibration import Calibration
+from skrank_abstain.selection._engine import Region
+
+WEIGHTINGS = ("queries", "pairs")
+#: `fit` warns where one of the two weightings exceeds the other by more than this.
+_MOST_EXCESS = 0.5
+#: Level at which the difference must not be chance.
+_LEVEL = 0.05
+
+
+def check_weighting(weighting: str, largest_query: int | None) -> None:
+    """Refuse a weighting that is unknown, or has no largest query where it needs one.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming ``weighting`` or ``largest_query``.
+    """
+    check_choice(weighting, "weighting", WEIGHTINGS)
+    if weighting == "pairs":
+        if largest_query is None:
+            raise ValueError(
+                "largest_query must be given with weighting='pairs', got None: pass "
+                "the number of items of the largest query that may ever come. A "
+                "promise about pairs cannot cover queries of any size."
+            )
+        check_positive_int(largest_query, "largest_query", minimum=2)
+    elif largest_query is not None:
+        raise ValueError(
+            "largest_query must go with weighting='pairs', got "
+            f"{shown(largest_query)} and weighting='queries', which allows queries of "
+            "any size."
+        )
+
+
+def check_largest_query(largest: int, largest_query: int | None) -> None:
+    """Refuse a query that is larger than a promise about pairs allows.
+
+    Parameters
+    ----------
+    largest : int
+        Items of the largest query.
+    largest_query : int or None
+        None allows any size.
+
+    Raises
+    ------
+    ValueError
+        If ``largest`` exceeds ``largest_query``.
+    """
+    if largest_query is not None and largest > largest_query:
+        raise ValueError(
+            f"X must hold queries of at most largest_query={largest_query} items, got "
+            f"one of {largest}: the promise weighs pairs and covers no larger query. "
+            "Rank it by predict and leave its pairs to a person, or fit with a larger "
+            "largest_query."
+        )
+
+
+def weights_of_pairs(calibration: Calibration, largest_query: int) -> list[FloatArray]:
+    """Return N_q / M of the queries that tune and of those that set the threshold.
+
+    N_q is the number of pairs of a query, M that of the largest one allowed.
+
+    Raises
+    ------
+    ValueError
+        If a query is larger, or pairs are given one by one, without their items.
+    """
+    most = largest_query * (largest_query - 1) / 2
+    found = []
+    for items in (calibration.tuning or calibration.items, calibration.items):
+        if isinstance(items, ScoredPairs):
+            raise ValueError(
+                "weighting must be 'queries' for comparisons, got 'pairs': new "
+                "comparisons come one by one, and nothing says how many a query has."
+            )
+        counts = items.pair_counts
+        # n items have n (n - 1) / 2 pairs.
+        largest = (1 + math.isqrt(1 + 8 * int(counts.max(initial=0)))) // 2
+        check_largest_query(largest, largest_query)
+        found.append(counts / most)
+    return found
+
+
+def both_ways(
+    part: FloatArray, whole: FloatArray, pairs: FloatArray
+) -> tuple[float, float, bool]:
+    """Return a ratio of totals, each query and each pair counting alike.
+
+    Parameters
+    ----------
+    part, whole, pairs : ndarray of shape (n_queries,), float64
+        Totals by query, such as losses, accepted pairs and all pairs.
+
+    Returns
+    -------
+    by_query, by_pair : float
+        NaN where the wholes sum to zero.
+    differ : bool
+        Whether one exceeds the other by more than half, and not by chance (5 %).
+    """
+    some = pairs > 0
+    part, whole, pairs = part[some], whole[some], pairs[some]
+    by_query, by_pair = np.nan, np.nan
+    if whole.sum() > 0:
+        by_query = float((part / pairs).sum() / (whole / pairs).sum())
+        by_pair = float(part.sum() / whole.sum())
+    low, high = sorted([by_query, by_pair])
+    differ = high > (1 + _MOST_EXCESS) * low
+    if differ:
+        test = paired_ratio_test(part, whole, part / pairs, whole / pairs)
+        differ = test.pvalue <= _LEVEL
+    return by_query, by_pair, differ
+
+
+def risk_both_ways(
+    calibration: Calibration, region: Region
+) -> tuple[float, float, bool]:
+    """Return the selective risk on the calibration pairs, as `both_ways`."""
+    totals = calibration.engine.totals(region, calibration.items, None)
+    return both_ways(totals.loss, totals.accepted, totals.pairs)
+
+
+def coverage_both_ways(
+    calibration: Calibration, region: Region
+) -> tuple[float, float, bool]:
+    """Return the coverage of the calibration pairs, as `both_ways`."""
+    accepted, pairs = calibration.accepted_by_query(region)
+    return both_ways(accepted, pairs, pairs)
+
+
+def warn_of_difference(
+    what: str, weighting: str, found: tuple[float, float, bool]
+) -> None:
+    """Warn where the weightings differ by more than half.
+
+    Parameters
+    ----------
+    what : str
+        "selective risk" or "coverage".
+    weighting : {"queries", "pairs"}
+        That of the promise.
+    found : tuple
+        As `both_ways` returns it.
+    """
+    by_query, by_pair, differ = found
+    if differ:
+        one, other = "query", "pairs"
+        if weighting == "pairs":
+            one, other = "pair", "queries"
+        warn_user(
+            f"On the calibration data the {what} is {by_query:.3f}, each query "
+            f"counting alike, and {by_pair:.3f}, each pair counting alike: query size "
+            f"goes with it. The promise counts each {one} alike (weighting="
+            f"{weighting!r}); for a promise about {other} see weighting={other!r}."
+        )
