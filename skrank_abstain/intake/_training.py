@@ -33,7 +33,7 @@ from skrank_abstain.intake._repeats import (
     warn_of_repeats,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers import fit_ranker, score_items
+from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups, LabelledScores
 
 
@@ -125,6 +125,7 @@ def train_and_score(
     tuning_size : float, default=0.0
         Share of the calibration queries that fit the tie model alone.
     """
+    check_queries(ranker.estimator, items.named_queries)  # before it is trained
     # One draw per use, so that the split does not depend on the boundary mode.
     random = check_random_state(ranker.random_state)
     split_seed, seed = random.randint(2**31 - 1, size=2).tolist()

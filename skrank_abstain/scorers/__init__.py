@@ -14,6 +14,7 @@ from skrank_abstain.scorers._ensemble import RankerEnsemble
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
+    check_queries,
     class_proba,
     describe,
     feature_names,

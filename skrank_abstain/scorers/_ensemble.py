@@ -25,11 +25,10 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries, group_queries
-from skrank_abstain.scorers._adapter import align_columns
 from skrank_abstain.scorers._context import with_context
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
 from skrank_abstain.scorers._models import (
-    booster_of,
+    class_proba,
     describe,
     freeze,
     is_fitted,
@@ -295,11 +294,7 @@ def _naming(name: str, model: Any) -> Iterator[None]:
 
 def _expected_grade(model: Any, X: Any) -> FloatArray:
     """Return the mean of the grades by their probabilities, shape (n_items,)."""
-    model = unwrap(model)
-    if booster := booster_of(model):
-        X = align_columns(X, booster, booster.features(model))
-    proba = np.asarray(model.predict_proba(X), dtype=np.float64)
+    classes = np.asarray(unwrap(model).classes_, dtype=np.float64)
+    proba = class_proba(model, X, classes.size)
     # No matrix product: its last bits depend on the number of threads.
-    return np.asarray(
-        (proba * np.asarray(model.classes_, dtype=np.float64)).sum(axis=1)
-    )
+    return np.asarray((proba * classes).sum(axis=1))

@@ -284,6 +284,17 @@ def requests_queries(model: Any) -> bool:
     )
 
 
+def check_queries(model: Any, queries: Queries | None) -> Any:
+    """Return the queries; raise a ValueError if a model requests them in vain."""
+    if queries is None and requests_queries(model):
+        raise ValueError(
+            f"qid must be given, got None: the scores of {describe(last_step(model))} "
+            "depend on the other items of the query. Pass qid= or name a column of X "
+            "with qid_col=; qid=0 says that all rows are one query."
+        )
+    return queries
+
+
 def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArray:
     """Return one score per item, higher is better.
 
@@ -340,12 +351,7 @@ def _raw_scores(model: Any, X: Any, queries: Queries | None) -> Any:
         passed_on = model[:-1].transform(X) if len(model.steps) > 1 else X
         return _raw_scores(model.steps[-1][1], passed_on, queries)
     if by_query:
-        if queries is None:
-            raise ValueError(
-                f"qid must be given, got None: the scores of {describe(model)} depend "
-                "on the other items of the query. Pass qid= or name a column of X "
-                "with qid_col=; qid=0 says that all rows are one query."
-            )
+        queries = check_queries(model, queries)
         return model.predict(X, qid=queries.codes)
     booster = booster_of(model)
     if booster is None:

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain import (
     BALToR,
     CostAbstainer,
+    OneQueryWarning,
     PairwiseRankerClassifier,
     RiskControlledRanker,
     SelectiveRanker,
@@ -253,6 +254,9 @@ def test_without_queries(both):
             getattr(ranker, name)(here)
     with pytest.raises(ValueError, match=message):
         score_items(OF_QUERY, here)
+    untrained = Centred()
+    with pytest.raises(ValueError, match=message), pytest.warns(OneQueryWarning):
+        BALToR(untrained).fit(X[:, :1], Y)
     # A scalar says that all rows are one query.
     one = ranker.predict(here, 0)
     np.testing.assert_array_equal(one, centred(here, [0, 0, 0])[:, 0])

@@ -128,7 +128,7 @@ def test_the_default_classifier_takes_missing_values_and_no_categories(mixed):
     empty = X.assign(empty=np.nan)
     ensemble = RankerEnsemble(FirstColumn()).fit(empty, y, QID)
     assert np.isfinite(ensemble.predict(empty, QID)).all()
-    with pytest.raises(ValueError, match=r"float.*\nRaised by grades=ExtraTreesClass"):
+    with pytest.raises(ValueError, match=r"'colour'(.|\n)*Raised by grades=ExtraTr"):
         RankerEnsemble(small()).fit(mixed.frame, y, QID)
 
 
@@ -168,6 +168,20 @@ def test_pickles_and_fits_again(context, data):
     np.testing.assert_array_equal(again.predict(X, QID), scores)
     with pytest.raises(NotFittedError):
         clone(ensemble).predict(X, QID)
+
+
+def test_skops_stores_an_ensemble_without_pickle(data):
+    skops = pytest.importorskip("skops.io")
+    X = filled(data)
+    ensemble = RankerEnsemble(Ridge()).fit(X, data.y, QID)
+    stored = skops.dumps(ensemble)
+    trusted = skops.get_untrusted_types(data=stored)
+    assert trusted == [
+        "sklearn.tree._tree.Tree",
+        "skrank_abstain.scorers._ensemble.RankerEnsemble",
+    ]
+    read = skops.loads(stored, trusted=trusted)
+    np.testing.assert_array_equal(read.predict(X, QID), ensemble.predict(X, QID))
 
 
 def test_inside_a_selective_ranker_a_pipeline_and_a_search():
