@@ -27,7 +27,8 @@ def explain_columns(error: Exception, X: Any) -> str:
     X : array, sparse matrix or frame
         What it was given.
     """
-    if not _NO_NUMBERS.search(str(error)):
+    # Our own messages begin with "X must", and know more.
+    if str(error).startswith("X must") or not _NO_NUMBERS.search(str(error)):
         return ""
     for name, column in _columns(X):
         if column.dtype.kind in "Mm":
