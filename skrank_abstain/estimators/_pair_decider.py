@@ -36,7 +36,6 @@ from skrank_abstain.pairs import (
     check_item_id,
     check_output_size,
     check_pairs,
-    pair_labels,
     rows_by_place,
 )
 from skrank_abstain.scorers import score_items
@@ -267,13 +266,22 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, item_id=item_id)
         decision, items = self._decision(X, qid)
-        values, queries, keys = items.values, items.queries, items.keys
+        return self._decided(decision, items, pairs, item_id)
+
+    def _decided(
+        self,
+        decision: DecisionEngine[Any],
+        items: ItemValues,
+        pairs: ArrayLike | None,
+        item_id: Any = None,
+    ) -> PairDecisions:
         names = _ItemNames.of(items, item_id)
-        given = decision, self._region, values, queries
+        given = decision, self._region, items.values, items.queries
         if pairs is None:
-            made = decide_queries(*given, keys=keys)
+            made = decide_queries(*given, keys=items.keys)
         else:
-            made = decide_pairs(*given, *check_pairs(pairs, queries), keys=keys)
+            rows = check_pairs(pairs, items.queries)
+            made = decide_pairs(*given, *rows, keys=items.keys)
         return names.added_to(made)
 
     def abstain(
@@ -411,18 +419,7 @@ class PairDecider(ModelWrapper):
         weight = check_sample_weight(sample_weight, items.values.size)
         if pairs is None:
             return decision.totals(self._region, items.sorted(relevance), weight)
-        values, queries, keys = items.values, items.queries, items.keys
-        left, right = check_pairs(pairs, queries)
-        given = decision, self._region, values, queries, left, right
-        made = decide_pairs(*given, keys=keys)
-        if items.novel is not None:
-            made = made.leaving_out(items.novel)
-        return PairTotals.of_pairs(
-            made.label,
-            made.accepted,
-            pair_labels(relevance, left, right),
-            queries.codes[left],
-            queries.n_queries,
-            None if weight is None else weight[left] * weight[right],
-            self._loss,
+        made = self._decided(decision, items, pairs)
+        return PairTotals.of_decisions(
+            made, relevance, items.queries, weight, self._loss
         )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray
+from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +131,11 @@ class PairTotals:
         )
 
     @classmethod
-    def of_pairs(
+    def of_decisions(
         cls,
-        label: IntArray,
-        accepted: BoolArray,
-        truth: IntArray,
-        query: IntArray,
-        n_queries: int,
+        decisions: PairDecisions,
+        y: FloatArray,
+        queries: Queries,
         weight: FloatArray | None,
         loss: FloatArray,
     ) -> PairTotals:
@@ -144,23 +143,23 @@ class PairTotals:
 
         Parameters
         ----------
-        label, truth : ndarray of shape (n_pairs,), int64
-            Decided and true pair label, in {-1, 0, +1}.
-        accepted : ndarray of shape (n_pairs,), bool
-        query : ndarray of shape (n_pairs,), int64
-            Number of the query of each pair, below ``n_queries``.
-        n_queries : int
-        weight : ndarray of shape (n_pairs,), float64, or None
+        decisions : PairDecisions
+        y : ndarray of shape (n_items,), float64
+            Relevance, higher is better.
+        queries : Queries
+            The query of each item.
+        weight : ndarray of shape (n_items,), float64, or None
         loss : ndarray of shape (3, 3), float64
         """
-        pieces = np.zeros((n_queries, 4, 4))
-        tie = label == 0
+        left, right, label = decisions.left, decisions.right, decisions.label
+        truth, tie = pair_labels(y, left, right), label == 0
         # A tie is wrong about any order, whichever column that stands in.
         outcome = np.where(truth == 0, 1, np.where(tie | (label == truth), 0, 2))
+        pieces = np.zeros((queries.n_queries, 4, 4))
         np.add.at(
             pieces,
-            (query, 2 * tie + accepted, outcome),
-            1.0 if weight is None else weight,
+            (queries.codes[left], 2 * tie + decisions.accepted, outcome),
+            1.0 if weight is None else weight[left] * weight[right],
         )
         answers_tie = np.array([False, False, True, True])
         return cls.of_pieces(pieces, np.array([0.0, 1, 0, 1]), answers_tie, loss)
