@@ -225,7 +225,12 @@ def measure_novelty(
     vali, test = fold.validation, fold.test
     detector = clone(detector).fit(fold.train.data)
     ranker = BALToR(
-        model, coverage=0.6, novelty=detector, novelty_level=LEVEL, random_state=0
+        model,
+        coverage=0.6,
+        loss="zero_one",
+        novelty=detector,
+        novelty_level=LEVEL,
+        random_state=0,
     ).fit(vali.data, vali.target, qid=vali.qid)
     y = np.asarray(test.target, dtype=float)
     X, strange = scrambled(np.asarray(test.data), seed)

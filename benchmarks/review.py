@@ -68,7 +68,8 @@ def calibrated(fold: Any, **options: Any) -> BALToR:
     with warnings.catch_warnings():
         # That ties are accepted first is no matter here: nothing is accepted.
         warnings.filterwarnings("ignore", "Nearly all accepted pairs are ties")
-        ranker = BALToR(model, random_state=0, **options)
+        # What a review gets right are labels, ties included.
+        ranker = BALToR(model, loss="zero_one", random_state=0, **options)
         return ranker.fit(vali.data, vali.target, qid=vali.qid)
 
 

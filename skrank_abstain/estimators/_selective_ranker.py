@@ -518,7 +518,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         profile : RiskProfile
             ``profile.risk``, ``profile.n_pairs`` and ``profile.loss``;
             ``profile.coverage`` and ``profile.selective_risk`` are the risk-coverage
-            curve.
+            curve, ``profile.concordance`` stands beside it.
 
         Notes
         -----

@@ -214,10 +214,9 @@ class BinEngine(RiskEngine[BinRegion]):
     def profile(self, items: ScoredItems) -> RiskProfile:
         counts = self._model.count_pairs(items)
         tie = self._label[self._upper] == 0
-        spent = loss_of(counts, tie, self._loss)
-        pairs = counts.sum(axis=1)
-        seen = pairs > 0
-        return RiskProfile.of(self._risk[self._upper][seen], pairs[seen], spent[seen])
+        seen = counts.any(axis=1)
+        risk = self._risk[self._upper][seen]
+        return RiskProfile.of(risk, counts[seen], tie[seen], self._loss)
 
     def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
         over = self._over(region)

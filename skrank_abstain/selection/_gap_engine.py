@@ -299,8 +299,7 @@ class GapEngine(RiskEngine[GapRegion]):
         counts = np.pad(counts[:, ::-1], ((0, 0), (0, 1)))
         equal = gap <= self._tolerance
         risk = np.where(equal, self._curve.of_equal, self._curve(gap))
-        spent = loss_of(counts, tie, self._loss)
-        return RiskProfile.of(risk, counts.sum(axis=1), spent)
+        return RiskProfile.of(risk, counts, tie, self._loss)
 
     def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
         return items.rank_bounds(region.order_from)

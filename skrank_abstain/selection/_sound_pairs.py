@@ -103,16 +103,17 @@ class SoundPairs(RiskEngine[RegionT]):
     def profile(self, items: ScoredItems) -> RiskProfile:
         sound = self._engine.profile(items.without_novel_pairs)
         every = self._engine.profile(items)
-        n_novel = every.n_pairs.sum() - sound.n_pairs.sum()
-        loss = every.loss.sum() - sound.loss.sum()
-        if n_novel == 0:
+        if every.n_pairs.sum() == sound.n_pairs.sum():
             return sound
+
+        def with_novel(name: str) -> FloatArray:
+            known = getattr(sound, name)
+            return np.append(known, getattr(every, name).sum() - known.sum())
+
         # Riskier than all others: on a curve they are the last that would be decided.
-        return RiskProfile(
-            np.append(sound.risk, np.nextafter(self.highest, np.inf)),
-            np.append(sound.n_pairs, n_novel),
-            np.append(sound.loss, loss),
-        )
+        last = np.nextafter(self.highest, np.inf)
+        sums = {each.name: with_novel(each.name) for each in fields(sound)[1:]}
+        return RiskProfile(np.append(sound.risk, last), **sums)
 
     def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:
         bounds = self._engine.rank_bounds(region, items.without_novel_pairs)

@@ -223,7 +223,7 @@ def _ratio(part: FloatArray, whole: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class RiskProfile:
-    """Pairs and the loss of their predictions at each conditional risk.
+    """Pairs, and how their predictions came out, at each conditional risk.
 
     Attributes
     ----------
@@ -234,27 +234,41 @@ class RiskProfile:
     loss : ndarray of shape (n_risks,), float64
         Sum of the losses of their predictions, under the ranker's own loss; for the
         zero-one loss the number of errors.
+    n_unlike, ordered : ndarray of shape (n_risks,), float64
+        Pairs of different relevance, and those of them in the right order, a predicted
+        tie counting one half.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skrank_abstain.selection import RiskProfile
-    >>> profile = RiskProfile(np.array([0.1, 0.4]), np.array([6, 4]), np.array([0, 2]))
-    >>> profile.coverage, profile.selective_risk
-    (array([0.6, 1. ]), array([0. , 0.2]))
+    >>> risk, n_pairs, loss = np.array([[0.1, 0.4], [6, 4], [0, 2]])
+    >>> profile = RiskProfile(risk, n_pairs, loss, n_pairs / 2, n_pairs / 2 - loss)
+    >>> profile.coverage, profile.selective_risk, profile.concordance
+    (array([0.6, 1. ]), array([0. , 0.2]), array([1. , 0.6]))
     """
 
     risk: FloatArray
     n_pairs: FloatArray
     loss: FloatArray
+    n_unlike: FloatArray
+    ordered: FloatArray
 
     @classmethod
-    def of(cls, risk: FloatArray, pairs: FloatArray, loss: FloatArray) -> RiskProfile:
-        """Sort entries by risk and merge equal risks."""
+    def of(
+        cls, risk: FloatArray, counts: FloatArray, tie: BoolArray, loss: FloatArray
+    ) -> RiskProfile:
+        """Sort groups of pairs by risk and merge equal risks.
+
+        ``counts`` (n_groups, 4), ``tie`` and ``loss`` are as in ``loss_of``.
+        """
         levels, entry = np.unique(risk, return_inverse=True)
+        pairs = counts.sum(axis=1)
+        unlike = pairs - counts[:, 1]
+        ordered = np.where(tie, unlike / 2, counts[:, 0])
         sums = (
             np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
-            for values in (pairs, loss)
+            for values in (pairs, loss_of(counts, tie, loss), unlike, ordered)
         )
         return cls(levels, *sums)
 
@@ -270,6 +284,17 @@ class RiskProfile:
         """Mean loss of the pairs with at most each risk, shape (n_risks,)."""
         mean: FloatArray = np.cumsum(self.loss) / np.cumsum(self.n_pairs)
         return mean
+
+    @property
+    def concordance(self) -> FloatArray:
+        """Share of the pairs of different relevance in the right order, (n_risks,).
+
+        Of those with at most each risk; NaN before the first.
+        """
+        unlike = np.cumsum(self.n_unlike)
+        found = np.full(unlike.shape, np.nan)
+        np.divide(np.cumsum(self.ordered), unlike, out=found, where=unlike > 0)
+        return found
 
 
 def loss_of(counts: FloatArray, tie: BoolArray, loss: FloatArray) -> FloatArray:

@@ -36,7 +36,13 @@ LOSSES = [
     np.array([[0, 1, 1], [10, 0, 10], [1, 1, 0.0]]),
     np.array([[0, 0.3, 2.7], [0.9, 0, 0.9], [2.7, 0.3, 0]]),
 ]
-RULES = [Coverage(0.5), Price(0.3), GuaranteedCoverage(0.3), CertifiedRisk(0.4)]
+RULES = [
+    Coverage(0.5),
+    Coverage(0.5, boundary="randomize"),
+    Price(0.3),
+    GuaranteedCoverage(0.3),
+    CertifiedRisk(0.4),
+]
 TIE_MODELS = [
     BradleyTerry(),
     ThurstoneMosteller(),
@@ -92,6 +98,11 @@ def check(seed):
     last = np.searchsorted(np.round(profile.risk, 12), levels, side="right") - 1
     np.testing.assert_allclose(profile.selective_risk[last], curve, **ROUNDING)
     np.testing.assert_allclose(profile.coverage[last], coverage, **ROUNDING)
+    unlike = truth != 0
+    score = np.where(made.label == 0, 0.5, made.label == truth)
+    for level, found in zip(levels, profile.concordance[last], strict=True):
+        own = score[unlike & (risk <= level)]
+        assert own.size == 0 or found == pytest.approx(own.mean(), **close)
     if last.size == profile.risk.size:
         area = aurc_loss(truth, made.label, risk, loss=loss)
         assert neg_aurc_scorer(ranker, X, y, qid) == pytest.approx(-area, **close)
@@ -115,7 +126,7 @@ def check(seed):
 ROUNDING = {"rtol": 1e-12, "atol": 1e-12}
 
 
-@pytest.mark.parametrize("seeds", [range(100)])
+@pytest.mark.parametrize("seeds", [range(40)])
 def test_all_numbers_are_sums_over_pairs(seeds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few scores: many pairs of one risk
@@ -125,7 +136,7 @@ def test_all_numbers_are_sums_over_pairs(seeds):
 
 @pytest.mark.slow
 def test_all_numbers_are_sums_over_pairs_of_a_thousand_problems():
-    test_all_numbers_are_sums_over_pairs(range(100, 1000))
+    test_all_numbers_are_sums_over_pairs(range(40, 1000))
 
 
 @pytest.mark.parametrize("cost", [0.5, 3.0])
