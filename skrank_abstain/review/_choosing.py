@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -125,13 +125,13 @@ def questions_of_query(
 
 
 def choose_questions(
-    streams: Sequence[Iterator[Question]], n: int, per_query: int | None, *, equal: bool
+    streams: Iterable[Iterator[Question]], n: int, per_query: int | None, *, equal: bool
 ) -> list[tuple[int, Question]]:
     """Choose the most useful questions of all queries.
 
     Parameters
     ----------
-    streams : sequence of iterator of Question
+    streams : iterable of iterator of Question
         One for each query.
     n : int
     per_query : int or None
@@ -144,16 +144,17 @@ def choose_questions(
     chosen : list of (query, Question)
         By falling value.
     """
-    streams = [islice(stream, per_query) for stream in streams]
+    each: list[Iterator[Question]] = []
     chosen: list[tuple[int, Question]] = []
     waiting: list[tuple[int, float, int, int, Question]] = []
 
     def push(query: int, turn: int) -> None:
-        for question in islice(streams[query], 1):
+        for question in islice(each[query], 1):
             rank = turn if equal else 0
             heapq.heappush(waiting, (rank, -question.value, query, turn, question))
 
-    for query in range(len(streams)):
+    for query, stream in enumerate(streams):
+        each.append(islice(stream, per_query))
         push(query, 0)
     while waiting and len(chosen) < n:
         _, _, query, turn, question = heapq.heappop(waiting)

@@ -21,7 +21,8 @@ class Questions(PairDecisions):
     ----------
     value : ndarray of shape (n_pairs,), float64
         Expected worth of the answer, falling from pair to pair: by how much it lowers
-        the expected loss, summed over pairs, or raises the expected DCG.
+        the expected loss, summed over pairs, or raises the expected DCG. Exact unless
+        answered pairs form a loop; off by up to .06 on four items in loops.
     index : pandas.Index or None
         Index of X, if it is a pandas frame: ``shown`` must have the same.
     left, right, qid, label, accepted, risk, proba, left_id, right_id, place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -63,6 +63,8 @@ EQUAL = 1e-12
 #: Labels of at least this probability are known. Gold answers err in 1e-9 of the cases,
 #: so that those that contradict each other do not leave nothing.
 _CERTAIN = 1 - 1e-6
+#: Posteriors of queries without answers are kept up to this many pairs, some 200 MB.
+_MOST_KEPT = 1 << 22
 #: With fewer answers nobody expects to know who errs.
 _FEWEST_ANSWERS = 20
 
@@ -283,6 +285,7 @@ class Review:
         *,
         objective: str | QuestionObjective = "pairs",
         per_query: int | str | None = None,
+        verbose: int = 0,
     ) -> Questions:
         """Return the pairs whose answers are expected to be worth most.
 
@@ -296,6 +299,8 @@ class Review:
         per_query : int, "equal" or None, default=None
             Limit for each query; or all queries have their turn before one has another.
             None: "equal" for ``objective="top"``, no limit for ``"pairs"``.
+        verbose : int, default=0
+            Whether to print how many queries were looked at, about ten times.
 
         Returns
         -------
@@ -325,7 +330,8 @@ class Review:
                 )
         elif per_query is not None:
             check_positive_int(per_query, "per_query", minimum=0)
-        chosen = self._choose(n, objective, self.items.loss, per_query)
+        loss = self.items.loss
+        chosen = self._choose(n, objective, loss, per_query, verbose=verbose)
         queries = self.items.queries
         query, value, i, j = (
             np.array([(query, *question[:3]) for query, question in chosen])
@@ -428,9 +434,20 @@ class Review:
         return self.items.posteriors(self.answers, likelihood)
 
     def _posterior(self, query: int) -> Posterior:
-        # Kept only with answers: those of all queries may not fit into memory.
-        known = self._answered.get(query)
-        return self.items.without_answers(query) if known is None else known
+        if query in self._answered:
+            return self._answered[query]
+        if query not in self._silent:
+            posterior = self.items.without_answers(query)
+            # Those of all queries may not fit into memory.
+            if self.items.queries.n_pairs > _MOST_KEPT:
+                return posterior
+            self._silent[query] = posterior
+        return self._silent[query]
+
+    @cached_property
+    def _silent(self) -> dict[int, Posterior]:
+        """The posteriors of queries without answers, as far as they were asked for."""
+        return {}
 
     @cached_property
     def _pair_proba(self) -> FloatArray:
@@ -509,20 +526,25 @@ class Review:
         error: float | None = None,
         *,
         drawn: bool = False,
+        verbose: int = 0,
     ) -> list[tuple[int, Question]]:
         """Choose questions; ``drawn``: answers are drawn, not the most probable."""
         error = self.typical_error if error is None else error
         answer_proba = Reviewers.of_error(error).answer_proba()
-        streams = [
-            questions_of_query(
+        n_queries = self.items.queries.n_queries if n else 0
+
+        def stream(query: int) -> Iterator[Question]:
+            if verbose and query % max(n_queries // 10, 1) == 0:
+                print(f"[Review] questions about query {query + 1} of {n_queries}")  # noqa: T201
+            return questions_of_query(
                 self._posterior(query),
                 check_objective(objective),
                 answer_proba,
                 loss,
                 np.random.default_rng(query) if drawn else None,
             )
-            for query in range(self.items.queries.n_queries if n else 0)
-        ]
+
+        streams = (stream(query) for query in range(n_queries))
         limit = per_query if isinstance(per_query, int) else None
         return choose_questions(streams, n, limit, equal=per_query == "equal")
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from review.enumerated import random_answers, random_prior
+from review.simulated import INPUT, RANKER
 
 from skrank_abstain._validation import ZERO_ONE_LOSS
 from skrank_abstain.review import QuestionObjective
@@ -14,6 +15,7 @@ from skrank_abstain.review._choosing import (
     choose_questions,
     questions_of_query,
 )
+from skrank_abstain.review._items import ItemsUnderReview
 from skrank_abstain.review._posterior import Posterior
 from skrank_abstain.review._reviewers import Reviewers
 
@@ -189,3 +191,29 @@ def test_values_that_are_not_one_number_per_pair_are_refused(values):
     questions = questions_of_query(posterior, Wrong(), ANSWER_PROBA, ZERO_ONE_LOSS)
     with pytest.raises(ValueError, match="Wrong must return one number per pair"):
         next(questions)
+
+
+def test_progress_is_printed_on_request(capsys):
+    review = RANKER.review(*INPUT)
+    asked = review.ask(5, verbose=1)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "[Review] questions about query 1 of 6"
+    assert len(lines) == 6
+    again = review.ask(5)
+    assert not capsys.readouterr().out
+    np.testing.assert_array_equal(again.value, asked.value)
+
+
+def test_beliefs_about_unanswered_queries_are_formed_once(monkeypatch):
+    review, formed = RANKER.review(*INPUT), []
+    form = ItemsUnderReview.without_answers
+
+    def counted(items, query):
+        formed.append(query)
+        return form(items, query)
+
+    monkeypatch.setattr(ItemsUnderReview, "without_answers", counted)
+    review.ask(5)
+    review.ranking()
+    review.ask(5)
+    assert formed == list(range(6))
