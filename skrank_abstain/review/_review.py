@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,6 @@ from skrank_abstain._validation import (
     check_real,
     shown,
 )
-from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     BYTES_PER_PAIR,
     PairDecisions,
@@ -55,6 +53,7 @@ from skrank_abstain.review._reviewers import (
     error_covariance,
     judge_reviewers,
     known_rates,
+    warn_of_alike,
 )
 from skrank_abstain.tie_models import expected_losses
 
@@ -65,8 +64,6 @@ EQUAL = 1e-12
 _CERTAIN = 1 - 1e-6
 #: Posteriors of queries without answers are kept up to this many pairs, some 200 MB.
 _MOST_KEPT = 1 << 22
-#: With fewer answers nobody expects to know who errs.
-_FEWEST_ANSWERS = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +149,9 @@ class Review:
             rates = reviewers.error[asked]
             typical = float(rates.mean()) if rates.size else TYPICAL_ERROR
         review = cls(items, taken, reviewers, typical, np.isnan(known))
-        review._warn_of_like_reviewers()
+        warn_of_alike(
+            taken, reviewers.error, review._error_covariance, review.estimated
+        )
         return review
 
     def __repr__(self) -> str:
@@ -185,27 +184,6 @@ class Review:
         return error_covariance(
             self.answers, _label_proba(self._answered), rates.error, self.estimated
         )
-
-    def _warn_of_like_reviewers(self) -> None:
-        """Warn of two reviewers whose rates may be in the wrong order."""
-        counts = np.bincount(self.answers.reviewer, minlength=self.estimated.size)
-        judged = np.flatnonzero(self.estimated & (counts >= _FEWEST_ANSWERS))
-        if judged.size < 2:
-            return
-        rate, covariance = self.reviewers.error, self._error_covariance
-        judged = judged[np.argsort(rate[judged])]
-        for one, other in pairwise(judged.tolist()):
-            ends = covariance[[one, other, one], [one, other, other]] * [1, 1, -2]
-            if rate[other] - rate[one] < 2 * np.sqrt(ends.sum()):
-                names = self.answers.reviewers
-                warn_user(
-                    f"{names[one]!r} and {names[other]!r} cannot be told apart by "
-                    f"their answers: they err in {rate[one]:.2f} and {rate[other]:.2f} "
-                    "of them, and the difference is less than two standard errors "
-                    "(reviewer_error_se_). Add gold= answers, or a known rate as "
-                    "reviewer_error={name: rate}."
-                )
-                return
 
     @property
     def reversal_share_(self) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import html_of_rows
 from skrank_abstain.review._answers import GOLD, Answers, check_spelling
 
@@ -25,6 +27,8 @@ _PRIOR_ANSWERS = 10.0
 #: Rates are kept this far from 0 and 1: nobody is taken for infallible to the last bit.
 _INSIDE = 1e-9
 _ROUNDS = 100
+#: With fewer answers nobody expects to know who errs.
+_FEWEST_ANSWERS = 20
 _STILL = 1e-5
 
 
@@ -261,6 +265,30 @@ def error_covariance(
     some = np.ix_(free, free)
     covariance[some] = np.linalg.inv(information[some])
     return covariance
+
+
+def warn_of_alike(
+    answers: Answers, error: FloatArray, covariance: FloatArray, free: BoolArray
+) -> None:
+    """Warn of two reviewers whose rates may be in the wrong order.
+
+    Parameters as `error_covariance` takes and returns them.
+    """
+    counts = np.bincount(answers.reviewer, minlength=free.size)
+    judged = np.flatnonzero(free & (counts >= _FEWEST_ANSWERS))
+    judged = judged[np.argsort(error[judged])]
+    for one, other in pairwise(judged.tolist()):
+        ends = covariance[[one, other, one], [one, other, other]] * [1, 1, -2]
+        if error[other] - error[one] < 2 * np.sqrt(ends.sum()):
+            names = answers.reviewers
+            warn_user(
+                f"{names[one]!r} and {names[other]!r} cannot be told apart by their "
+                f"answers: they err in {error[one]:.2f} and {error[other]:.2f} of "
+                "them, and the difference is less than two standard errors "
+                "(reviewer_error_se_). Add gold= answers, or a known rate as "
+                "reviewer_error={name: rate}."
+            )
+            return
 
 
 def _rates(counts: FloatArray) -> Reviewers:
