@@ -4,6 +4,8 @@
 are the losses that price its abstentions, the surrogates that rankers are trained with,
 rankers whose weights stay within a ball, and what a small surrogate loss says about
 misranking for their hypothesis set H (H-consistency bounds).
+
+Source: Mao, Mohri and Zhong (2023). "Ranking with Abstention". arXiv:2307.02035.
 """
 
 from skrank_abstain.distance._abstainer import DistanceAbstainer

@@ -88,6 +88,9 @@ def test_the_simplified_calibration_function_of_theorem_2_1(u):
     assert (at_one > exact + 1e-3).any() == (u < 0.5)
     printed = bound(simple, "exponential", u, as_printed=True)
     np.testing.assert_allclose(printed, t, rtol=1e-9, atol=1e-12)
+    # The last step asks for a convex function: the exact one is, the simple one not.
+    assert (np.diff(exact, 2) >= -1e-12).all()
+    assert np.diff(simple, 2).min() < -1e-5
 
 
 @pytest.mark.parametrize("u", [0.1, 0.7, 2.0])
@@ -179,6 +182,8 @@ def test_the_negative_example_by_the_losses_of_its_pairs(surrogate, epsilon):
     items = negative_example(epsilon, UNIT, surrogate, setting="bipartite")
     assert bipartite_misranking_loss([1, 0], scores[0]) == items.misranking_excess
     assert bipartite_misranking_loss([1, 0], scores[1]) == 0
+    # The wrong order, as near to equal scores as we like, loses twice as much.
+    assert bipartite_misranking_loss([1, 0], -scores[1]) == 1
     # With repetition two of the four pairs are an item and itself.
     drawn = [0.5 * (y != other) for y in (1, 0) for other in (1, 0)]
     assert np.mean(drawn) == items.misranking_excess / 2

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 
 from skrank_abstain.theory import (
     bipartite_rank_matrix,
@@ -51,8 +52,20 @@ def test_lemma_2(oracles):
         n, dim = case["N"], case["d"]
         value = log_rank_shatter_linear(n, 1, dim, count="lemma2")
         assert exp(value) == pytest.approx(case["sum"], rel=1e-9)
-        # The closed form is a bound only where there are as many pairs as dimensions.
         assert (value <= dim * log(2 * e * n / dim)) == case["valid_closed"]
+
+
+def test_where_the_closed_form_of_lemma_2_fails():
+    # From d = N on 3^N is attained, and (2 e N / d)^d is less if d > x N, where
+    # x ln(2 e / x) = ln 3.
+    x = brentq(lambda x: x * log(2 * e / x) - log(3), 1, 5)
+    assert x == pytest.approx(4.18006, abs=1e-5)
+    for n in range(1, 31):
+        for dim in range(1, 6 * n):
+            holds = dim * log(2 * e * n / dim) >= log(lemma2(n, dim)) - 1e-12
+            assert holds == (dim < x * n)
+    assert lemma2(3, 5) == 27
+    assert (2 * e * 3 / 5) ** 5 == pytest.approx(369.3, abs=0.05)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 12))

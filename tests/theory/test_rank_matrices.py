@@ -89,6 +89,21 @@ def test_realizable_is_what_scores_realize(shape):
     assert count_rank_matrices(*shape) == len(known)
 
 
+@pytest.mark.parametrize(("m", "n"), [(1, 2), (2, 2), (2, 3), (3, 3)])
+def test_rank_matrices_are_acyclic_mixed_graphs(m, n):
+    """Theorem 1, part 1: every pair an edge, directed down, up, or undirected."""
+    graphs = np.array(list(product((0.0, 0.5, 1.0), repeat=m * n))).reshape(-1, m, n)
+    reach = np.zeros((len(graphs), m + n, m + n), dtype=bool)
+    reach[:, :m, m:] = graphs >= 0.5
+    reach[:, m:, :m] = (graphs <= 0.5).transpose(0, 2, 1)
+    directed = reach & ~reach.transpose(0, 2, 1)
+    for k in range(m + n):
+        reach |= reach[:, :, k, None] & reach[:, k, None, :]
+    # A cycle is a directed edge with a way back.
+    cyclic = (directed & reach.transpose(0, 2, 1)).any(axis=(1, 2))
+    assert (~cyclic).sum() == count_rank_matrices(m, n)
+
+
 def test_thirty_matrices_of_two_by_two_are_forbidden():
     forbidden = [m for m in all_matrices(2, 2) if forbidden_submatrix(m)]
     assert len(forbidden) == 30
