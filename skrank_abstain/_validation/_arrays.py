@@ -34,7 +34,12 @@ _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
 
 
 def refuse_lazy(values: Any, name: str) -> None:
-    """Refuse a lazy frame, which numpy would read as a single object."""
+    """Refuse a lazy frame, and a masked array, whose mask numpy would drop."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(
+            f"{name} must be an array without a mask, got a masked array: its hidden "
+            f"values would count. Leave their rows out, or pass {name}.filled(...)."
+        )
     if hasattr(values, "collect"):
         raise TypeError(
             f"{name} must hold its rows, got a {type(values).__name__}, which is a "
@@ -54,10 +59,11 @@ def names_of_columns(X: Any) -> list[Any] | None:
 def check_row_order(X: Any, **others: Any) -> None:
     """Refuse values in another order than the rows of X, where labels show it.
 
-    Raises ValueError for pandas objects (``others``, by the name of the parameter)
-    whose index has the labels of X's in another order, and for the name of a column of
-    X as ``qid``, which would be one query of all rows. Otherwise rows are taken by
-    position: labels that differ altogether do not tell which row is which.
+    Raises ValueError for pandas objects (``others``, by the name of the parameter) that
+    share labels of the index with X, or with each other where X has none, at different
+    positions, and for the name of a column of X as ``qid``, which would be one query of
+    all rows. Otherwise rows are taken by position: labels that differ altogether do not
+    tell which row is which.
     """
     qid = others.get("qid")
     if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
@@ -66,21 +72,31 @@ def check_row_order(X: Any, **others: Any) -> None:
             f"pass X[{qid!r}] without that column in X, or qid_col={qid!r} to a ranker "
             "that has it."
         )
-    if not hasattr(X, "iloc"):
-        return
-    for name, other in others.items():
-        if (
-            hasattr(other, "iloc")
-            and len(other) == len(X)
-            and not other.index.equals(X.index)
-            and other.index.nlevels == X.index.nlevels
-            and other.index.symmetric_difference(X.index, sort=False).empty
-        ):
+    given = {"X": X, **others}
+    labelled = [name for name, each in given.items() if hasattr(each, "iloc")]
+    for name in labelled[1:]:
+        first = labelled[0]
+        known, index = given[first].index, given[name].index
+        if len(index) != len(known) or index.nlevels != known.nlevels:
+            continue
+        if index.equals(known):
+            continue
+        moved = index[index.to_numpy() != known.to_numpy()]
+        moved = moved[moved.isin(known)]
+        if not len(moved):
+            continue
+        if index.symmetric_difference(known, sort=False).empty:
             raise ValueError(
-                f"{name} must have its rows in the order of X, got the labels of X's "
-                f"index in another order. Pass {name}.loc[X.index], or "
+                f"{name} must have its rows in the order of {first}, got the labels of "
+                f"{first}'s index in another order. Pass {name}.loc[{first}.index], or "
                 f"{name}.to_numpy() where the positions are right."
             )
+        raise ValueError(
+            f"{name} must have its rows in the order of {first}, got {len(moved)} "
+            f"labels of {first}'s index at other positions, as {moved[0]!r}: were they "
+            f"filtered by different rules? Select the same rows of both, or pass "
+            f"{name}.to_numpy() where the positions are right."
+        )
 
 
 def check_vector(
@@ -151,6 +167,7 @@ def check_finite(
     ValueError
         If the shape is another or a number is not finite.
     """
+    refuse_lazy(values, name)
     try:
         array = np.asarray(values)
     except ValueError as cause:
@@ -327,6 +344,7 @@ def check_loss(loss: Any) -> FloatArray:
     """
     if isinstance(loss, str):
         return _NAMED_LOSSES[check_choice(loss, "loss", tuple(_NAMED_LOSSES))].copy()
+    refuse_lazy(loss, "loss")
     try:
         matrix = as_numbers(loss).copy()
     except (TypeError, ValueError, OverflowError) as error:
@@ -462,6 +480,12 @@ def _encode_sortable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
     return codes, raw[start[first[order]]]
 
 
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, tuple):  # where None may be a name like others
+        return any(each is not None and _is_missing(each) for each in value)
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
 def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
     seen: dict[Hashable, int] = {}
     codes = np.empty(raw.shape[0], dtype=np.int64)
@@ -474,7 +498,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
             ) from error
     for value, code in seen.items():
         # A missing value is equal to nothing, or has no truth value (pandas.NA).
-        if value is None or type(value).__name__ == "NAType" or value != value:
+        if _is_missing(value):
             row = int(np.argmax(codes == code))
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))

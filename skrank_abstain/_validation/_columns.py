@@ -18,8 +18,8 @@ from skrank_abstain._validation._arrays import names_of_columns, refuse_lazy
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
+    refuse_lazy(X, "X")
     if not hasattr(X, "shape"):
-        refuse_lazy(X, "X")
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
         sparse: Any = X

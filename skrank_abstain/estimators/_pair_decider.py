@@ -264,7 +264,7 @@ class PairDecider(ModelWrapper):
             If columns do not match ``fit``, ``pairs`` names rows that are equal, out of
             range, or of different queries, or an ``item_id`` is twice in a query.
         """
-        check_row_order(X, item_id=item_id)
+        check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
         return self._decided(decision, items, pairs, item_id)
 
@@ -317,7 +317,7 @@ class PairDecider(ModelWrapper):
             All pairs of one query; none for a query of one item. Together they are
             ``predict_pairs(X, qid)`` in bounded memory.
         """
-        check_row_order(X, item_id=item_id)
+        check_row_order(X, qid=qid, item_id=item_id)
         # Score the items now, so that bad input raises here, not at the first query.
         decision, items = self._decision(X, qid)
         names = _ItemNames.of(items, item_id)
@@ -413,7 +413,7 @@ class PairDecider(ModelWrapper):
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
         scores, but for a randomised boundary: O(n_pairs) then.
         """
-        check_row_order(X, y=y, sample_weight=sample_weight)
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.values.size)
         weight = check_sample_weight(sample_weight, items.values.size)

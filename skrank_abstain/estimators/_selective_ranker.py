@@ -289,7 +289,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         2      3      Cy     2      4   True
         3      4      Bo     2      4   True
         """
-        check_row_order(X, item_id=item_id)
+        check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
         queries = items.queries
         names = check_item_id(item_id, queries)
@@ -409,7 +409,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         UserWarning
             If parameters of the rule were set after ``fit``.
         """
-        check_row_order(X, item_id=item_id)
+        check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
         rule, known = self._rule_of_fit(), self._calibration
         reviewed = ItemsUnderReview(
@@ -498,7 +498,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     def _items_of_report(
         self, X: Any, y: ArrayLike | None, qid: Any
     ) -> tuple[ScoredItems, Queries, FloatArray | None]:
-        check_row_order(X, y=y)
+        check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=y is not None)
         relevance = None if y is None else check_relevance(y, items.values.size)
         # Without labels all pairs count as tied; the page then shows no such number.
@@ -649,7 +649,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return ItemValues(scores, values, items.queries, novel, keys)
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
-        check_row_order(X, y=y)
+        check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         return items.sorted(check_relevance(y, items.values.size))
 

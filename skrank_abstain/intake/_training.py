@@ -100,7 +100,7 @@ def check_labelled_items(
         raise ValueError(
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
-    check_row_order(X, y=y)
+    check_row_order(X, y=y, qid=qid)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
     relevance = check_relevance(y, items.queries.n_items)
     return items, relevance, doubt_about_queries(ranker, X, qid, items)

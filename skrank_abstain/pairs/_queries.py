@@ -19,6 +19,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_relevance,
     encode_qid,
+    refuse_lazy,
 )
 
 #: NumPy sorts up to this many items: starting the parallel sort takes 50 us, a good
@@ -210,6 +211,7 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
         If the shape is wrong, a position is out of range, or the two rows of a pair
         are the same or of different queries.
     """
+    refuse_lazy(pairs, "pairs")
     array = np.asarray(pairs)
     # An empty list is an array of floats to numpy, which the check below refuses.
     if array.shape in ((0,), (0, 2)):

@@ -194,7 +194,7 @@ class GradedLists(ModelWrapper):
         self, X: Any, y: Any, qid: Any, sample_weight: Any = None
     ) -> tuple[ValuedItems, FloatArray]:
         """Return labelled items with their values, and their relevance."""
-        check_row_order(X, y=y, sample_weight=sample_weight)
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
         items = self._valued(X, qid, needs_qid=True)
         return items, check_relevance(y, items.queries.n_items)
 

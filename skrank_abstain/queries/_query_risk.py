@@ -523,7 +523,7 @@ class QueryRiskRanker(GradedLists):
             If items have the features of items that ``fit`` got, or parameters were set
             after ``fit``: the report is about what was fitted.
         """
-        check_row_order(X, y=y, groups=groups)
+        check_row_order(X, y=y, qid=qid, groups=groups)
         items = self._valued(X, qid, needs_qid=y is not None)
         queries, relevance = items.queries, None
         if y is not None:

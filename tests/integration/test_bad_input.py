@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from doubles import FirstColumn
 from scorers.boosters import make_ranker, raw, train_natively
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -13,8 +14,15 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
 
-from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain import (
+    BALToR,
+    CostAbstainer,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+)
+from skrank_abstain.metrics import selective_accuracy_score
 from skrank_abstain.multilabel import SelectiveMultilabelRanker
+from skrank_abstain.tie_models import GradedRelevance
 
 SUFFIX = {"xgboost": "ubj", "lightgbm": "txt", "catboost": "cbm"}
 
@@ -269,3 +277,60 @@ def test_no_message_prints_data(items):
             call()
         assert "Lovelace" not in str(caught.value)
         assert len(str(caught.value)) < 400
+
+
+MASKED = np.ma.masked_array
+RELEVANCE, DAY = np.arange(12) % 3, np.repeat([0, 1, 2], 4)
+FEATURES = np.column_stack([RELEVANCE + np.linspace(0, 1, 12), DAY])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("X", FEATURES),
+        ("y", RELEVANCE),
+        ("qid", DAY),
+        ("sample_weight", RELEVANCE + 1.0),
+        ("item_id", np.arange(12)),
+        ("pairs", np.array([[0, 1]])),
+        ("groups", DAY % 2),
+        ("label", np.array([1, 0, -1])),
+        ("loss", np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])),
+        ("scores", FEATURES[:, 0]),
+    ],
+)
+def test_masked_arrays_are_refused_in_any_parameter(name, value):
+    X, y, qid = FEATURES, RELEVANCE, DAY
+    ranker = BALToR(FirstColumn().fit(X, y)).fit(X, y, qid=qid)
+    certain = RiskControlledRanker(FirstColumn().fit(X, y))
+    calls = {
+        "X": [lambda v: ranker.predict(v), lambda v: clone(ranker).fit(v, y, qid=qid)],
+        "y": [
+            lambda v: clone(ranker).fit(X, v, qid=qid),
+            lambda v: ranker.score(X, v, qid),
+        ],
+        "qid": [
+            lambda v: clone(ranker).fit(X, y, qid=v),
+            lambda v: ranker.ranking(X, v),
+        ],
+        "sample_weight": [lambda v: ranker.evaluate(X, y, qid, v)],
+        "item_id": [lambda v: ranker.ranking(X, qid, item_id=v)],
+        "pairs": [lambda v: ranker.predict_pairs(X, qid, pairs=v)],
+        "groups": [lambda v: certain.fit(X, y, qid=qid, groups=v)],
+        "label": [lambda v: selective_accuracy_score(v, [1, 1, 1], [True] * 3)],
+        "loss": [lambda v: BALToR(FirstColumn(), loss=v).fit(X, y, qid=qid)],
+        "scores": [lambda v: GradedRelevance().fit(v, y, qid)],
+    }[name]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"must be an array without a mask"):
+            call(MASKED(value, mask=value == value.max()))
+
+
+@pytest.mark.parametrize("missing", [float("nan"), np.nan, pd.NA, pd.NaT])
+def test_ids_that_are_tuples_with_nan_are_missing(missing):
+    X, y = FEATURES, RELEVANCE
+    qid = [("a", 1)] * 6 + [("a", ("b", missing))] * 6
+    with pytest.raises(ValueError, match=r"qid must not be missing, got .* at row 6"):
+        BALToR(FirstColumn().fit(X, y)).fit(X, y, qid=qid)
+    qid[6:] = [("a", None)] * 6
+    assert BALToR(FirstColumn().fit(X, y)).fit(X, y, qid=qid).n_queries_ == 2

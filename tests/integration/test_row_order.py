@@ -154,3 +154,33 @@ def test_frames_that_were_not_collected():
             f"{name} must hold its rows, got a LazyFrame, which is a query for them: "
             f"pass {name}.collect()."
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "call"), [(name, call) for name in CALLS for call in CALLS[name]]
+)
+def test_rows_filtered_by_different_rules_are_refused(name, call):
+    # As many rows as X has, most of them at another place.
+    every = pd.concat([VALUES[name].iloc[1:], VALUES[name].iloc[:1].set_axis(["new"])])
+    rule = rf"^{name} must have its rows in the order of X, got {len(X) - 1} labels of"
+    with pytest.raises(ValueError, match=rule):
+        call(every)
+
+
+@pytest.mark.parametrize("name", ["qid", "sample_weight"])
+def test_series_are_compared_where_features_have_no_labels(name):
+    given = {"y": Y, "qid": QID, "sample_weight": Y + 1.0}
+    given[name] = turned(given[name])
+    with pytest.raises(
+        ValueError, match=rf"^{name} must have its rows in the order of y"
+    ):
+        RANKER.evaluate(DATA.data, **given)
+
+
+def test_indices_of_queries_that_repeat_are_compared_by_position():
+    by_query = X.set_axis(QID.to_numpy())
+    y = Y.set_axis(QID.to_numpy())
+    assert RANKER.evaluate(by_query, y, QID.to_numpy()).accuracy
+    other = y.set_axis(np.roll(QID.to_numpy(), 1))
+    with pytest.raises(ValueError, match=r"^y must have its rows in the order of X"):
+        RANKER.evaluate(by_query, other, QID.to_numpy())
