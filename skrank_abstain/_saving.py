@@ -37,11 +37,7 @@ class Value:
 
     def to_plain(self) -> dict[str, Any]:
         """Return what is saved, by name."""
-        return {
-            each.name: getattr(self, each.name)
-            for each in fields(self)  # type: ignore[arg-type]
-            if each.init
-        }
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
     def of_plain(cls, **plain: Any) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -388,9 +388,11 @@ class RuleThreshold(ModelWrapper):
         """Return a fitted copy whose rule has another value."""
         params = self.get_params(deep=False)
         rule = params.get("rule")
-        if name in params and not hasattr(rule, name):
+        # Not hasattr: a rule may compute its coverage.
+        moves = rule is not None and name in [field.name for field in fields(rule)]
+        if name in params and not moves:
             return self._with(**{"rule": None} if rule else {}, **{name: value})
-        moved = replace(rule, **{name: value}) if hasattr(rule, name) else kind(value)
+        moved = replace(rule, **{name: value}) if moves else kind(value)
         return self._with(rule=moved, **self._beside_a_rule)
 
     def _with(self, **params: Any) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, NoReturn, Self, cast
 
 import numpy as np
@@ -562,7 +562,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         check_is_fitted(self, "threshold_")
         # A randomised boundary, or a guarantee, is part of the ranker's own rule.
         own = self._fitted_rule
-        moves = hasattr(own, "coverage")
+        moves = "coverage" in [field.name for field in fields(own)]
         points = []
         for value in coverages:
             coverage = check_fraction(value, "coverages", include_one=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class GuaranteedCoverage(Rule):
     largest_query : int, default=None
         For ``weighting="pairs"``: items of the largest query that may come, at least 2.
         Larger ones are refused, at ``fit`` and later.
+    tuning_size : float, default=0.3
+        As in `CertifiedRisk`.
 
     Notes
     -----
@@ -46,8 +48,7 @@ class GuaranteedCoverage(Rule):
     Fewer than ``coverage / (1 - coverage)`` queries of the largest size, or as many
     pairs, accept every pair.
 
-    Three queries in ten fit the tie model, the others set the threshold, in some 16
-    counting passes.
+    The queries that did not tune set the threshold, in some 16 counting passes.
 
     References
     ----------
@@ -70,10 +71,11 @@ class GuaranteedCoverage(Rule):
     _: KW_ONLY
     weighting: str = "queries"
     largest_query: int | None = None
-    tuning_size: float = field(default=0.3, init=False, repr=False)
+    tuning_size: float = 0.3
 
     def __post_init__(self) -> None:
         check_fraction(self.coverage, "coverage", include_one=True)
+        check_fraction(self.tuning_size, "tuning_size")
         check_weighting(self.weighting, self.largest_query)
 
     def select(self, calibration: Calibration) -> Region:

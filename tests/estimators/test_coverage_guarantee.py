@@ -7,6 +7,7 @@ draws of certification queries: given the tuning queries a certificate fails wit
 probability of at most delta, so that the number of failures in all is at most binomial.
 """
 
+import pickle
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -16,10 +17,12 @@ import pytest
 from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
+from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from skrank_abstain import BALToR, RiskControlledRanker
+from skrank_abstain import BALToR, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import certify_risk, choose_start, fixed_sequence
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import (
     Calibration,
@@ -337,3 +340,17 @@ def test_the_estimator_takes_the_hierarchical_quantile():
     wider = ranker.at_coverage(0.9)
     assert wider.threshold_ > ranker.threshold_
     assert wider.coverage_guarantee == "hierarchical"
+
+
+def test_the_share_that_tunes_can_be_chosen():
+    data = make_ranking(n_queries=100, random_state=0)
+    model = Ridge().fit(data.data, data.target)
+    for size, n_left in ((0.3, 70), (0.5, 50)):
+        rule = GuaranteedCoverage(0.7, tuning_size=size)
+        ranker = SelectiveRanker(model, rule=rule, random_state=0)
+        ranker.fit(data.data, data.target, data.qid)
+        assert ranker.n_queries_ == n_left
+        again = pickle.loads(pickle.dumps(ranker))
+        assert again._rule_of_fit() == rule
+    with pytest.raises(ValueError, match="tuning_size must be"):
+        GuaranteedCoverage(0.7, tuning_size=1.0)

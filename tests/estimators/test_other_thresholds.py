@@ -1,5 +1,7 @@
 """at_coverage, at_cost and at_risk: another rule on the kept calibration."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -12,7 +14,14 @@ from skrank_abstain import (
     SelectiveRanker,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
+from skrank_abstain.selection import (
+    CertifiedRisk,
+    Coverage,
+    GuaranteedCoverage,
+    Price,
+    Rule,
+    RuleText,
+)
 
 TRAIN = make_ranking(n_queries=120, random_state=0)
 NEW = make_ranking(n_queries=20, random_state=1)
@@ -62,3 +71,23 @@ def test_which_estimators_have_which():
     }
     for estimator, expected in offered.items():
         assert {name for name in METHODS if hasattr(estimator, name)} == expected
+
+
+@dataclass(frozen=True)
+class Computed(Rule):
+    """Has a coverage that is no parameter."""
+
+    @property
+    def coverage(self):
+        return 0.5
+
+    def select(self, calibration):
+        return calibration.engine.select_coverage(calibration.items, self.coverage)
+
+    def in_words(self, calibration, threshold):
+        return RuleText("half", "Nothing.")
+
+
+def test_a_rule_that_computes_its_coverage_is_replaced():
+    ranker = SelectiveRanker(Ridge(), rule=Computed(), random_state=0).fit(*FIT)
+    assert ranker.at_coverage(0.3).rule == Coverage(0.3)
