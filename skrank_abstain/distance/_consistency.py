@@ -13,6 +13,7 @@ difference of scores that it can give two items at a distance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -366,9 +367,12 @@ def consistency_bound(
       and the printed bound is less than 0.5 for u < ln 2;
     - logistic, not in the paper: the inverse of the calibration
       function psi(t) = ln 2 less the entropy of (1 + t) / 2, for t <= tanh(u / 2),
-      and its tangent beyond. psi is convex and psi(0) = 0, so that
-      (a + b) psi(t / (a + b)) >= psi(t) for a + b <= 1: it holds in the bipartite
-      setting too.
+      and its tangent beyond. In the bipartite setting the weights of a pair,
+      a = eta (1 - eta') and b = eta' (1 - eta), have a - b = t = eta - eta' and
+      a + b <= (1 + t^2) / 2, with equality for eta + eta' = 1. The excess,
+      (a + b) psi(t / (a + b)), falls as a + b grows, since psi is convex and psi(0)
+      = 0: it is at least that at w = (1 + t^2) / 2. The bound is the inverse of the
+      convex hull of w psi(t / w).
 
     The losses are those of the paper: sgn(0) = +1 in the pairwise setting, so that
     equal scores prefer the second item, and half an error for equal scores in the
@@ -411,7 +415,8 @@ def consistency_bound(
                     "as_printed must be False for the logistic loss, for which no bound"
                     " is printed."
                 )
-            bound = _logistic(s, u)
+            inverse = _logistic if setting == "pairwise" else _logistic_bipartite
+            bound = inverse(s, u)
         elif not isinstance(loss, Exponential):
             raise ValueError(
                 "surrogate must be the hinge, exponential, sigmoid or logistic loss, "
@@ -457,6 +462,47 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
     curve = _entropy_lost(np.minimum(s, knee))
     result: FloatArray = np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
     return result
+
+
+def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:
+    # Two items of eta = (1 + t) / 2 and (1 - t) / 2 have the largest weights of any two
+    # whose difference is t, a + b = (1 + t^2) / 2, and the smallest excess, psi(t).
+    # psi is convex up to t = .75, or to where the minimiser is u, and concave beyond:
+    # its convex hull leaves it at t = a along the tangent that meets psi(1).
+    highest = -np.log1p(np.expm1(-u) / 2)
+
+    def log_ratio(t: FloatArray) -> FloatArray:
+        found: FloatArray = np.log1p(-t * t) - np.log1p(t * t)
+        return found
+
+    def psi(t: FloatArray) -> FloatArray:
+        found: FloatArray = 2 * t * np.arctanh(t) + (1 + t * t) / 2 * log_ratio(t)
+        return found
+
+    def tangent_at_one(t: FloatArray) -> FloatArray:
+        slope = 2 * np.arctanh(t) + t * log_ratio(t)
+        return psi(t) + slope * (1 - t)
+
+    most = np.minimum(np.tanh(u / 4), 0.75)
+    a = _bisect(tangent_at_one, np.asarray(highest), most)
+    knee = psi(a)
+    curve = _bisect(psi, np.minimum(s, knee), a)
+    result: FloatArray = np.where(
+        s <= knee, curve, a + (s - knee) * (1 - a) / (highest - knee)
+    )
+    return result
+
+
+def _bisect(
+    function: Callable[[FloatArray], FloatArray], target: FloatArray, most: FloatArray
+) -> FloatArray:
+    """Return where an increasing function on [0, most] takes each value."""
+    low, high = np.zeros_like(target), np.full_like(target, most)
+    for _ in range(100):
+        middle = (low + high) / 2
+        below = function(middle) < target
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return high
 
 
 def _entropy_lost(s: FloatArray) -> FloatArray:

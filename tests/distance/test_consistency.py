@@ -212,9 +212,8 @@ def test_the_logistic_bound_undoes_its_calibration_function(u):
     psi = np.array(
         [np.log(2) - smallest(Logistic(), (1 + v) / 2, (1 - v) / 2, u) for v in t]
     )
-    for setting in SETTINGS:
-        found = bound(psi, "logistic", u, setting=setting)
-        np.testing.assert_allclose(found, t, rtol=1e-6)
+    found = bound(psi, "logistic", u, setting="pairwise")
+    np.testing.assert_allclose(found, t, rtol=1e-6)
     assert (np.diff(psi) > 0).all()
     slopes = np.diff(psi) / np.diff(t)
     assert (np.diff(slopes) >= -1e-9).all()  # convex
@@ -230,12 +229,33 @@ def test_the_logistic_bound_at_its_ends():
     assert bound(1e-9, "logistic", 1e-6) == pytest.approx(2e-9 / 1e-6, rel=1e-3)
 
 
-@given(a=PROBABILITIES, b=PROBABILITIES, u=st.floats(0.01, 5))
-def test_items_lose_no_less_than_pairs_by_the_logistic_loss(a, b, u):
-    # (a + b) psi(t / (a + b)) >= psi(t), t = |a - b|, for a + b <= 1.
-    a, b = a / 2, b / 2
-    lost = (a + b) * np.log(2) - smallest(Logistic(), a, b, u)
-    assert abs(a - b) <= bound(max(lost, 0), "logistic", u) + 1e-7
+@given(eta=PROBABILITIES, other=PROBABILITIES, u=st.floats(0.01, 5))
+def test_items_lose_more_than_pairs_by_the_logistic_loss(eta, other, u):
+    # (a + b) psi(t / (a + b)) falls in a + b, which is at most (1 + t^2) / 2.
+    a, b = eta * (1 - other), other * (1 - eta)
+    assert a + b <= (1 + (a - b) ** 2) / 2 + 1e-15
+    lost = max((a + b) * np.log(2) - smallest(Logistic(), a, b, u), 0)
+    closer = bound(lost, "logistic", u, setting="bipartite")
+    assert abs(a - b) <= closer + 1e-7
+    assert closer <= bound(lost, "logistic", u) * (1 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize("u", [0.05, 0.5, 2.0, 8.0, np.inf])
+def test_the_bipartite_logistic_bound_is_a_convex_hull(u):
+    # Of the excess of the two items that lose least: eta = (1 + t) / 2, (1 - t) / 2.
+    t = np.linspace(0, 1, 2001)
+    a, b = (1 + t) ** 2 / 4, (1 - t) ** 2 / 4
+    d = np.minimum(4 * np.arctanh(np.minimum(t, 1 - 1e-16)), u)
+    least = a * np.logaddexp(0, -d) + b * np.logaddexp(0, d)
+    psi = (a + b) * np.log(2) - least
+    found = bound(psi, "logistic", u, setting="bipartite")
+    assert (found >= t - 1e-6).all()
+    # The hull is the curve up to the steepest chord to its end, and that chord.
+    start = int(np.argmax((psi[-1] - psi[:-1]) / (1 - t[:-1])))
+    np.testing.assert_allclose(found[: start + 1], t[: start + 1], atol=2e-6)
+    middle = (psi[start] + psi[-1]) / 2
+    chord = bound(middle, "logistic", u, setting="bipartite")
+    assert chord == pytest.approx((t[start] + 1) / 2, abs=2e-6)
 
 
 @given(st.integers(0, 10**6))
