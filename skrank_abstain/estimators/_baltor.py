@@ -53,7 +53,8 @@ default="misranking"
         queries.
     novelty_level : float, default=0.05
         Items whose p-value (``novelty_pvalues``) is at most this are novel; at most
-        this share of usual items is. In (0, 1), at least 1 / (n_queries + 1).
+        this share of usual items is, each query counting alike. In (0, 1), at least
+        1 / (n_queries + 1).
     boundary : {"accept", "randomize"}, default="accept"
         Pairs of exactly the threshold risk are all accepted, or each with the
         probability that makes the calibration coverage exact (Theorem 3.2 of [1]_). The

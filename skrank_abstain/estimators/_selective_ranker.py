@@ -594,8 +594,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         pvalues : ndarray of shape (n_items,), float64
             In (0, 1]; low for items unlike those of the calibration queries. A random
             item of a new query of the same source is at most alpha with a probability
-            of at most alpha, for each alpha. Pairs with an item of at most
-            ``novelty_level`` are abstained on.
+            of at most alpha, for each alpha, each query counting alike. Pairs with an
+            item of at most ``novelty_level`` are abstained on.
 
         Notes
         -----

@@ -63,7 +63,8 @@ class QueryRiskRanker(GradedLists):
 
         P(E[1 - metric | accepted, holds a relevant item] <= max_risk) >= 1 - delta,
 
-    over the draw of the queries that certify and do nothing else.
+    over the draw of the queries that certify and do nothing else. Each query counts
+    alike: it is accepted as a whole and has one metric, whatever its number of items.
 
     Parameters
     ----------
