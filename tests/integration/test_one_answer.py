@@ -83,15 +83,9 @@ def area_under(risk, spent):
 
 
 def check(seed):
-    try:
-        ranker, loss = fitted(seed)
-    except ValueError as error:
-        assert "must" in str(error) or "only" in str(error) or "need" in str(error)
-        return False
+    ranker, loss = fitted(seed)
     X, y, qid = problem(2 * seed + 1)
     pairs = [*pairs_one_by_one(y, qid)]
-    if not pairs:
-        return False
     query, left, right, truth = np.array(pairs).T
     decisions = ranker.predict_pairs(X, qid)
     np.testing.assert_array_equal(decisions.left, left)
@@ -144,7 +138,6 @@ def check(seed):
     said = str(ranker.report(X, y, qid=qid))
     share = "undefined" if not truth.size else f"{accepted.mean():.4f}"
     assert f"| coverage: share of pairs decided | {share} |" in said
-    return True
 
 
 def test_every_method_says_what_the_pairs_say():
@@ -159,5 +152,5 @@ def test_every_method_says_what_the_pairs_say_in_a_thousand_problems():
 def check_all(seeds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        checked = [check(seed) for seed in seeds]
-    assert np.mean(checked) > 0.7  # the others are too small to be calibrated on
+        for seed in seeds:
+            check(seed)
