@@ -13,6 +13,7 @@ stand in for the reviewers: one is wrong in 5 % of the cases, the other in 20 %.
 # -------------------
 # Trained and calibrated on earlier days, as in :doc:`plot_01_quickstart`. Reviewers may
 # answer "same", so that a tie is an answer here: ``loss="zero_one"``.
+import warnings
 from functools import partial
 from itertools import cycle
 
@@ -73,8 +74,9 @@ def reviewed(questions):
 # All answers so far are the only state: the next review takes them all. More answers,
 # more pairs right, and the review knows about how many without labels. Few answers tell
 # little about who errs: in the end Bo is thought to err more often than Ann, but by
-# less than he does. The best question is worth less and less: stop where it is below
-# the price of an answer.
+# less than he does; a warning, silenced here, says when they cannot be told apart. The
+# best question is worth less and less: stop where it is below the price of an answer.
+warnings.filterwarnings("ignore", ".* cannot be told apart by their answers")
 print("answers  pairs right  expected  errs: Ann   Bo   best question, in pairs")
 answers, rounds = [], []
 for _ in range(9):
