@@ -76,6 +76,8 @@ class RankIntervalDisplay(Display):
     array([1, 2, 0])
     """
 
+    needs = "ranking"
+
     legend_columns = 3
 
     intervals: IntArray
@@ -138,11 +140,6 @@ class RankIntervalDisplay(Display):
         O(n log n), no pair is formed.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        if not hasattr(ranker, "ranking"):
-            raise TypeError(
-                "estimator must have ranking, got "
-                f"{type(ranker).__name__}; use {cls.__name__}.from_predictions."
-            )
         check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
         # The query is found before the model runs: only its rows are scored.

@@ -88,6 +88,8 @@ class PairReliabilityDisplay(Display):
     array([0.5, 1. ])
     """
 
+    needs = "ranking"
+
     prob_pred: FloatArray
     prob_true: FloatArray
     gap: FloatArray

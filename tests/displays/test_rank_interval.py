@@ -220,5 +220,5 @@ def test_rankers_without_intervals_are_refused(one):
         def risk_profile(self):
             raise NotImplementedError
 
-    with pytest.raises(TypeError, match=r"must have ranking.* NoIntervals"):
+    with pytest.raises(TypeError, match=r"which has ranking, .*NoIntervals"):
         RankIntervalDisplay.from_estimator(NoIntervals(), one[0])
