@@ -12,6 +12,7 @@ from skrank_abstain.concentration._certify import (
     certify_risk,
     choose_start,
     fixed_sequence,
+    warn_of_delta,
 )
 from skrank_abstain.concentration._conformal import hierarchical_quantile
 from skrank_abstain.concentration._novelty import (

@@ -21,8 +21,11 @@ from skrank_abstain._validation import (
     check_shares,
     encode_qid,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
 
+#: `fit` warns of a larger probability that the bound fails.
+_MOST_DELTA = 0.5
 #: A mean that is no larger may be one of zeros.
 _ROUNDING = 1e-12
 
@@ -233,6 +236,16 @@ def _check_start(start: int, n_candidates: int) -> int:
             f"{start}."
         )
     return start
+
+
+def warn_of_delta(delta: float) -> None:
+    """Warn where the probability of failure looks like one of success."""
+    if delta > _MOST_DELTA:
+        warn_user(
+            f"delta={delta:g} is the probability that the bound fails: the promise "
+            f"holds with a probability of {1 - delta:g} only. If {delta:g} was meant "
+            f"as the confidence, pass delta={1 - delta:g}."
+        )
 
 
 def advise_on_certification(

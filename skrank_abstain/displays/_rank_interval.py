@@ -250,7 +250,7 @@ class RankIntervalDisplay(Display):
             )
         self._label_axes()
         if name is not None:
-            self.ax_.set_title(name)
+            self.ax_.set_title(name, parse_math=False)
 
     def _draw_markers(self, row: IntArray) -> list[Any]:
         """Draw each item at its place, which is its row in the picture."""
@@ -288,7 +288,10 @@ class RankIntervalDisplay(Display):
             names = self.order_ if self.item_id is None else self.item_id[self.order_]
             what = "row of X" if self.item_id is None else "item"
             row = np.arange(1, n_items + 1)
-            self.ax_.set_yticks(row, [str(name) for name in names], fontsize="small")
+            # The names are the user's: a dollar sign is no formula.
+            self.ax_.set_yticks(
+                row, [str(name) for name in names], fontsize="small", parse_math=False
+            )
         order, marker = "first place", "marker: place; "
         if self.places is None:
             order, marker = "best middle rank", ""

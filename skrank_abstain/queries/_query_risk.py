@@ -24,6 +24,7 @@ from skrank_abstain.concentration import (
     advise_on_certification,
     certify_risk,
     choose_start,
+    warn_of_delta,
 )
 from skrank_abstain.intake import (
     groups_of_queries,
@@ -568,6 +569,7 @@ class QueryRiskRanker(GradedLists):
         """Return the largest certified threshold; minus infinity for none."""
         # The queries that tune, then those that certify.
         risks, losses = self._risks, self._losses
+        warn_of_delta(self.delta)
         max_risk = float(self.max_risk or 0)
         levels = np.linspace(0, 1, _N_THRESHOLDS)
         thresholds = np.unique(np.quantile(risks[0], levels, method="inverted_cdf"))

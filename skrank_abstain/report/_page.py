@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Sequence
@@ -123,9 +124,16 @@ class Report(str):
 
         Raises
         ------
+        ValueError
+            If the name does not end in .html or .htm: nothing else is written.
         ImportError
             If matplotlib is not installed. Nothing is written then.
         """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"path must end in .html or .htm, got {str(path)!r}: the report is "
+                "saved as a page. A browser can print it to other formats."
+            )
         text = _html(self._title, self._sections)
         Path(path).write_text(text, encoding="utf-8")
 
@@ -163,7 +171,8 @@ def _markdown(title: str, sections: Sequence[Section]) -> str:
                 parts.append("\n".join(map(_row, rows)))
             elif isinstance(block, list):
                 parts.append("\n".join(f"- {line}" for line in block))
-    return "\n\n".join(parts) + "\n"
+    # Names of groups, ids and the like are texts, not tags.
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", "\n\n".join(parts)) + "\n"
 
 
 def _row(cells: Sequence[str]) -> str:

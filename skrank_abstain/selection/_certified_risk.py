@@ -17,6 +17,7 @@ from skrank_abstain.concentration import (
     advise_on_certification,
     certify_risk,
     choose_start,
+    warn_of_delta,
 )
 from skrank_abstain.selection._calibration import (
     Calibration,
@@ -90,6 +91,7 @@ class CertifiedRisk(Rule):
             )
 
     def select(self, calibration: Calibration) -> Region:
+        warn_of_delta(self.delta)
         max_risk = float(self.max_risk) / float(calibration.loss.max())
         thresholds, tuned, rest = self._tables(calibration)
         # Betting goes through the queries one by one, so their order must be random.

@@ -7,13 +7,14 @@ import pickle
 import re
 import sys
 import xml.etree.ElementTree as ET
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
 from skrank_abstain import BALToR
-from skrank_abstain.report import Report
+from skrank_abstain.report import Report, Section, Table
 
 
 class Page(HTMLParser):
@@ -72,7 +73,7 @@ def test_one_page_with_pictures_that_needs_nothing_else(ranker, new, tmp_path):
     place = 0
     for line in report.replace("\\|", "|").splitlines()[1:]:
         for piece in line.strip("|#- ").split(" | ") if line[:4] != "| --" else []:
-            place = words.index(" ".join(piece.split()), place)
+            place = words.index(" ".join(unescape(piece).split()), place)
     # In the table and in the picture alike.
     groups, curve, reliability = pictures(page)
     for name in NAMES:
@@ -140,3 +141,20 @@ def test_without_matplotlib_nothing_is_written(ranker, new, tmp_path, monkeypatc
     with pytest.raises(ImportError, match=r"install skrank-abstain\[plot\]"):
         report.to_html(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a", "a.html.gz", "a.md"])
+def test_a_report_is_saved_as_a_page_alone(name, tmp_path):
+    page = Report("Title", [Section("", ["Text"])])
+    with pytest.raises(ValueError, match=r"path must end in \.html or \.htm, got"):
+        page.to_html(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    page.to_html(tmp_path / "A.HTM")
+    assert "<p>Text</p>" in (tmp_path / "A.HTM").read_text(encoding="utf-8")
+
+
+def test_tags_in_names_are_texts_in_markdown():
+    rows = [["<script>alert(1)</script>", "p < 0.05", "a<b"]]
+    text = Report("T", [Section("", [Table(("x", "y", "z"), rows), ["<b>bold</b>"]])])
+    assert "&lt;script>alert(1)&lt;/script> | p < 0.05 | a&lt;b" in text
+    assert "- &lt;b>bold&lt;/b>" in text

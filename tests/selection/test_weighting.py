@@ -237,6 +237,18 @@ def test_shells_pass_the_weighting_on():
     assert covered.at_coverage(0.5).threshold_ < covered.threshold_
 
 
+@pytest.mark.parametrize("delta", [0.5, 0.9])
+def test_a_delta_that_looks_like_a_confidence_warns(delta, calibration):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        CertifiedRisk(0.25, delta=delta).select(calibration)
+    said = [
+        str(each.message) for each in seen if "is the probability that" in str(each)
+    ]
+    assert len(said) == (delta > 0.5)
+    assert all("pass delta=0.1" in text for text in said)
+
+
 # What is promised, in a population that is known: 200 draws.
 
 N_RUNS, DELTA, N_POPULATION = 200, 0.1, 3000
