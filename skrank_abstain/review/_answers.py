@@ -98,7 +98,7 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
         joined["qid"] = table.get("qid", [None] * n) + right.get("qid", [None] * n_gold)
     if "time" in table:
         # Only times of one reviewer are compared.
-        joined["time"] = table["time"] + [0] * n_gold
+        joined["time"] = table["time"] + [*table["time"], 0][:1] * n_gold
     return joined
 
 
@@ -145,6 +145,7 @@ def take_answers(
     label = _labels(table["label"])
     n = len(table["label"])
     names = _check_known(table.get("reviewer", [_ANYONE] * n), "reviewer")
+    _check_times(table.get("time", []))
     position = positions_in_queries(queries.order, queries)
     query, left, right = queries.codes[left], position[left], position[right]
     swapped = left > right
@@ -192,6 +193,8 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             "answers must have columns qid, left, right, label, and optionally "
             f"reviewer and time, got {listed(found)}."
         )
+    if all(map(_blank, found.get("reviewer", []))):
+        found.pop("reviewer", None)  # a column that nobody filled in
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"answers must have columns of one length, got {lengths}.")
@@ -233,18 +236,26 @@ def _text(value: Any) -> str:
         value = int(value)
     text = value.isoformat() if isinstance(value, date) else str(value)
     if _DATE.fullmatch(text):
-        return str(np.datetime64(text, "us"))
+        try:
+            return str(np.datetime64(text, "us"))
+        except ValueError:
+            return text  # no day of the calendar, as 2024-13-01
     # An integer that a frame held as a float before it was written to a file.
     return text.removesuffix(".0") if _FLOAT.fullmatch(text) else text
 
 
-def _missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a cell of a table is None, NaN, NaT or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _blank(value: Any) -> bool:
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
 def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
     for number, value in enumerate(column):
-        if _missing(value):
+        if is_missing(value):
             raise ValueError(
                 f"answers must name {name} in every row, got {value!r} in row {number}."
                 f"{remedy}"
@@ -299,7 +310,7 @@ def _queries_named(
     table: dict[str, list[Any]], query_names: list[str], *, by_row: bool
 ) -> Sequence[str | None]:
     """Return the query that each answer names; None where none is needed."""
-    one_query = len(query_names) == 1 and all(map(_missing, table.get("qid", [])))
+    one_query = len(query_names) == 1 and all(map(_blank, table.get("qid", [])))
     if "qid" in table and not one_query:
         return _check_known(table["qid"], "qid")
     n = len(table["label"])
@@ -314,9 +325,15 @@ def _queries_named(
 def _labels(column: list[Any]) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
+    for number, value in enumerate(column):
+        if isinstance(value, list | tuple | dict | set | np.ndarray):
+            raise TypeError(
+                "answers must have one label in every row, as left, same or right, got "
+                f"{shown(value)} in row {number}."
+            )
     values = np.empty(len(column), dtype=object)
     values[:] = column
-    blank = [k for k, value in enumerate(column) if _missing(value) or value == ""]
+    blank = [k for k, value in enumerate(column) if _blank(value)]
     if blank:
         raise ValueError(
             "answers must have a label in every row, got none in row "
@@ -336,6 +353,23 @@ def _labels(column: list[Any]) -> IntArray:
             f"got {listed(dict.fromkeys(column))}."
         )
     return label
+
+
+def _check_times(time: list[Any]) -> None:
+    """Refuse times that are missing or cannot be compared."""
+    for number, value in enumerate(time):
+        if is_missing(value):
+            raise ValueError(
+                f"answers must have a time in every row, got {value!r} in row {number}:"
+                " fill it in, or drop the column."
+            )
+        try:
+            _ = value < time[0]
+        except TypeError:
+            raise TypeError(
+                "answers must have times of one kind, got "
+                f"{time[0]!r} in row 0 and {value!r} in row {number}."
+            ) from None
 
 
 def _changed(

@@ -13,11 +13,13 @@ from hashlib import sha256
 from importlib.resources import files
 from io import StringIO
 from itertools import islice
+from math import isinf
 from pathlib import Path
 from typing import Any
 
 from skrank_abstain._validation import IntArray, check_choice
 from skrank_abstain.pairs import PairDecisions
+from skrank_abstain.review._answers import is_missing
 
 FORMATS = ("csv", "jsonl", "label_studio")
 #: Columns of a task; items have their names, or their rows of X.
@@ -151,8 +153,10 @@ def _check_rows_shown(
 
 def _plain(value: Any) -> Any:
     """Return a value that every format can hold; an empty text if it is missing."""
-    if value is None or value != value:
+    if is_missing(value):
         return ""
+    if isinstance(value, float) and isinf(value):
+        return str(value)  # JSON has no infinity
     return value if isinstance(value, int | float | str) else str(value)
 
 
@@ -197,7 +201,14 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     text = _text_of(path)
     try:
         rows = [{**row} for row in _rows_of(text)]
-    except (ValueError, csv.Error, TypeError, KeyError, AttributeError) as e:
+    except (
+        ValueError,
+        csv.Error,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+    ) as e:
         raise ValueError(
             f"{os.fspath(path)!r} must be a CSV or JSON lines file of tasks, a file "
             "saved by a page of questions, or a JSON export of Label Studio; it is "
@@ -265,7 +276,8 @@ def _rows_of(text: str) -> Iterator[Mapping[str, Any]]:
             else:
                 yield from _annotations(task)
     elif start == "{":
-        for line in text.splitlines():
+        # Other ends of lines, as U+2028, may stand inside a text.
+        for line in text.split("\n"):
             if line.strip():
                 yield json.loads(line)
     else:
@@ -297,6 +309,8 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         if annotation.get("was_cancelled"):
             continue
         for result in annotation["result"]:
+            if "choices" not in result["value"]:
+                continue  # a comment
             (choice,) = result["value"]["choices"]
             who = annotation.get("completed_by")
             who = who.get("email", who.get("id")) if isinstance(who, Mapping) else who

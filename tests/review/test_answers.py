@@ -237,3 +237,38 @@ def test_numbers_that_were_floats_in_a_file_are_integers():
     table = {"qid": ["7.0"], "left": ["1.0"], "right": [0], "label": ["left"]}
     answers = take_answers(table, group_queries([7.0, 7.0, 8.0], 3), np.arange(3))
     assert columns(answers).tolist() == [[0, 0, 1, -1, 0]]
+
+
+@pytest.mark.parametrize("blank", ["", " ", None, np.nan, pd.NA])
+def test_columns_that_nobody_filled_in_count_as_absent(blank):
+    one = group_queries(None, 3)
+    table = {"left": [0, 1], "right": [1, 2], "label": ["left", "same"]}
+    filled = table | {"qid": [blank] * 2, "reviewer": [blank] * 2}
+    answers = take_answers(filled, one, None)
+    np.testing.assert_array_equal(
+        columns(answers), columns(take_answers(table, one, None))
+    )
+    assert answers.reviewers == ("reviewer",)
+
+
+def test_names_that_look_like_dates_are_texts():
+    names = np.array(["2024-13-01", "2024-02-30"])
+    table = {"left": names[:1], "right": names[1:], "label": ["left"]}
+    assert len(take_answers(table, group_queries(None, 2), names)) == 1
+
+
+@pytest.mark.parametrize("time", [[1, None, 2, 3], [1, np.nan, 2, 3], [1, "2", 3, 4]])
+def test_times_that_cannot_be_compared_are_refused(time):
+    with pytest.raises((ValueError, TypeError), match=r"times? .*row 1"):
+        take_answers(TABLE | {"time": time}, QUERIES, IDS)
+
+
+@pytest.mark.parametrize("label", [["left"], {"left"}, np.array(["left"])])
+def test_a_label_is_one_value(label):
+    with pytest.raises(TypeError, match=r"one label .*row 0"):
+        take_answers(TABLE | {"label": [label, "same", "left", "left"]}, QUERIES, IDS)
+
+
+def test_a_label_of_blanks_is_none():
+    with pytest.raises(ValueError, match=r"label in every row, got none in row 0"):
+        take_answers(TABLE | {"label": [" ", "same", "left", "left"]}, QUERIES, IDS)

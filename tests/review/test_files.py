@@ -269,3 +269,40 @@ def test_two_choices_are_damage(tmp_path):
     (tmp_path / "export").write_text(json.dumps([task]))
     with pytest.raises(ValueError, match="damaged"):
         read_answers(tmp_path / "export")
+
+
+def test_what_json_cannot_hold_is_shown_as_text(tmp_path):
+    values = np.resize(np.array([np.inf, pd.NA, -np.inf], dtype=object), len(X))
+    path = tmp_path / "tasks.jsonl"
+    ASKED.to_tasks(path, format="jsonl", shown={"dose": values})
+    text = path.read_text()
+    assert "Infinity" not in text
+    assert {json.loads(line)["left_dose"] for line in text.splitlines()} <= {
+        "inf",
+        "-inf",
+        "",
+    }
+
+
+def test_other_ends_of_lines_may_stand_in_a_text(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    task = {"qid": "q", "left": "A\u2028n", "right": "B\x85o", "label": "left"}
+    path.write_text(json.dumps(task, ensure_ascii=False) + "\r\n", encoding="utf-8")
+    assert read_answers(path) == [task]
+
+
+@pytest.mark.parametrize("sign", ["[", '{"a":'])
+def test_json_that_is_nested_too_deep_is_refused(sign, tmp_path):
+    path = tmp_path / "answers.json"
+    path.write_text(sign * 100_000)
+    with pytest.raises(ValueError, match="damaged or something else"):
+        read_answers(path)
+
+
+def test_a_comment_beside_an_answer_is_no_answer(tmp_path):
+    path = tmp_path / "export.json"
+    result = [{"value": {"text": ["sure"]}}, {"value": {"choices": ["left"]}}]
+    task = {"qid": "q", "left_id": "A", "right_id": "B"}
+    export = [{"data": task, "annotations": [{"result": result}]}]
+    path.write_text(json.dumps(export))
+    assert [answer["label"] for answer in read_answers(path)] == ["left"]
