@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,7 +39,7 @@ from skrank_abstain.pairs import (
     check_pairs,
     rows_by_place,
 )
-from skrank_abstain.scorers import score_items
+from skrank_abstain.scorers import last_step, library_of, score_items
 from skrank_abstain.selection import (
     DecisionEngine,
     PairTotals,
@@ -85,6 +86,7 @@ def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
     GridSearchCV.predict cannot pass on a qid, even under metadata routing.
     """
     check_is_fitted(ranker, "estimator_")
+    _check_sparsity(ranker, X)
     if qid is None and ranker._fitted_qid_col is None:
         return score_items(ranker.estimator_, check_columns(ranker, X, reset=False))
     return score_new_items(ranker, X, qid)[1]
@@ -100,6 +102,7 @@ def score_new_items(
     unlabelled rows may well be one new query.
     """
     check_is_fitted(ranker, "estimator_")
+    _check_sparsity(ranker, X)
     items = take_items(ranker, X, qid, ranker._fitted_qid_col, reset=False)
     if needs_qid and ranker._fitted_with_qid and not items.has_qid:
         raise ValueError(
@@ -110,6 +113,21 @@ def score_new_items(
         )
     warn_of_batch(ranker, items)
     return items, score_items(ranker.estimator_, items.X, items.named_queries)
+
+
+def _check_sparsity(ranker: Any, X: Any) -> None:
+    """Refuse sparse rows for a booster that got dense ones in fit, and the reverse."""
+    fitted = ranker._fitted_sparse
+    if fitted == issparse(X):
+        return
+    library = library_of(last_step(ranker.estimator_))
+    if library is not None:
+        then, now = ("sparse", "dense") if fitted else ("dense", "sparse")
+        raise ValueError(
+            f"X must be {then} as in fit, got a {now} X: {library} may read the zeros "
+            f"that a sparse matrix leaves out as missing values. Pass {then} rows, or "
+            f"fit on {now} ones."
+        )
 
 
 def warn_if_undefined(accuracy: float) -> float:
@@ -182,6 +200,7 @@ class PairDecider(ModelWrapper):
 
     _fitted_state: tuple[str, ...] = (
         *("_region", "_largest_query", "_fitted_with_qid", "_fitted_qid_col"),
+        "_fitted_sparse",
     )
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
@@ -35,6 +36,9 @@ from skrank_abstain.intake._repeats import (
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups, LabelledScores
+
+#: Relevance of more values is no grade.
+_MOST_GRADES = 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +90,23 @@ def take_labelled_items(
     items, relevance, doubt = check_labelled_items(ranker, X, y, qid)
     if doubt is not None:
         warn_user(doubt)
+    _warn_of_negative_grades(relevance)
     return items, relevance
+
+
+def _warn_of_negative_grades(y: FloatArray) -> None:
+    """Warn of one negative grade beside several others: it may say "not judged"."""
+    # Where 1 is best, people pass -y, which has at most one grade that is not negative.
+    if y.min(initial=0) >= 0 or (y % 1).any():
+        return
+    grades, counts = np.unique(y, return_counts=True)
+    if grades[1] < 0 or not 3 <= grades.size <= _MOST_GRADES:
+        return
+    warn_user(
+        f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
+        "grades that are not negative, and counts them as the least relevant. If they "
+        "were not judged, leave their rows out."
+    )
 
 
 def check_labelled_items(
@@ -103,6 +123,7 @@ def check_labelled_items(
     check_row_order(X, y=y, qid=qid)
     items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
     relevance = check_relevance(y, items.queries.n_items)
+    ranker._fitted_sparse = issparse(X)
     return items, relevance, doubt_about_queries(ranker, X, qid, items)
 
 
@@ -190,7 +211,7 @@ def check_pairs_to_calibrate(sizes: IntArray) -> None:
 
 def columns_of_fit(estimator: Any) -> dict[str, Any]:
     """Return the attributes that say which columns ``fit`` saw."""
-    names = ("n_features_in_", "feature_names_in_")
+    names = ("n_features_in_", "feature_names_in_", "_fitted_sparse")
     return {name: vars(estimator)[name] for name in names if name in vars(estimator)}
 
 

@@ -79,6 +79,7 @@ class GradedLists(ModelWrapper):
     _fitted_state: tuple[str, ...] = (
         *("tie_model_", "n_queries_", "n_tuning_queries_"),
         *("_largest_query", "_fitted_with_qid", "_parameters"),
+        *("_fitted_qid_col", "_fitted_sparse"),
     )
 
     # What the wrapped model requests, if it does, can pass through a Pipeline.
@@ -214,8 +215,8 @@ class GradedLists(ModelWrapper):
         """Return what a report says about the ranker and the rows."""
         check_is_fitted(self, "threshold_")
         X = check_columns(self, X, reset=False)
-        if self.qid_col is not None:
-            X, _ = take_column(X, self.qid_col)
+        if self._fitted_qid_col is not None:
+            X, _ = take_column(X, self._fitted_qid_col)
         rows = describe_rows(self, hash_rows(X), items.queries.codes, relevance)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"

@@ -1,11 +1,14 @@
 """What goes wrong around a booster is named, not answered."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 from doubles import FirstColumn
+from scipy import sparse
 from scorers.boosters import make_ranker, raw, train_natively
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -13,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skrank_abstain import (
     BALToR,
@@ -334,3 +338,49 @@ def test_ids_that_are_tuples_with_nan_are_missing(missing):
         BALToR(FirstColumn().fit(X, y)).fit(X, y, qid=qid)
     qid[6:] = [("a", None)] * 6
     assert BALToR(FirstColumn().fit(X, y)).fit(X, y, qid=qid).n_queries_ == 2
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_boosters_are_served_the_kind_of_rows_that_fit_got(library, items, piped):
+    X, y, qid = items.frame.to_numpy(dtype=float), items.y, items.qid
+    model = make_ranker(library)
+    if piped:
+        model = make_pipeline(FunctionTransformer(accept_sparse=True), model)
+    for fitted, other in ((X, sparse.csr_matrix(X)), (sparse.csr_matrix(X), X)):
+        ranker = BALToR(model, random_state=0).fit(fitted, y, qid=qid)
+        assert ranker.predict(fitted).shape == y.shape
+        for call in (
+            lambda r=ranker, v=other: r.predict(v),
+            lambda r=ranker, v=other: r.predict_pairs(v, qid),
+            lambda r=ranker, v=other: r.evaluate(v, y, qid),
+        ):
+            with pytest.raises(ValueError, match=r"X must be (dense|sparse) as in fit"):
+                call()
+
+
+def test_other_models_read_sparse_rows_as_dense_ones():
+    X, y, qid = FEATURES, RELEVANCE, DAY
+    ranker = BALToR(Ridge().fit(X, y)).fit(X, y, qid=qid)
+    np.testing.assert_allclose(ranker.predict(sparse.csr_array(X)), ranker.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("y", "warns"),
+    [
+        (np.arange(12) % 4 - 1, True),  # -1, 0, 1, 2: unjudged?
+        (np.arange(12) % 4 - 1.0, True),
+        (-(np.arange(12) % 4), False),  # 1 is best, and passed as -y
+        (np.where(np.arange(12) % 2, 1, -1), False),
+        (np.arange(12) % 3, False),
+        (np.arange(12) - 5.5, False),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_negative_grades_beside_others_may_be_unjudged(y, warns):
+    X = np.column_stack([y + np.linspace(0, 0.5, 12), DAY])
+    ranker = BALToR(FirstColumn().fit(X, y))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ranker.fit(X, y, qid=DAY)
+    found = [str(each.message) for each in caught]
+    assert any("y has 3 items of grade -1 beside" in each for each in found) == warns
