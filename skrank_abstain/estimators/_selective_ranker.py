@@ -142,7 +142,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         X : array-like, sparse matrix or frame of shape (n_items, n_features)
             One row per item; goes to the wrapped model untouched.
         y : array-like of shape (n_items,)
-            Relevance, higher is better.
+            Relevance, higher is better; pass ``-y`` where 1 is best.
         qid : None, scalar or array-like of shape (n_items,), default=None
             Query of each item: any hashable values, in any order. None or a scalar:
             all items are one query.
