@@ -281,7 +281,7 @@ def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_mode
     ranker = BALToR(model, tie_model=tie_model, loss="zero_one", random_state=0)
     ranker.fit(known.data, known.target, qid=known.qid)
     X, y, qid = new.data, new.target, new.qid
-    _, values, queries, _ = ranker._scored(X, qid)
+    _, values, queries, *_ = ranker._scored(X, qid)
     items = ScoredItems.build(values, queries, y.astype(float))
     curve = LossCurve.of(ranker._calibration.engine, items)
     decisions = ranker.predict_pairs(X, qid=qid)
@@ -367,7 +367,7 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
 
 def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
     monkeypatch.setattr(_curve, "_LEVELS", 7)
-    _, values, queries, _ = ranker._scored(new.data, new.qid)
+    _, values, queries, *_ = ranker._scored(new.data, new.qid)
     items = ScoredItems.build(values, queries, new.target.astype(float))
     curve = LossCurve.of(ranker._calibration.engine, items)
     assert curve.place.size == 7

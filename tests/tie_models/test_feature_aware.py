@@ -232,7 +232,7 @@ def test_a_regressor_that_memorises_promises_no_more_than_it_keeps(
         decisions = ranker.predict_pairs(new.data, qid=new.qid)
         promised = decisions.risk[decisions.accepted].mean()
         assert promised > totals.selective_risk - 0.05
-        _, values, queries, _ = ranker._scored(new.data, new.qid)
+        _, values, queries, *_ = ranker._scored(new.data, new.qid)
         items = ScoredItems.build(values, queries, new.target.astype(float))
         loss[str(model)] = log_loss(ranker.tie_model_, items)
     # Better, or hardly worse, than not to look at the features at all.
