@@ -365,3 +365,11 @@ def test_no_questions(browser, tmp_path):
     assert tab.seen() == "There is nothing to answer."
     tab.press("ArrowLeft", "u")
     assert tab.seen() == "There is nothing to answer."
+
+
+def test_items_without_queries_show_no_query(browser, tmp_path):
+    written(tmp_path / "page.html", RANKER.review(X[:12]).ask(2), shown=None)
+    tab = Tab(browser, tmp_path / "page.html")
+    start(tab)
+    assert "1 of 2" in tab.seen()
+    assert "Query" not in tab.seen()
