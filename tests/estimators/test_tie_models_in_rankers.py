@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardS
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain.metrics import selective_utility
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
@@ -329,6 +330,7 @@ def test_search_over_tie_models(data):
             "tie_model": ["bradley_terry", "graded_relevance", AWARE],
             "cost": [0.3, 0.45],
         },
+        scoring=selective_utility(0.3),
         cv=GroupKFold(3),
         error_score="raise",
     ).fit(frame, y, groups=qid)
