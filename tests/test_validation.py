@@ -293,9 +293,14 @@ REFUSED = [
         r"qid must have one value per pair: 2 pairs, qid has 1 values",
     ),
     (
-        lambda: encode_qid([1, 2], 3),
+        lambda: encode_qid([1, 1], 3),
         ValueError,
         r"qid must have one value per item: X has 3 rows, qid has 2 values",
+    ),
+    (
+        lambda: encode_qid([1, 2], 3),
+        ValueError,
+        r"got 2 values that add up to the 3 rows, as group sizes do: \[1, 2\]",
     ),
     (
         lambda: encode_qid(np.zeros((2, 2)), 2),
