@@ -177,8 +177,8 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     -------
     answers : list of dict
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
-        ``label``, and ``reviewer`` and ``time`` if all rows have them. Tasks that were
-        skipped or have no label are left out.
+        ``label``, and ``reviewer`` and ``time`` if all rows have them; no ``qid`` if no
+        row has one. Tasks that were skipped or have no label are left out.
 
     Raises
     ------
@@ -215,11 +215,14 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             f"damaged or something else: {e!r}."
         ) from e
     answers = []
+    # The table of one query may leave it out.
+    named = any(row.get("qid") not in (None, "") for row in rows)
     for number, row in enumerate(rows):
         if row.get("label") in _NO_ANSWER:
             continue
         sides = {s: row.get(f"{s}_id", row.get(s)) for s in ("left", "right")}
-        answer = {"qid": row.get("qid"), **sides, "label": row["label"]}
+        qid = {"qid": row.get("qid")} if named else {}
+        answer = {**qid, **sides, "label": row["label"]}
         lacking = [name for name, value in answer.items() if value in (None, "")]
         if lacking:
             raise ValueError(

@@ -306,3 +306,12 @@ def test_a_comment_beside_an_answer_is_no_answer(tmp_path):
     export = [{"data": task, "annotations": [{"result": result}]}]
     path.write_text(json.dumps(export))
     assert [answer["label"] for answer in read_answers(path)] == ["left"]
+
+
+@pytest.mark.parametrize("qid", ["qid,", ""])
+def test_a_table_of_one_query_needs_no_qid(qid, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(f"{qid}left,right,label\n{',' if qid else ''}0,1,left\n")
+    answers = read_answers(path)
+    assert answers == [{"left": "0", "right": "1", "label": "left"}]
+    assert len(RANKER.review(X[:12], answers=answers).answers) == 1
