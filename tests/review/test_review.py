@@ -1,5 +1,6 @@
 """The review loop: answers in, decisions, questions and a ranking out."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -575,3 +576,18 @@ def test_a_review_is_pickled():
 def test_a_ranker_must_be_fitted():
     with pytest.raises(NotFittedError):
         BALToR(FirstColumn()).review(X)
+
+
+@pytest.mark.filterwarnings("ignore:A review rests on grades")
+@pytest.mark.parametrize("model", ["davidson", "isotonic_difference"])
+def test_a_review_of_a_difference_model_comes_back(model):
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=model, random_state=0)
+    ranker.fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+    review = ranker.review(np.arange(6.0)[:, None])
+    for back in (pickle.loads(pickle.dumps(review)), copy.deepcopy(review)):
+        assert repr(back) == repr(review)
+        for name in ("label", "accepted", "risk", "proba"):
+            np.testing.assert_array_equal(
+                getattr(back.decisions, name), getattr(review.decisions, name)
+            )
+        np.testing.assert_array_equal(back.ask(2).left, review.ask(2).left)
