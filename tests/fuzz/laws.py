@@ -44,11 +44,13 @@ from skrank_abstain.tie_models import TieModel
 def answers_are_finite(case):
     """No number that an estimator returns is NaN or infinite, but for a threshold.
 
-    Where nothing is certified there is none.
+    Where nothing is certified there is none. A query without a relevant item, or with
+    equal ones alone, has neither a metric nor a best item.
     """
+    undefined = "threshold_", "gamma_", "evaluate.holds_best", "evaluate.metric"
     for name, value in answers(case, case.estimator, case.new).items():
         numbers = np.asarray(value)
-        if numbers.dtype.kind == "f" and name not in ("threshold_", "gamma_"):
+        if numbers.dtype.kind == "f" and name not in undefined:
             assert np.isfinite(numbers).all(), name
 
 
@@ -311,7 +313,8 @@ def rows_may_come_in_any_order(case):
 def fit_says_how_much_it_accepts(case):
     """``coverage_`` is the accepted share of the rows that set the threshold.
 
-    And at least what was asked for, where pairs are not accepted by lot.
+    It is at least what was asked for. By lot more or fewer pairs are accepted; what
+    spread they have is tested with the randomised boundary.
     """
     model, rule = case.recipe.get("model"), case.recipe.get("rule")
     if model != "fitted" or not isinstance(rule, (dict, type(None))):
@@ -322,6 +325,8 @@ def fit_says_how_much_it_accepts(case):
     rule = rule or {}
     if "coverage_guarantee" in rule or "rule" in rule or "max_risk" in case.recipe:
         return  # other rows fitted the tie model
+    if "randomize" in rule.values():
+        return
     totals = case.estimator.evaluate(**case.labelled(case.train))
     np.testing.assert_allclose(case.estimator.coverage_, totals.coverage, rtol=1e-12)
     if "quantile" not in rule:

@@ -67,6 +67,7 @@ def test_pair_by_pair_and_as_a_graph(ranker, large):
         ranker.preference_graph(large[0], qid=0)
 
 
+@pytest.mark.filterwarnings("ignore:A review rests on grades")
 def test_a_review_of_it_asks_for_fewer_items(ranker, large):
     review = ranker.review(large[0], qid=0)
     said = r"19999900000 pairs take .* Review fewer queries .* highest items of a query"

@@ -84,6 +84,7 @@ def test_same_seed_same_curve():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
 def test_more_reviewers_are_told_apart():
     error = {"careful": 0.02, "careless": 0.4}
     curve = review_curve(
