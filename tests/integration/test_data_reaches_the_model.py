@@ -117,12 +117,13 @@ def test_columns_in_another_order_where_the_ranker_is_trained_here(
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
 def test_rows_in_another_order(library, trained, items):
     order = np.random.default_rng(0).permutation(len(items.y))
-    plain = {"loss": "zero_one"}
-    straight = BALToR(trained(library), **plain).fit(items.X, items.y, qid=items.qid)
-    shuffled = BALToR(trained(library), **plain).fit(
+    straight = BALToR(trained(library)).fit(items.X, items.y, qid=items.qid)
+    shuffled = BALToR(trained(library)).fit(
         items.X[order], items.y[order], qid=items.qid[order]
     )
-    assert shuffled.threshold_ == pytest.approx(straight.threshold_, rel=1e-9)
+    # The optimiser of the tie model stops within 1e-12 of the best likelihood, where
+    # its parameters depend on the rounding of sums over queries.
+    assert shuffled.threshold_ == pytest.approx(straight.threshold_, rel=1e-6)
     np.testing.assert_array_equal(
         shuffled.predict(items.X[order]), straight.predict(items.X)[order]
     )
