@@ -11,7 +11,8 @@ from skrank_abstain._validation import names_of_columns, shown
 
 #: What scikit-learn and the boosters say about values that are no numbers.
 _NO_NUMBERS = re.compile(
-    "convert|dtype|num_feature|categor|string|not supported|promote", re.IGNORECASE
+    "convert|dtype|num_feature|category|categorical|string|not supported|promote",
+    re.IGNORECASE,
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
