@@ -253,7 +253,9 @@ def test_an_interrupted_partial_fit_can_be_repeated(error):
             sys.setprofile(before)
 
     kept = deepcopy(broken)
-    learn_under(0)
+    for _ in range(2):  # the first run also imports and caches
+        broken = deepcopy(kept)
+        learn_under(0)
     for at in np.linspace(1, sum(calls) - 1, 12).astype(int):
         broken = deepcopy(kept)
         with pytest.raises(error):

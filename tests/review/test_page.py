@@ -117,7 +117,7 @@ def test_a_saved_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        ('[{"label": "left"}]', "must name qid in every answer, .* entry 0"),
+        ('[{"label": "left"}]', "must name left in every answer, .* entry 0"),
         ('[{"qid": 1, "left_id": "a", "right_id": "b"}]', "damaged or something else"),
         ('[{"qid": 1, "label": "left"', "damaged or something else"),
         ('["label"]', "damaged or something else"),

@@ -99,6 +99,7 @@ def test_scores_of_labelled_pairs_are_looked_at_too():
             BradleyTerry().fit_pairs(scores, [0.0, 0.0], [1, 0])
 
 
+@pytest.mark.filterwarnings("ignore:A review rests on grades")
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_to_decide_may_differ_by_anything(name):
     rng = np.random.default_rng(0)

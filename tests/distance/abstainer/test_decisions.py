@@ -356,7 +356,7 @@ def test_there_is_no_risk(method, data):
 
 def test_a_display_of_risks_says_that_there_are_none(data):
     pytest.importorskip("matplotlib")
-    with pytest.raises(TypeError, match=r"which has risk_profile, .*DistanceAbst"):
+    with pytest.raises(TypeError, match=r"which has ranking, .*DistanceAbst"):
         PairReliabilityDisplay.from_estimator(
             fit(data), data.data, data.target, qid=data.qid
         )

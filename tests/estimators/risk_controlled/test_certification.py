@@ -109,6 +109,7 @@ def test_every_query_counts_alike(model):
     assert 1 - totals.accuracy > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:delta=0.6 is the probability that the bound fails")
 def test_nothing_more_is_certified_for_a_smaller_delta_or_bound(model, data):
     """What must hold, and what holds on data like these.
 
