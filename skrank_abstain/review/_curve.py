@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Iterable, Mapping
+from itertools import compress, islice
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,7 @@ def review_curve(
     objective: str | QuestionObjective = "pairs",
     rounds: int = 10,
     reviewer_error: Any = None,
+    gold: float = 0.0,
     random_state: Any = None,
 ) -> dict[str, Any]:
     """Return how accurate a ranking gets by the share of its pairs that are answered.
@@ -84,8 +85,11 @@ default="pairs"
         Number of reviews from one budget to the next.
     reviewer_error : None, float or dict of str to float, default=None
         Error rates that the review knows; None: estimated from the answers.
+    gold : float, default=0
+        Share of the questions that somebody who does not err answers, too.
     random_state : int, RandomState instance or None, default=None
-        Draws the answers, their reviewers, and pairs for ``objective="random"``.
+        Draws the answers, their reviewers, gold answers, and pairs for
+        ``objective="random"``.
 
     Returns
     -------
@@ -136,6 +140,7 @@ default="pairs"
     if isinstance(objective, str):
         check_choice(objective, "objective", (*OBJECTIVES, *_COMPARISONS))
     check_positive_int(rounds, "rounds")
+    check_real(gold, "gold", 0, 1)
     known = check_reviewer_error(reviewer_error)
     strange = sorted(set(known) - set(names)) if isinstance(known, dict) else []
     if strange:
@@ -151,7 +156,7 @@ default="pairs"
     if not len(pairs):
         raise ValueError("qid must leave a query with two items: there are no pairs.")
     truth = pair_labels(relevance, pairs.left, pairs.right)
-    crowd = _Crowd(relevance, names, rates, noticeable, rng)
+    crowd = _Crowd(relevance, names, rates, noticeable, gold, rng)
     # Pairs of equal risk are asked in random order, not in that of the rows.
     shuffled = rng.permutation(len(pairs))
     points = []
@@ -169,7 +174,7 @@ default="pairs"
             if not left.size:
                 break
             crowd.ask(left, right)
-            review = Review.of(review.items, crowd.table(), known)
+            review = crowd.review(review, known)
         points.append(
             {
                 "share": len(crowd.given) / len(pairs),
@@ -194,7 +199,8 @@ def _most_probable(review: Review) -> IntArray:
 class _Crowd:
     """Reviewers who know the relevance, and err.
 
-    ``given`` maps the rows of each pair to the label and the reviewer of its answer.
+    ``given`` maps the rows of each pair to the label and the reviewer of its answer,
+    ``sure`` the rows of some to the right label.
     """
 
     def __init__(
@@ -203,6 +209,7 @@ class _Crowd:
         names: list[str],
         rates: FloatArray,
         noticeable: float,
+        gold: float,
         rng: np.random.RandomState,
     ) -> None:
         self.relevance = relevance
@@ -210,32 +217,44 @@ class _Crowd:
         self.rates = rates
         self.noticeable = noticeable
         self.rng = rng
+        self.gold = gold
         self.given: dict[tuple[int, int], tuple[int, int]] = {}
+        self.sure: dict[tuple[int, int], int] = {}
 
     def ask(self, left: IntArray, right: IntArray) -> None:
         """Let one of them answer about each pair of rows."""
         rng, n = self.rng, left.size
         gap = self.relevance[left] - self.relevance[right]
         label = np.where(np.abs(gap) < self.noticeable, 0, np.sign(gap)).astype(int)
+        right_label = np.sign(gap).astype(int).tolist()
         reviewer = rng.randint(len(self.names), size=n)
         wrong = rng.random_sample(n) < self.rates[reviewer]
         turn = rng.choice([-1, 1], n)
         other = np.where(label == 0, turn, np.where(turn > 0, -label, 0))
         label = np.where(wrong, other, label)
-        pairs = zip(left.tolist(), right.tolist(), strict=True)
+        pairs = [*zip(left.tolist(), right.tolist(), strict=True)]
         answers = zip(label.tolist(), reviewer.tolist(), strict=True)
         self.given.update(zip(pairs, answers, strict=True))
+        if self.gold:
+            known = rng.random_sample(n) < self.gold
+            self.sure.update(compress(zip(pairs, right_label, strict=True), known))
 
-    def table(self) -> dict[str, NDArray[Any]]:
-        """Return the table of all answers."""
-        left, right = np.array([*self.given]).T
+    def review(self, before: Review, known: Any) -> Review:
+        """Return a review of all answers, with the error rates that are known."""
         label, reviewer = np.array([*self.given.values()]).T
-        return {
-            "left": left,
-            "right": right,
-            "label": _WORDS[label + 1],
-            "reviewer": self.names[reviewer],
-        }
+        names = self.names[reviewer]
+        table = _table(self.given, label) | {"reviewer": names}
+        if isinstance(known, dict):
+            known = {name: known[name] for name in known if name in names} or None
+        gold = _table(self.sure, np.array([*self.sure.values()])) if self.sure else None
+        return Review.of(before.items, table, known, gold)
+
+
+def _table(
+    pairs: Iterable[tuple[int, int]], label: IntArray
+) -> dict[str, NDArray[Any]]:
+    left, right = np.array([*pairs]).T
+    return {"left": left, "right": right, "label": _WORDS[label + 1]}
 
 
 def _unasked(

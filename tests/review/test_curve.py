@@ -95,6 +95,31 @@ def test_more_reviewers_are_told_apart():
     assert rates["careful"] < 0.1 < 0.3 < rates["careless"]
 
 
+@pytest.mark.filterwarnings("ignore:.* cannot be told apart by their answers")
+def test_gold_answers_tell_who_errs():
+    error = {"careful": 0.02, "careless": 0.4}
+    options = {"budgets": [0.15], "error": error, "objective": "random"}
+    alone, helped = (
+        review_curve(RANKER, *ITEMS, **options, gold=gold, random_state=0)
+        for gold in (0.0, 0.5)
+    )
+    assert helped["reviewer_error"][0]["gold="] == 0
+    assert helped["accuracy"][0] > alone["accuracy"][0]
+
+    def off(curve):
+        return max(
+            abs(curve["reviewer_error"][0][name] - error[name]) for name in error
+        )
+
+    assert off(helped) < off(alone)
+    known = review_curve(
+        RANKER, *ITEMS, **options, reviewer_error=error, rounds=40, random_state=0
+    )
+    assert known["reviewer_error"][0] == error
+    with pytest.raises(ValueError, match=r"gold must be in \[0, 1\], got 1.5"):
+        review_curve(RANKER, *ITEMS, **options, gold=1.5)
+
+
 def test_who_notices_nothing_calls_everything_the_same():
     curve = review_curve(
         RANKER,

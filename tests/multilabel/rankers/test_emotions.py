@@ -59,4 +59,4 @@ def test_fewer_pairs_are_decided_better(music):
     ).fit(X, y)
     accuracy = [ranker.at_coverage(c).score(X_test, y_test) for c in (1.0, 0.8, 0.5)]
     assert accuracy == sorted(accuracy)
-    assert accuracy[-1] > accuracy[0] + 0.05
+    assert 1 - accuracy[-1] < 0.6 * (1 - accuracy[0])  # wrong orders
