@@ -145,8 +145,8 @@ def test_every_method_says_what_the_pairs_say():
 
 
 @pytest.mark.slow
-def test_every_method_says_what_the_pairs_say_in_a_thousand_problems():
-    check_all(range(60, 1060))
+def test_every_method_says_what_the_pairs_say_in_many_problems():
+    check_all(range(60, 560))
 
 
 def check_all(seeds):
