@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
@@ -361,30 +362,34 @@ def settle_draws(
 
     Notes
     -----
-    Forms the pairs of some queries at a time, O(n_pairs).
+    O(n_pairs) time; forms about a million pairs at a time, large queries in pieces.
     """
     if items.keys is None:
         return None
-    largest = int(items.pair_counts.max(initial=1))
-    check_output_size(largest, 2 * BYTES_PER_PAIR, remedy="Use boundary='accept'.")
 
     def settle(some: ScoredItems) -> tuple[FloatArray]:
         size = np.diff(some.offsets)
         first = np.repeat(some.offsets[:-1], size)
         count = np.arange(first.size) - first
-        high = np.repeat(np.arange(first.size), count)
-        low = np.arange(high.size) - np.repeat(np.cumsum(count) - count - first, count)
-        pairs = RowPairs.of(some.values, high, low, some.keys)
-        chance, tie = judge(some.values, pairs)
-        # Pairs that are accepted for certain are counted elsewhere.
-        kept = draw_boundary(np.where(chance < 1, chance, 0.0), seed, pairs)
-        low, high = low[kept], high[kept]
-        outcome = 1 - np.sign(some.known_grades[high] - some.known_grades[low])
-        entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
-        mass = some.weight_of(low, high, weight)
-        sums = np.bincount(entry, mass, 8 * some.n_queries).astype(np.float64)
+        sums = np.zeros(8 * some.n_queries)
+        piece = np.cumsum(count) // _PAIRS_DRAWN
+        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
+        for start, stop in pairwise([*starts, count.size]):
+            high = np.repeat(np.arange(start, stop), count[start:stop])
+            of_first = np.cumsum(count[start:stop]) - count[start:stop]
+            low = first[high] + np.arange(high.size) - of_first[high - start]
+            pairs = RowPairs.of(some.values, high, low, some.keys)
+            chance, tie = judge(some.values, pairs)
+            # Pairs that are accepted for certain are counted elsewhere.
+            kept = draw_boundary(np.where(chance < 1, chance, 0.0), seed, pairs)
+            low, high = low[kept], high[kept]
+            outcome = 1 - np.sign(some.known_grades[high] - some.known_grades[low])
+            entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
+            # One by one: the pieces of a query must not change the last bit.
+            np.add.at(sums, entry, some.weight_of(low, high, weight))
         return (sums.reshape(-1, 2, 4),)
 
+    largest = int(items.pair_counts.max(initial=1))
     return items.by_query(settle, max(1, _PAIRS_DRAWN // largest))[0]
 
 

@@ -36,7 +36,8 @@ class GradedRelevance(BinModel):
     Each item has a distribution over grades of relevance that depends on its score,
     and a pair is tied if both have the same grade. So two low-scored items, both
     probably irrelevant, are more often tied than two middling ones with the same
-    difference, which no model of the difference alone can express.
+    difference, which no model of the difference alone can express. Two scores in one of
+    up to 256 bins are called a tie, as equal scores are.
 
     Parameters
     ----------

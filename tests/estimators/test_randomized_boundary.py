@@ -9,7 +9,7 @@ from doubles import FirstColumn
 from skrank_abstain import BALToR, PairwiseRankerClassifier
 from skrank_abstain.estimators import _selective_ranker
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.selection import Coverage
+from skrank_abstain.selection import Coverage, _engine
 
 MODELS = ["graded_relevance", "bradley_terry", "isotonic_difference"]
 
@@ -125,3 +125,24 @@ def test_rows_that_cannot_be_hashed_are_refused(data, monkeypatch):
     monkeypatch.setattr(_selective_ranker, "hash_rows", lambda X: None)
     with pytest.raises(ValueError, match=r"rows of numbers.*use boundary='accept'"):
         ranker.predict_pairs(X, qid)
+
+
+@pytest.mark.parametrize("tie_model", MODELS)
+def test_large_queries_are_settled_in_pieces_to_the_last_bit(
+    tie_model, data, monkeypatch
+):
+    X, y, _ = data
+    ranker = fitted(data, tie_model=tie_model, random_state=0)
+    # One query of 1,200 items, and one of two.
+    labelled = {"X": X, "y": y, "qid": np.arange(1200) // 1198}
+    weight = np.random.default_rng(1).random(1200)
+    whole = ranker.evaluate(**labelled, sample_weight=weight)
+    seen, judged = [], _engine.RowPairs.of
+    monkeypatch.setattr(_engine, "_PAIRS_DRAWN", 5000)
+    monkeypatch.setattr(
+        _engine.RowPairs, "of", lambda *a: seen.append(a[1].size) or judged(*a)
+    )
+    pieces = ranker.evaluate(**labelled, sample_weight=weight)
+    np.testing.assert_equal(vars(pieces), vars(whole))
+    assert max(seen) < 5000 + 1200
+    assert sum(seen) == 1198 * 1197 // 2 + 1
