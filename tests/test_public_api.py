@@ -10,7 +10,7 @@ import pytest
 
 import skrank_abstain
 
-WINGS = {"distance", "multilabel", "partitions", "queries", "theory"}
+WINGS = {"distance", "leaderboard", "multilabel", "partitions", "queries", "theory"}
 ROOMS = sorted(
     name
     for _, name, _ in pkgutil.iter_modules(skrank_abstain.__path__)
