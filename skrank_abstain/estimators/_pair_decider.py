@@ -29,6 +29,7 @@ from skrank_abstain.intake import (
     Items,
     take_items,
     warn_of_batch,
+    warn_of_divided,
 )
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -427,6 +428,11 @@ class PairDecider(ModelWrapper):
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them.
 
+        Warns
+        -----
+        UserWarning
+            If other rows of the same queries were in ``fit``.
+
         Notes
         -----
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
@@ -436,6 +442,7 @@ class PairDecider(ModelWrapper):
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.values.size)
         weight = check_sample_weight(sample_weight, items.values.size)
+        warn_of_divided(self, items.queries)
         if pairs is None:
             return decision.totals(self._region, items.sorted(relevance), weight)
         made = self._decided(decision, items, pairs)

@@ -37,6 +37,7 @@ from skrank_abstain.intake import (
     take_column,
     take_labelled_items,
     train_and_score,
+    warn_of_divided,
 )
 from skrank_abstain.pairs import (
     Queries,
@@ -45,7 +46,7 @@ from skrank_abstain.pairs import (
     check_item_id,
     rows_by_place,
 )
-from skrank_abstain.report import Report, ReportData, write_report
+from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
 from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
 from skrank_abstain.selection import (
     Coverage,
@@ -462,7 +463,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Warns
         -----
         UserWarning
-            If items have the features of items that ``fit`` got, or parameters of the
+            If items have the features of items that ``fit`` got, if rows of the same
+            queries were divided between ``fit`` and this call, or if parameters of the
             rule were set after ``fit``: the page is about those that ``fit`` used.
 
         Notes
@@ -489,11 +491,17 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, groups=groups)
         items, queries, relevance = self._items_of_report(X, y, qid)
-        hashes = hash_rows(self._features(X))
+        features = self._features(X)
+        hashes = hash_rows(features)
         rows = describe_rows(self, hashes, queries.codes, relevance)
+        if y is not None and (divided := warn_of_divided(self, queries)):
+            rows.warnings.append(divided)
         groups_of = groups_of_queries(groups, queries)
         labelled, facts = y is not None, self._facts()
-        return write_report(ReportData(facts, items, labelled, rows, groups_of))
+        ends = section_of_ends(features, items, relevance)
+        return write_report(
+            ReportData(facts, items, labelled, rows, groups_of, ends=ends)
+        )
 
     def _items_of_report(
         self, X: Any, y: ArrayLike | None, qid: Any

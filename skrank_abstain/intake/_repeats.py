@@ -21,6 +21,7 @@ from skrank_abstain._kernels.mixing import BitArray, mix
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.intake._divided_queries import FitQueries
 from skrank_abstain.pairs import Queries, group_queries
 
 #: With a smaller share of different rows, equal rows may well be different items.
@@ -55,6 +56,8 @@ class FitRows(Value):
         Whether these are all.
     fingerprint : str
         Of all data of ``fit``; empty if X cannot be read.
+    queries : FitQueries or None
+        The queries of all data of ``fit``.
     """
 
     comparable: bool
@@ -65,8 +68,9 @@ class FitRows(Value):
     trained: bool
     hashes: BitArray
     complete: bool
-    # Rankers that were saved before it existed have none.
+    # Rankers that were saved before these existed have none.
     fingerprint: str = ""
+    queries: FitQueries | None = None
 
     def count_in(self, hashes: BitArray) -> int:
         """Count the given rows that ``fit`` saw; an estimate unless ``complete``."""
@@ -111,6 +115,7 @@ def find_repeats(
     labels: Any,
     *,
     copies: bool = False,
+    ids: BitArray | None = None,
 ) -> FitRows:
     """Compare the rows of ``fit`` with each other.
 
@@ -125,6 +130,8 @@ def find_repeats(
     labels : ndarray of shape (n_rows,) or (n_rows, n_labels)
     copies : bool, default=False
         Whether to look for repeated queries.
+    ids : ndarray of shape (n_queries,), uint64, default=None
+        Hashes of the ids of the queries.
 
     Returns
     -------
@@ -144,7 +151,11 @@ def find_repeats(
     found = _NOT_COMPARABLE
     if hashes is not None:
         found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
-    return replace(found, fingerprint=fingerprint(hashes, queries.codes, labels))
+    return replace(
+        found,
+        fingerprint=fingerprint(hashes, queries.codes, labels),
+        queries=FitQueries.of(ids, queries.sizes),
+    )
 
 
 def _one_per_row(hashes: BitArray) -> BitArray:
@@ -236,6 +247,31 @@ def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
             "evidence that is not there, and what is promised need not hold. Drop the "
             "copies."
         )
+
+
+def hash_ids(queries: Queries) -> BitArray | None:
+    """Return a hash of the id of each query, by value; None if there are none."""
+    return hash_rows(queries.values[:, None]) if queries.n_queries > 1 else None
+
+
+def warn_of_divided(ranker: Any, queries: Queries) -> str:
+    """Warn if rows of these queries were in ``fit``, and return what was said."""
+    found: FitRows | None = ranker._fit_rows
+    if found is None or found.queries is None:
+        return ""
+    n_divided = found.queries.divided(hash_ids(queries), queries)
+    if not n_divided:
+        return ""
+    said = (
+        f"{n_divided} of {queries.n_queries} queries were in fit, too, with other "
+        "items: their sizes are related as if the rows of each query had been "
+        "divided, and what the model learned of a query helps it with the rest"
+    )
+    warn_user(
+        f"{said}. Divide whole queries: GroupShuffleSplit and GroupKFold of "
+        "scikit-learn do, with groups=qid, train_test_split and KFold do not."
+    )
+    return said
 
 
 def describe_rows(

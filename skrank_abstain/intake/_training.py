@@ -30,6 +30,7 @@ from skrank_abstain.intake._item_rows import (
 from skrank_abstain.intake._repeats import (
     FitRows,
     find_repeats,
+    hash_ids,
     hash_rows,
     warn_of_repeats,
 )
@@ -170,7 +171,14 @@ def train_and_score(
     repeats = None
     if ranker._rows_are_items:
         hashes = hash_rows(items.X)
-        repeats = find_repeats(hashes, items.queries, rows, relevance, copies=True)
+        repeats = find_repeats(
+            hashes,
+            items.queries,
+            rows,
+            relevance,
+            copies=True,
+            ids=hash_ids(items.queries),
+        )
         warn_of_repeats(repeats)
     left = items.take(rows)
     sizes = left.queries.sizes

@@ -110,4 +110,5 @@ class Ranking(Table):
             "ranks left open": [f"{a} to {b}" if a < b else "" for a, b in bounds],
         }
         more = len(self) - len(first["place"])
-        return html_of_rows(repr(self), texts, {"score": first["score"]}, more)
+        caption = f"{self!r}: the highest score comes first; fit(X, -y) reverses it"
+        return html_of_rows(caption, texts, {"score": first["score"]}, more)

@@ -36,6 +36,7 @@ def write_report(data: ReportData) -> Report:
         *([Section("Warnings", [warnings])] if warnings else []),
         Section("In short", [_summary(data)]),
         Section("Data", [[*_counted(data), *data.rows.lines]]),
+        *([data.ends] if data.ends else []),
         Section("Model", [_about_model(ranker)]),
         Section("Rule", [_about_rule(ranker, selected)]),
         # A promise may come in several lines.

@@ -10,6 +10,7 @@ import numpy as np
 
 from skrank_abstain._validation import ZERO_ONE_LOSS
 from skrank_abstain.intake import AboutRows
+from skrank_abstain.report._page import Section
 from skrank_abstain.selection import Calibration, Groups, PairTotals, Region, Rule
 
 
@@ -85,6 +86,8 @@ class ReportData:
         Groups of the queries.
     counted : str, default=""
         How many pairs there are, in words; empty: derived from ``items``.
+    ends : Section or None, default=None
+        Of the first and the last items.
     """
 
     ranker: RankerFacts
@@ -93,6 +96,7 @@ class ReportData:
     rows: AboutRows
     groups: Groups | None
     counted: str = ""
+    ends: Section | None = None
 
     @cached_property
     def totals(self) -> PairTotals:

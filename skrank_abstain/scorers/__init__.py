@@ -10,6 +10,7 @@ All that is particular to a library is in one file, as a ``Booster`` in ``BOOSTE
 
 from skrank_abstain.scorers._adapter import Booster, Features
 from skrank_abstain.scorers._boosters import BOOSTERS
+from skrank_abstain.scorers._context import numeric_columns
 from skrank_abstain.scorers._ensemble import RankerEnsemble
 from skrank_abstain.scorers._files import load_model
 from skrank_abstain.scorers._fit import fit_ranker

@@ -33,30 +33,47 @@ def with_context(X: Any, queries: Queries) -> Any:
             "data is not supported, as few values stay zero relative to their query. "
             "Pass X.toarray(), or context=False."
         )
-    if hasattr(X, "select_dtypes"):
-        numbers = X.select_dtypes(["number", "bool"])
-        added = query_context(numbers.to_numpy(np.float64, na_value=np.nan), queries)
-        names = _names(numbers.columns)
-        # Texts alone: scikit-learn refuses names of several types.
-        columns = {str(name): X.iloc[:, at] for at, name in enumerate(X.columns)}
-        columns |= dict(zip(names, added.T, strict=True))
-        return type(X)(columns, index=X.index)
-    if hasattr(X, "hstack"):
-        kinds = X.schema.items()
-        numeric = [
-            n for n, kind in kinds if kind.is_numeric() or str(kind) == "Boolean"
-        ]
-        numbers = X[numeric].to_numpy().astype(np.float64)
-        added = query_context(numbers, queries)
-        return X.hstack(type(X)(added, schema=_names(numeric)))
     try:
-        numbers = np.asarray(X).astype(np.float64)
+        names, numbers = numeric_columns(X)
     except (TypeError, ValueError) as error:
         raise type(error)(
             "X must hold numbers where context=True, or be a data frame, of which "
             f"only numeric columns are compared, got {np.asarray(X).dtype}: {error}"
         ) from error
-    return np.hstack([numbers, query_context(numbers, queries)])
+    added = query_context(numbers, queries)
+    if hasattr(X, "iloc"):
+        # Texts alone: scikit-learn refuses names of several types.
+        columns = {str(name): X.iloc[:, at] for at, name in enumerate(X.columns)}
+        columns |= dict(zip(_names(names), added.T, strict=True))
+        return type(X)(columns, index=X.index)
+    if hasattr(X, "hstack"):
+        return X.hstack(type(X)(added, schema=_names(names)))
+    return np.hstack([numbers, added])
+
+
+def numeric_columns(X: Any) -> tuple[list[Any], FloatArray]:
+    """Return the names and the values of the columns of numbers.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_items, n_features)
+
+    Returns
+    -------
+    names : list of length n_numeric
+        Positions for an array, all of which must be numbers.
+    values : ndarray of shape (n_items, n_numeric), float64
+        Missing values are NaN.
+    """
+    if hasattr(X, "select_dtypes"):
+        numbers = X.select_dtypes(["number", "bool"])
+        return [*numbers.columns], numbers.to_numpy(np.float64, na_value=np.nan)
+    if hasattr(X, "hstack"):
+        kinds = X.schema.items()
+        names = [n for n, kind in kinds if kind.is_numeric() or str(kind) == "Boolean"]
+        return names, X[names].to_numpy().astype(np.float64)
+    values = np.asarray(X).astype(np.float64)
+    return [*range(values.shape[1])], values
 
 
 def _names(columns: Any) -> list[str]:
