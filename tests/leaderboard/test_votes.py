@@ -1,0 +1,198 @@
+"""Reading votes: every kind of table gives the same, and every mistake has a name."""
+
+import datetime as dt
+import json
+
+import numpy as np
+import pytest
+
+from skrank_abstain.leaderboard._votes import read_votes
+from skrank_abstain.review import read_answers
+
+ROWS = [
+    {"left": "Ann", "right": "Bo", "label": "left"},
+    {"left": "Cy", "right": "Ann", "label": "right"},
+    {"left": "Bo", "right": "Cy", "label": "same"},
+]
+COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
+
+
+def with_column(name, values):
+    return COLUMNS | {name: values}
+
+
+def assert_is_the_example(votes):
+    assert votes.items.tolist() == ["Ann", "Bo", "Cy"]
+    assert votes.left.tolist() == [0, 2, 1]
+    assert votes.right.tolist() == [1, 0, 2]
+    assert votes.label.tolist() == [1, -1, 0]
+    assert votes.weight.tolist() == [1, 1, 1]
+    assert votes.covariates.shape == (3, 0)
+    assert votes.cluster is None
+
+
+def test_lists_and_mappings_are_read():
+    assert_is_the_example(read_votes(ROWS))
+    assert_is_the_example(read_votes(COLUMNS))
+    arrays = {name: np.array(column) for name, column in COLUMNS.items()}
+    assert_is_the_example(read_votes(arrays))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_are_read(library):
+    frame = pytest.importorskip(library).DataFrame(COLUMNS)
+    assert_is_the_example(read_votes(frame))
+
+
+def test_categories_are_read():
+    pd = pytest.importorskip("pandas")
+    assert_is_the_example(read_votes(pd.DataFrame(COLUMNS).astype("category")))
+
+
+def test_answers_of_a_review_are_read(tmp_path):
+    path = tmp_path / "answers.csv"
+    lines = [",".join(ROWS[0]), *(",".join(row.values()) for row in ROWS)]
+    path.write_text("\n".join(lines))
+    assert_is_the_example(read_votes(read_answers(path)))
+
+
+def test_files_of_arenas_are_read():
+    lines = [
+        '{"model_a": "Ann", "model_b": "Bo", "winner": "model_a", "turn": 1}',
+        '{"model_a": "Cy", "model_b": "Ann", "winner": "model_b", "turn": 1}',
+        '{"model_a": "Bo", "model_b": "Cy", "winner": "tie (bothbad)", "turn": 2}',
+    ]
+    votes = [json.loads(line) for line in lines]
+    assert_is_the_example(read_votes(votes))
+    votes[2]["winner"] = "tie"
+    assert_is_the_example(read_votes(votes))
+
+
+def test_items_are_sorted_whatever_the_order_of_the_votes():
+    numbers = [
+        {"left": 10, "right": 9, "label": 1},
+        {"left": 9, "right": 2, "label": -1},
+    ]
+    votes = read_votes(numbers)
+    assert votes.items.dtype == np.int64
+    assert votes.items.tolist() == [2, 9, 10]
+    mixed = [{"left": ("a", 1), "right": 9, "label": 1}, {**ROWS[0], "label": -1}]
+    assert read_votes(mixed).items.tolist() == read_votes(mixed[::-1]).items.tolist()
+
+
+def test_weights_covariates_and_clusters_are_read():
+    table = COLUMNS | {
+        "weight": [1, 0.5, 0],
+        "long": [True, False, True],
+        "home": [1, 1, 1],
+        "reviewer": ["x", "y", "x"],
+    }
+    with pytest.warns(UserWarning, match="'reviewer' has 2 clusters"):
+        votes = read_votes(table, covariates=["long", "home"], cluster="reviewer")
+    assert votes.weight.tolist() == [1, 0.5, 0]
+    assert votes.covariates.tolist() == [[1, 1], [0, 1], [1, 1]]
+    assert votes.cluster.tolist() == [0, 1, 0]
+
+
+DAYS = [dt.date(2024, 1, 1), dt.date(2024, 1, 11), dt.date(2024, 1, 21)]
+MIDNIGHTS = [dt.datetime(day.year, day.month, day.day) for day in DAYS]
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        [0, 10, 20],
+        DAYS,
+        MIDNIGHTS,
+        [day.replace(tzinfo=dt.UTC) for day in MIDNIGHTS],
+        [day.isoformat() for day in DAYS],
+        [f"{day.isoformat()}T00:00:00Z" for day in DAYS],
+        np.array(DAYS, dtype="datetime64[ns]"),
+    ],
+)
+def test_old_votes_fade(time):
+    votes = read_votes(with_column("time", time), half_life=10)
+    np.testing.assert_allclose(votes.weight, [0.25, 0.5, 1])
+    assert read_votes(with_column("time", time)).weight.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_old_votes_in_frames_fade(library):
+    frame = pytest.importorskip(library).DataFrame(with_column("time", MIDNIGHTS))
+    np.testing.assert_allclose(read_votes(frame, half_life=10).weight, [0.25, 0.5, 1])
+
+
+def test_items_that_never_met_are_in_different_components():
+    more = [*ROWS, {"left": "Di", "right": "Ed", "label": "left"}]
+    assert read_votes(more).component.tolist() == [0, 0, 0, 1, 1]
+
+
+def test_items_that_are_known_keep_their_numbers():
+    items = np.array(["Cy", "Bo", "Ann", "Di"])
+    votes = read_votes(ROWS, items=items)
+    assert votes.left.tolist() == [2, 0, 1]
+    with pytest.raises(ValueError, match="items of the board, got 'Ann'; it has"):
+        read_votes(ROWS, items=items[:2])
+
+
+@pytest.mark.parametrize(
+    ("votes", "options", "error", "message"),
+    [
+        ("votes.csv", {}, TypeError, "a frame, a mapping of columns or a list of map"),
+        ([ROWS[0], 3], {}, TypeError, "got 3 in row 1"),
+        ([], {}, ValueError, "votes must have columns left, right, label"),
+        ({n: [] for n in COLUMNS}, {}, ValueError, "at least one row"),
+        ({"left": ["a"], "label": [1]}, {}, ValueError, r"got \['left', 'label'\]"),
+        (with_column("weight", [1]), {}, ValueError, "columns of one length"),
+        (with_column("right", ["Ann", "Ann", "Cy"]), {}, ValueError, "'Ann' against i"),
+        (with_column("left", ["Ann", None, "Bo"]), {}, ValueError, "got None in row 1"),
+        (with_column("left", ["Ann", np.nan, "B"]), {}, ValueError, "got nan in row 1"),
+        (with_column("left", ["Ann", " ", "Bo"]), {}, ValueError, "got ' ' in row 1"),
+        (with_column("left", [["Ann"], "C", "B"]), {}, TypeError, "can be compared"),
+        (with_column("left", [1, "1", "Bo"]), {}, ValueError, "in one way, got '?1"),
+        (with_column("label", ["yes", "no", "no"]), {}, ValueError, "labels that are"),
+        (with_column("label", [0, 1, 1]), {}, ValueError, "meaning is clear"),
+        (
+            with_column("label", ["left", None, "left"]),
+            {},
+            ValueError,
+            "label in every",
+        ),
+        (with_column("weight", [1, -1, 1]), {}, ValueError, "not negative.*got -1"),
+        (with_column("weight", [0, 0, 0]), {}, ValueError, "some of them positive"),
+        (with_column("weight", [1, np.nan, 1]), {}, ValueError, "finite, got nan in"),
+        (with_column("weight", ["a", 1, 1]), {}, TypeError, "must hold numbers"),
+        (with_column("vote_id", [7, 8, 7]), {}, ValueError, "got 7 in rows 0 and 2"),
+        (COLUMNS, {"half_life": 3}, ValueError, "half_life needs time"),
+        (
+            with_column("time", [0, 1, None]),
+            {"half_life": 3},
+            ValueError,
+            "time in e",
+        ),
+        (with_column("time", ["now"] * 3), {"half_life": 3}, ValueError, "or dates"),
+        (COLUMNS, {"covariates": "long"}, TypeError, r"write covariates=\['long'\]"),
+        (COLUMNS, {"covariates": ["long"]}, ValueError, "covariates must name a col"),
+        (with_column("z", [0] * 3), {"covariates": ["z"]}, ValueError, "0 in every v"),
+        (
+            with_column("z", [0, 1, np.nan]),
+            {"covariates": ["z"]},
+            ValueError,
+            "finite, got nan in row 2",
+        ),
+        (COLUMNS, {"cluster": "who"}, ValueError, "cluster must name a column"),
+        (with_column("who", [1] * 3), {"cluster": "who"}, ValueError, "two values"),
+        (with_column("who", [1, None, 2]), {"cluster": "who"}, ValueError, "who in ev"),
+    ],
+)
+def test_mistakes_are_named(votes, options, error, message):
+    with pytest.raises(error, match=message):
+        read_votes(votes, **options)
+
+
+def test_missing_values_of_frames_are_named():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(COLUMNS, dtype=object)
+    frame.loc[1, "left"] = pd.NA
+    with pytest.raises(ValueError, match="left in every row, got <NA> in row 1"):
+        read_votes(frame)
