@@ -370,6 +370,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         item_id: Any = None,
         reviewer_error: Any = None,
         gold: Any = None,
+        labels: Any = None,
     ) -> Review:
         """Take in people's answers about some pairs; choose what to ask next.
 
@@ -383,6 +384,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             texts. ``label`` says what is preferred: left, same or right, or other words
             that `PairwiseRankerClassifier` knows. ``reviewer`` and ``time`` are
             optional: of several answers by one reviewer about a pair the last counts.
+            So is the ``pair_id`` of a file of tasks: it finds items whose names a
+            spreadsheet changed.
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query.
         reviewer_error : None, float or dict of str to float, default=None
@@ -392,6 +395,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Answers that are known to be right, as ``answers`` without reviewer and
             time; reviewers are measured by them. Contradictions number their rows after
             those of ``answers``.
+        labels : sequence of two or three values, default=None
+            The labels for (right, left) or (right, tie, left) preferred, such as
+            ``(-1, 0, 1)``: numbers, 0 among them, do not say what they mean before all
+            of them have occurred.
 
         Returns
         -------
@@ -424,7 +431,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             X.index if hasattr(X, "iloc") else None,
             "" if known.is_graded else type(known.model).__name__,
         )
-        return Review.of(reviewed, answers, reviewer_error, gold)
+        return Review.of(reviewed, answers, reviewer_error, gold, labels)
 
     def report(
         self,

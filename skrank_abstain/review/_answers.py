@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
 from typing import Any
 
@@ -14,9 +12,8 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, IntArray, listed, shown
 from skrank_abstain.pairs import Queries, read_pair_labels
+from skrank_abstain.review._names import as_text, is_pair_id, pair_id, pairs_by_id
 
-_FLOAT = re.compile(r"-?\d+\.0")
-_DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
 #: Name of the reviewer where the table has no column for it.
 _ANYONE = "reviewer"
 #: Name of the reviewer whose answers are known to be right.
@@ -96,6 +93,9 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
     joined["reviewer"] = table.get("reviewer", [_ANYONE] * n) + [GOLD] * n_gold
     if "qid" in table or "qid" in right:
         joined["qid"] = table.get("qid", [None] * n) + right.get("qid", [None] * n_gold)
+    if "pair_id" in table or "pair_id" in right:
+        ids = [table.get("pair_id", [None] * n), right.get("pair_id", [None] * n_gold)]
+        joined["pair_id"] = ids[0] + ids[1]
     if "time" in table:
         # Only times of one reviewer are compared.
         joined["time"] = table["time"] + [*table["time"], 0][:1] * n_gold
@@ -103,7 +103,10 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
 
 
 def take_answers(
-    answers: Any, queries: Queries, item_id: NDArray[Any] | None
+    answers: Any,
+    queries: Queries,
+    item_id: NDArray[Any] | None,
+    labels: Any = None,
 ) -> Answers:
     """Check a table of answers and sort it.
 
@@ -111,12 +114,14 @@ def take_answers(
     ----------
     answers : None, frame, mapping of columns or sequence of mappings
         Columns ``left``, ``right``, ``label``; ``qid`` unless there is one query or
-        items are row positions; optionally ``reviewer`` and ``time``. ``left_id`` and
-        ``right_id`` stand for the first two, with ``item_id`` or where these are
-        absent. Other columns are ignored.
+        items are row positions; optionally ``reviewer``, ``time`` and the ``pair_id``
+        of a file of tasks. ``left_id`` and ``right_id`` stand for the first two, with
+        ``item_id`` or where these are absent. Other columns are ignored.
     queries : Queries
     item_id : ndarray of shape (n_items,), or None
         None: the table names items by their row positions.
+    labels : None or sequence of two or three values, default=None
+        The labels for (right, left) or (right, tie, left) preferred.
 
     Returns
     -------
@@ -142,7 +147,7 @@ def take_answers(
             "answers must be about two different items, got the same one twice in row "
             f"{bad[0]} and {bad.size} such rows in all."
         )
-    label = _labels(table["label"])
+    label = _labels(table["label"], labels)
     n = len(table["label"])
     names = _check_known(table.get("reviewer", [_ANYONE] * n), "reviewer")
     _check_times(table.get("time", []))
@@ -230,20 +235,6 @@ def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
     return {str(name): [row[name] for row in rows] for name in every}
 
 
-def _text(value: Any) -> str:
-    """Return an identifier as text; files and frames write the same one differently."""
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
-    text = value.isoformat() if isinstance(value, date) else str(value)
-    if _DATE.fullmatch(text):
-        try:
-            return str(np.datetime64(text, "us"))
-        except ValueError:
-            return text  # no day of the calendar, as 2024-13-01
-    # An integer that a frame held as a float before it was written to a file.
-    return text.removesuffix(".0") if _FLOAT.fullmatch(text) else text
-
-
 def is_missing(value: Any) -> bool:
     """Return whether a cell of a table is None, NaN, NaT or pandas.NA."""
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
@@ -260,34 +251,40 @@ def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
                 f"answers must name {name} in every row, got {value!r} in row {number}."
                 f"{remedy}"
             )
-    return [_text(value) for value in column]
+    return [as_text(value) for value in column]
 
 
 def _rows(
     table: dict[str, list[Any]], queries: Queries, item_id: NDArray[Any] | None
 ) -> tuple[IntArray, IntArray]:
     """Return the rows of X of the two items of each answer."""
-    query_names = [_text(value) for value in queries.values]
+    query_names = [as_text(value) for value in queries.values]
     qid = _queries_named(table, query_names, by_row=item_id is None)
     names = np.arange(queries.n_items) if item_id is None else item_id
     known: dict[tuple[str | None, str], int] = {}
     for row, name in enumerate(names if qid else []):
         query = None if qid[0] is None else query_names[queries.codes[row]]
-        if known.setdefault((query, _text(name)), row) != row:
+        if known.setdefault((query, as_text(name)), row) != row:
             raise ValueError(
                 "item_id and qid must differ as texts, since answers name them so, got "
-                f"{_text(name)!r} of query {query!r} twice."
+                f"{as_text(name)!r} of query {query!r} twice."
             )
+    remedy = " Without item_id= the items are row positions, pair.left and pair.right."
+    sides = {
+        side: list(zip(qid, _check_known(table[side], side, remedy), strict=True))
+        for side in ("left", "right")
+    }
+    rows = np.array(
+        [[known.get(key, -1) for key in keys] for keys in sides.values()],
+        dtype=np.int64,
+    ).reshape(2, -1)
+    _follow_pair_ids(rows, qid, table.get("pair_id", []), known, query_names, queries)
     kind, hint = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
         hint = " Pass item_id= as when the questions were asked."
-    remedy = " Without item_id= the items are row positions, pair.left and pair.right."
-    sides = []
-    for side in ("left", "right"):
-        keys = list(zip(qid, _check_known(table[side], side, remedy), strict=True))
-        rows = np.array([known.get(key, -1) for key in keys], dtype=np.int64)
-        bad = np.flatnonzero(rows < 0)
+    for found, (side, keys) in zip(rows, sides.items(), strict=True):
+        bad = np.flatnonzero(found < 0)
         if bad.size:
             query, name = keys[bad[0]]
             raise ValueError(
@@ -295,8 +292,7 @@ def _rows(
                 f"in, got {side}={name!r}{'' if query is None else f', qid={query!r}'} "
                 f"in row {bad[0]}, and {bad.size} such rows in all.{hint}"
             )
-        sides.append(rows)
-    left, right = sides
+    left, right = rows
     other = np.flatnonzero(queries.codes[left] != queries.codes[right])
     if other.size:
         raise ValueError(
@@ -304,6 +300,68 @@ def _rows(
             f"in row {other[0]} and {other.size} such rows in all."
         )
     return left, right
+
+
+def _follow_pair_ids(
+    rows: IntArray,
+    qid: Sequence[str | None],
+    ids: list[Any],
+    known: dict[tuple[str | None, str], int],
+    query_names: list[str],
+    queries: Queries,
+) -> None:
+    """Find items whose names a spreadsheet changed, such as 007, by the id of the pair.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (2, n_answers), int64
+        Rows of X of the left and of the right items, -1 where unknown; filled in.
+    qid : sequence of str or None, of length n_answers
+    ids : list of object
+        Of the pairs, one for each answer; or none.
+    known : dict
+        Rows of X by query and item.
+    query_names : list of str of length n_queries
+    queries : Queries
+
+    Raises
+    ------
+    ValueError
+        If an id is that of another pair.
+    """
+    ours = [k for k, value in enumerate(ids) if is_pair_id(value)]
+    if not ours:
+        return
+    items: dict[str, dict[str, int]] = {name: {} for name in query_names}
+    for (_, name), row in known.items():
+        items[query_names[queries.codes[row]]][name] = row
+    names = {row: name for each in items.values() for name, row in each.items()}
+    lost = [k for k in ours if (rows[:, k] < 0).any()]
+    # A changed qid names no query: all are looked through.
+    named = {qid[k] for k in lost}
+    some = items if named - items.keys() else {q: items[q] for q in items if q in named}
+    pairs = pairs_by_id(some.items())
+    for k in ours:
+        left, right = rows[:, k].tolist()
+        if min(left, right) >= 0:
+            if queries.codes[left] != queries.codes[right]:
+                continue  # refused later
+            query = query_names[queries.codes[left]]
+            same = pair_id(query, names[left], names[right])[0] == ids[k]
+        else:
+            found = pairs.get(ids[k])
+            if found is None:
+                continue
+            # A name that is still known says which side is which.
+            turned = left == found.right or right == found.left
+            rows[:, k] = found[::-1] if turned else found
+            same = max(left, right) < 0 or max(left, right) in found
+        if not same:
+            raise ValueError(
+                f"answers must have the pair_id of their items, got {ids[k]!r} of "
+                f"another pair in row {k}: a column was sorted or moved without the "
+                "others. Restore it, or drop the column pair_id if the items are right."
+            )
 
 
 def _queries_named(
@@ -322,7 +380,7 @@ def _queries_named(
     return [None] * n
 
 
-def _labels(column: list[Any]) -> IntArray:
+def _labels(column: list[Any], labels: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
     for number, value in enumerate(column):
@@ -340,6 +398,8 @@ def _labels(column: list[Any]) -> IntArray:
             f"{blank[0]} and {len(blank)} such rows in all: drop the rows without an "
             "answer, as review.read_answers does with a file of tasks."
         )
+    if labels is not None:
+        return read_pair_labels(values, labels, name="answers")
     try:
         label = read_pair_labels(values)
         # Elsewhere 0 and 1 mean right and left. Here they may also be the rest of
@@ -350,7 +410,8 @@ def _labels(column: list[Any]) -> IntArray:
     if unclear:
         raise ValueError(
             "answers must have a label whose meaning is clear, as left, same or right, "
-            f"got {listed(dict.fromkeys(column))}."
+            f"got {listed(dict.fromkeys(column))}. Say what yours mean with "
+            "labels=(right, tie, left), such as labels=(-1, 0, 1) where 0 is a tie."
         )
     return label
 

@@ -20,6 +20,7 @@ from typing import Any
 from skrank_abstain._validation import IntArray, check_choice
 from skrank_abstain.pairs import PairDecisions
 from skrank_abstain.review._answers import is_missing
+from skrank_abstain.review._names import is_pair_id, pair_id
 
 FORMATS = ("csv", "jsonl", "label_studio")
 #: Columns of a task; items have their names, or their rows of X.
@@ -27,6 +28,11 @@ _TASK = ("pair_id", "qid", "left_id", "right_id")
 #: Columns that are read from a table.
 _READ = (*_TASK, "left", "right", "label", "reviewer", "time")
 _NO_ANSWER = ("", "skip", None)
+_ENDING = {"csv": ".csv", "jsonl": ".jsonl", "label_studio": ".json"}
+_FORMAT_OF = {ending: kind for kind, ending in _ENDING.items()}
+_WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
+#: What a spreadsheet takes for the start of a formula, and the sign that prevents it.
+_FORMULA, _AS_TEXT = "=+-@\t\r", "'"
 
 
 def tasks_of(questions: PairDecisions, index: Any, shown: Any) -> list[dict[str, Any]]:
@@ -48,18 +54,13 @@ def tasks_of(questions: PairDecisions, index: Any, shown: Any) -> list[dict[str,
             (str(pair.get(f"{side}_id", pair[side])), pair[side])
             for side in ("left", "right")
         ]
-        # Neither the model's order nor that of the rows: people who answer many
-        # questions favour a side.
-        sides.sort()
-        names = json.dumps([qid, *(name for name, _ in sides)])
-        digest = sha256(names.encode()).hexdigest()
-        if int(digest[-1], 16) % 2:
-            sides.reverse()
-        (left, left_row), (right, right_row) = sides
-        task = dict(zip(_TASK, (digest[:16], qid, left, right), strict=True))
+        rows = dict(sides)
+        name, left, right = pair_id(qid, *rows)
+        task = dict(zip(_TASK, (name, qid, left, right), strict=True))
         for name, column in columns.items():
-            task[f"left_{name}"] = column[left_row]
-            task[f"right_{name}"] = column[right_row]
+            task[f"left_{name}"] = column[rows[left]]
+            task[f"right_{name}"] = column[rows[right]]
+        _check_text(task)
         tasks.append(task)
     return tasks
 
@@ -69,12 +70,25 @@ def write_tasks(
 ) -> None:
     """Write tasks to a file in one of the `FORMATS`."""
     check_choice(kind, "format", FORMATS)
+    suffix = Path(path).suffix.lower()
+    if suffix in _WORKBOOKS:
+        raise ValueError(
+            f"path must not end in {suffix}, got {os.fspath(path)!r}: no workbook is "
+            "written. Write a .csv, which a spreadsheet opens."
+        )
+    if kind != _FORMAT_OF.get(suffix, kind):
+        raise ValueError(
+            f"path and format must fit, got {os.fspath(path)!r} and format={kind!r}: "
+            f"pass format={_FORMAT_OF[suffix]!r}, or a path that ends in "
+            f"{_ENDING[kind]}."
+        )
     if kind == "csv":
         text = StringIO(newline="")
         columns = [*(tasks[0] if tasks else _TASK), "label", "reviewer"]
         writer = csv.DictWriter(text, columns, restval="")
         writer.writeheader()
-        writer.writerows(tasks)
+        for task in tasks:
+            writer.writerow({name: _as_cell(value) for name, value in task.items()})
         content = text.getvalue()
     elif kind == "jsonl":
         content = "".join(json.dumps(task) + "\n" for task in tasks)
@@ -108,6 +122,35 @@ def write_page(
     )
     page = page.replace("POLICY", policy).replace("DATA", data)
     Path(path).write_text(page, encoding="utf-8", newline="\n")
+
+
+def _check_text(task: Mapping[str, Any]) -> None:
+    """Refuse halves of characters, before a file is written: no encoding has them."""
+    for name, value in task.items():
+        try:
+            str(value).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"{name} must be text, got {value!r}, which holds half of a character "
+                "(a lone surrogate): mend it where it was read."
+            ) from error
+
+
+def _as_cell(value: Any) -> Any:
+    """Return a value that a spreadsheet does not take for a formula."""
+    if not isinstance(value, str) or not value.startswith((*_FORMULA, _AS_TEXT)):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return _AS_TEXT + value
+    return value
+
+
+def _of_cell(value: str) -> str:
+    """Return what ``_as_cell`` was given."""
+    marked = value.startswith(tuple(_AS_TEXT + sign for sign in (*_FORMULA, _AS_TEXT)))
+    return value[1:] if marked else value
 
 
 def _shown_columns(
@@ -177,8 +220,9 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     -------
     answers : list of dict
         A table for ``ranker.review(answers=...)``: ``qid``, ``left``, ``right``,
-        ``label``, and ``reviewer`` and ``time`` if all rows have them; no ``qid`` if no
-        row has one. Tasks that were skipped or have no label are left out.
+        ``label``, and ``reviewer``, ``time`` and the ``pair_id`` of a task if all rows
+        have them; no ``qid`` if no row has one. Tasks that were skipped or have no
+        label are left out.
 
     Raises
     ------
@@ -229,26 +273,38 @@ def read_answers(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
                 f"{os.fspath(path)!r} must name {lacking[0]} in every answer, got none "
                 f"in entry {number}."
             )
-        for name in ("reviewer", "time"):
-            value = row.get(name)
-            value = value.strip() if isinstance(value, str) else value
-            if value not in (None, ""):
-                answer[name] = value
-        answers.append(answer)
+        answers.append(answer | _beside_the_label(row))
     unnamed = [k for k, answer in enumerate(answers) if "reviewer" not in answer]
     if 0 < len(unnamed) < len(answers):
         raise ValueError(
             "reviewer must be named in all answers or in none, got none in answer "
             f"{unnamed[0]} and {len(unnamed)} such answers in all."
         )
-    if not all("time" in answer for answer in answers):
-        for answer in answers:
-            answer.pop("time", None)
+    for name in ("time", "pair_id"):
+        if not all(name in answer for answer in answers):
+            for answer in answers:
+                answer.pop(name, None)
     return answers
+
+
+def _beside_the_label(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an answer may have, or not."""
+    beside = {}
+    for name in ("reviewer", "time", "pair_id"):
+        value = row.get(name)
+        value = value.strip() if isinstance(value, str) else value
+        if value not in (None, "") and (name != "pair_id" or is_pair_id(value)):
+            beside[name] = value
+    return beside
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:
     data = Path(path).read_bytes()
+    if data.startswith(b"PK\x03\x04"):
+        raise ValueError(
+            f"{os.fspath(path)!r} must be a text file, got a workbook or another "
+            "archive: save the table as CSV UTF-8 and read that."
+        )
     utf16 = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     encoding = "utf-16" if utf16 else "utf-8-sig"
     try:
@@ -303,7 +359,8 @@ def _rows_of_table(text: str) -> Iterator[Mapping[str, Any]]:
         if len(row) not in (0, len(names)):
             raise csv.Error(f"line {reader.line_num} has another length")
         if row:
-            yield dict(zip(names, row, strict=True))
+            cells = map(_of_cell, row) if "pair_id" in names else row
+            yield dict(zip(names, cells, strict=True))
 
 
 def _annotations(task: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

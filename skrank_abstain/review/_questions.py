@@ -74,13 +74,16 @@ class Questions(PairDecisions):
         ------
         ValueError
             If ``shown`` has another number of rows than X, or, both being pandas
-            objects, another index; or if ``format`` is unknown.
+            objects, another index; if ``format`` is unknown or ``path`` ends as
+            another one, or as a workbook; or if a text has half of a character.
 
         Notes
         -----
         A task has ``pair_id``, ``qid``, ``left_id`` and ``right_id``, as texts. A hash
         of the names decides which item stands on the left, and tasks do not reveal what
-        the model expects. ``read_answers`` reads the completed file.
+        the model expects. ``read_answers`` reads the completed file. In a table a text
+        that a spreadsheet would take for a formula has a ``'`` in front, which
+        ``read_answers`` removes.
         """
         write_tasks(tasks_of(self, self.index, shown), path, format)
 

@@ -131,12 +131,13 @@ class Review:
         answers: Any,
         reviewer_error: Any,
         gold: Any = None,
+        labels: Any = None,
     ) -> Self:
         """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
         has_gold = gold is not None
         if has_gold:
             answers = join_gold(answers, gold, by_name=items.item_id is not None)
-        taken = take_answers(answers, items.queries, items.item_id)
+        taken = take_answers(answers, items.queries, items.item_id, labels)
         known, typical = known_rates(reviewer_error, taken.reviewers, gold=has_gold)
         reviewers = judge_reviewers(
             taken,

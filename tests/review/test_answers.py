@@ -272,3 +272,25 @@ def test_a_label_is_one_value(label):
 def test_a_label_of_blanks_is_none():
     with pytest.raises(ValueError, match=r"label in every row, got none in row 0"):
         take_answers(TABLE | {"label": [" ", "same", "left", "left"]}, QUERIES, IDS)
+
+
+@pytest.mark.parametrize("some", [[0], [0, 1], [-1, 0], [1], [-1, 0, 1], [0, 0]])
+def test_numbers_mean_what_labels_say(some):
+    n = len(some)
+    table = {"left": [0, 0, 1][:n], "right": [2, 4, 3][:n], "label": some}
+    found = take_answers(table, QUERIES, None, labels=(-1, 0, 1))
+    turned = {**table, "left": table["right"], "right": table["left"]}
+    turned["label"] = [-each for each in some]
+    same = take_answers(turned, QUERIES, None, labels=(-1, 0, 1))
+    np.testing.assert_array_equal(found.label, same.label)
+    assert sorted(abs(found.label)) == sorted(map(abs, some))
+    with pytest.raises(ValueError, match=r"answers must hold nothing but the labels="):
+        take_answers({**table, "label": [7] * n}, QUERIES, None, labels=(-1, 0, 1))
+
+
+@pytest.mark.parametrize("some", [[0], [0, 1]])
+def test_numbers_that_may_mean_two_things_name_the_remedy(some):
+    n = len(some)
+    table = {"left": [0, 0][:n], "right": [2, 4][:n], "label": some}
+    with pytest.raises(ValueError, match=r"labels=\(-1, 0, 1\) where 0 is a tie"):
+        take_answers(table, QUERIES, None)

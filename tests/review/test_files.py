@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from doubles import FirstColumn
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.review import read_answers
+from skrank_abstain.review import _names, read_answers
 
 DATA = make_ranking(n_queries=40, random_state=0)
 RANKER = BALToR(
@@ -315,3 +316,140 @@ def test_a_table_of_one_query_needs_no_qid(qid, tmp_path):
     answers = read_answers(path)
     assert answers == [{"left": "0", "right": "1", "label": "left"}]
     assert len(RANKER.review(X[:12], answers=answers).answers) == 1
+
+
+# ---- what a spreadsheet does to a table
+
+NAMES = [f"{k % 12:03d}" for k in range(24)]
+BY_NUMBER = RANKER.review(X, DAY, item_id=NAMES).ask(6)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Tasks about items called 000 to 011, with labels, and the review that counts."""
+    BY_NUMBER.to_tasks(tmp_path / "tasks.csv")
+    rows = tasks_of(tmp_path / "tasks.csv", "csv")
+    return [row | {"label": WORDS[k % 3]} for k, row in enumerate(rows)]
+
+
+def answered(tmp_path, rows):
+    """Return what a review takes from a table of tasks."""
+    path = tmp_path / "answers.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return RANKER.review(X, DAY, item_id=NAMES, answers=read_answers(path)).answers
+
+
+def same(one, other):
+    names = ("query", "left", "right", "label")
+    return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+
+def changed(rows, **how):
+    return [row | {name: f(row[name]) for name, f in how.items()} for row in rows]
+
+
+def drop_zeros(text):
+    return text.lstrip("0") or "0"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"left_id": drop_zeros, "right_id": drop_zeros},
+        {"left_id": drop_zeros},
+        {"qid": str.upper, "right_id": drop_zeros},
+        {"left_id": lambda _: "1,E+03", "right_id": lambda _: "2,E+03"},
+    ],
+)
+def test_the_pair_id_finds_items_whose_names_were_changed(how, table, tmp_path):
+    assert any(row["left_id"] != drop_zeros(row["left_id"]) for row in table)
+    assert same(answered(tmp_path, changed(table, **how)), answered(tmp_path, table))
+
+
+@pytest.mark.parametrize("how", [{}, {"left_id": drop_zeros}, {"right_id": drop_zeros}])
+def test_a_label_is_of_the_sides_as_they_stand_in_its_row(how, table, tmp_path):
+    other = {"left": "right", "same": "same", "right": "left"}
+    turned = [
+        row | {"left_id": row["right_id"], "right_id": row["left_id"]} for row in table
+    ]
+    turned = changed(turned, label=other.get, **how)
+    # A name of zeros alone is changed on either side; the other one is known.
+    turned = [row for row in turned if row["left_id"] != row["right_id"]]
+    assert same(answered(tmp_path, turned), answered(tmp_path, table))
+
+
+def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
+    ids = sorted(row["pair_id"] for row in table)
+    assert ids != [row["pair_id"] for row in table]
+    mixed = [row | {"pair_id": each} for row, each in zip(table, ids, strict=True)]
+    with pytest.raises(ValueError, match=r"pair_id .* a column was sorted or moved"):
+        answered(tmp_path, mixed)
+
+
+def test_numbers_of_ones_own_are_no_ids_of_pairs(table, tmp_path):
+    own = [row | {"pair_id": k} for k, row in enumerate(table)]
+    assert same(answered(tmp_path, own), answered(tmp_path, table))
+    unknown = changed(own, left_id=lambda _: "1000")
+    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+        answered(tmp_path, unknown)
+
+
+def test_too_many_pairs_are_not_looked_through(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_names, "_MOST_PAIRS", 65)  # a day has 66
+    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+        answered(tmp_path, changed(table, left_id=lambda _: "1000"))
+
+
+def test_no_text_is_a_formula_and_all_come_back(tmp_path):
+    signs = ["=1+1", "+49 170", "-x", "@SUM(A1)", "\tx", "'quoted", "'=x", "-5", "1e3"]
+    names = [f"{signs[k % 9]}{'' if k < 9 else k}" for k in range(24)]
+    asked = RANKER.review(X, DAY, item_id=names).ask(40)
+    asked.to_tasks(tmp_path / "tasks.csv", shown={"note": names})
+    rows = tasks_of(tmp_path / "tasks.csv", "csv")
+    cells = [value for row in rows for value in row.values()]
+    assert {cell for cell in cells if cell.startswith(tuple("=+@\t"))} == set()
+    assert {cell for cell in cells if cell.startswith("-")} <= {"-5", "-516"}
+    answers = answered_by(tmp_path, [row | {"label": "left"} for row in rows])
+    sides = {(a["left"], a["right"]) for a in answers}
+    expected = asked.to_dicts()
+    assert {frozenset(pair) for pair in sides} == {
+        frozenset((row["left_id"], row["right_id"])) for row in expected
+    }
+
+
+def answered_by(tmp_path, rows):
+    pd.DataFrame(rows).to_csv(tmp_path / "filled.csv", index=False)
+    return read_answers(tmp_path / "filled.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "match"),
+    [
+        ("tasks.xlsx", "csv", "path must not end in .xlsx, .* which a spreadsheet"),
+        ("tasks.ods", "jsonl", "no workbook is written"),
+        ("tasks.json", "csv", "pass format='label_studio', or a path that ends in .csv"),
+        ("tasks.csv", "label_studio", "pass format='csv', or a path that ends in .json"),
+        ("tasks.JSONL", "csv", "pass format='jsonl'"),
+    ],
+)
+def test_the_name_of_a_file_says_what_is_in_it(name, kind, match, tmp_path):
+    with pytest.raises(ValueError, match=match):
+        ASKED.to_tasks(tmp_path / name, format=kind)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workbook_is_told_from_a_table(tmp_path):
+    path = tmp_path / "answers.xlsx"
+    path.write_bytes(b"PK\x03\x04 and more")
+    with pytest.raises(ValueError, match=r"workbook .* save the table as CSV UTF-8"):
+        read_answers(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio", "page"])
+def test_half_a_character_empties_no_file(kind, tmp_path):
+    path = tmp_path / "tasks"
+    path.write_text("precious")
+    write = ASKED.to_page if kind == "page" else partial(ASKED.to_tasks, format=kind)
+    with pytest.raises(ValueError, match=r"left_note must be text, .* lone surrogate"):
+        write(path, shown={"note": ["\ud800"] * 24})
+    assert path.read_text() == "precious"

@@ -106,6 +106,7 @@ def test_a_saved_file_is_read(tmp_path):
     assert answers == [
         {"qid": s["qid"], "left": s["left_id"], "right": s["right_id"]}
         | {"label": s["label"], "reviewer": "Ann", "time": time}
+        | {"pair_id": s["pair_id"]}
         for s in saved
         if s["label"] != "skip"
     ]
@@ -228,7 +229,7 @@ def test_keys_answer_and_the_file_comes_back(tab, tmp_path):
     labels = ["left", "same", None, "right", "same"]
     assert [{k: v for k, v in a.items() if k != "time"} for a in answers] == [
         {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"]}
-        | {"label": label, "reviewer": "Ann"}
+        | {"label": label, "reviewer": "Ann", "pair_id": t["pair_id"]}
         for t, label in zip(tasks, labels, strict=True)
         if label
     ]
