@@ -427,8 +427,16 @@ def answered_by(tmp_path, rows):
     [
         ("tasks.xlsx", "csv", "path must not end in .xlsx, .* which a spreadsheet"),
         ("tasks.ods", "jsonl", "no workbook is written"),
-        ("tasks.json", "csv", "pass format='label_studio', or a path that ends in .csv"),
-        ("tasks.csv", "label_studio", "pass format='csv', or a path that ends in .json"),
+        (
+            "tasks.json",
+            "csv",
+            "pass format='label_studio', or a path that ends in .csv",
+        ),
+        (
+            "tasks.csv",
+            "label_studio",
+            "pass format='csv', or a path that ends in .json",
+        ),
         ("tasks.JSONL", "csv", "pass format='jsonl'"),
     ],
 )
