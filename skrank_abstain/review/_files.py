@@ -10,6 +10,7 @@ from base64 import b64encode
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
+from html import escape
 from importlib.resources import files
 from io import StringIO
 from itertools import islice
@@ -17,7 +18,7 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from skrank_abstain._validation import IntArray, check_choice
+from skrank_abstain._validation import IntArray, check_choice, listed
 from skrank_abstain.pairs import PairDecisions
 from skrank_abstain.review._answers import is_missing
 from skrank_abstain.review._names import is_pair_id, pair_id
@@ -98,18 +99,24 @@ def write_tasks(
 
 
 def write_page(
-    tasks: list[dict[str, Any]], path: str | os.PathLike[str], question: str
+    tasks: list[dict[str, Any]],
+    path: str | os.PathLike[str],
+    question: str,
+    language: Any,
 ) -> None:
     """Write tasks as a page for a browser, under a question."""
+    words = _page_texts(language)
     # Texts: a browser would round large integers, and JSON has no infinity.
     texts = [{name: str(value) for name, value in task.items()} for task in tasks]
     # The browser stores answers under this key, for these questions alone.
     digest = sha256(json.dumps(texts).encode()).hexdigest()[:16]
     key = f"skrank_abstain {digest}"
-    data = json.dumps({"key": key, "question": str(question), "tasks": texts})
+    data = json.dumps(
+        {"key": key, "question": str(question), "tasks": texts, "texts": words}
+    )
     # Escaped, so that no text ends the script element around it.
     data = data.translate({ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"})
-    page = files("skrank_abstain.review").joinpath("_page.html").read_text("utf-8")
+    page = _own_file("_page.html")
     style, script = (
         b64encode(sha256(text.encode()).digest()).decode()
         for text in re.findall(
@@ -120,8 +127,37 @@ def write_page(
         f"default-src 'none'; style-src 'sha256-{style}'; "
         f"script-src 'sha256-{script}'; base-uri 'none'; form-action 'none'"
     )
-    page = page.replace("POLICY", policy).replace("DATA", data)
+    page = page.replace("POLICY", policy).replace("NOSCRIPT", escape(words["noscript"]))
+    page = page.replace("LANGUAGE", escape(words["language"])).replace("DATA", data)
     Path(path).write_text(page, encoding="utf-8", newline="\n")
+
+
+def _own_file(name: str) -> str:
+    return files("skrank_abstain.review").joinpath(name).read_text("utf-8")
+
+
+def _page_texts(language: Any) -> dict[str, str]:
+    """Return the texts of the page, and the code of their language."""
+    known: dict[str, dict[str, str]] = json.loads(_own_file("_page_texts.json"))
+    if isinstance(language, str):
+        check_choice(language, "language", tuple(known))
+        return known[language] | {"language": language}
+    if not isinstance(language, Mapping):
+        raise TypeError(
+            f"language must be one of {listed(known)}, or a mapping of texts, got "
+            f"{type(language).__name__}."
+        )
+    needed = known["en"] | {"language": "en"}
+    words = {str(name): str(text) for name, text in language.items()}
+    unknown = words.keys() - needed.keys()
+    lacking = {name: text for name, text in needed.items() if name not in words}
+    if lacking or unknown:
+        raise ValueError(
+            "language must have all texts of the page and no others, got "
+            f"{listed(sorted(unknown))} too many, and lacks these, here in English: "
+            f"{lacking}."
+        )
+    return words
 
 
 def _check_text(task: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,7 @@ class Questions(PairDecisions):
         *,
         shown: Any = None,
         question: str = "Which comes first?",
+        language: str | Mapping[str, str] = "en",
     ) -> None:
         """Write one page on which a person answers the questions in a browser.
 
@@ -104,11 +106,15 @@ class Questions(PairDecisions):
             What people see of the items, one value per row of X.
         question : str, default="Which comes first?"
             The question about the two items, such as "Who needs a doctor sooner?".
+        language : {"en", "de"} or mapping of str to str, default="en"
+            Language of the page. A mapping has the texts of another one; what an
+            incomplete one lacks is in the message, in English.
 
         Raises
         ------
         ValueError
-            If ``shown`` has other rows than X, as in ``to_tasks``.
+            If ``shown`` has other rows than X, as in ``to_tasks``, or texts of the
+            language are missing.
 
         Notes
         -----
@@ -117,7 +123,7 @@ class Questions(PairDecisions):
         answers until they are saved as a file, which ``read_answers`` reads. Sides are
         chosen as in ``to_tasks``.
         """
-        write_page(tasks_of(self, self.index, shown), path, question)
+        write_page(tasks_of(self, self.index, shown), path, question, language)
 
     def _measures(self) -> dict[str, FloatArray | None]:
         return {**super()._measures(), "value": self.value}

@@ -10,7 +10,7 @@ from review.browser import CHROMIUM, Browser, Tab
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.review import read_answers
+from skrank_abstain.review import _files, read_answers
 
 DATA = make_ranking(n_queries=40, random_state=0)
 RANKER = BALToR(
@@ -374,3 +374,70 @@ def test_items_without_queries_show_no_query(browser, tmp_path):
     start(tab)
     assert "1 of 2" in tab.seen()
     assert "Query" not in tab.seen()
+
+
+# ---- the language
+
+TEXTS = json.loads(_files._own_file("_page_texts.json"))
+
+
+def test_the_page_speaks_german(browser, tmp_path):
+    ASKED.to_page(tmp_path / "page.html", language="de", question="Wer zuerst?")
+    tab = Tab(browser, tmp_path / "page.html")
+    seen = [tab.seen()]
+    start(tab, "Ann")
+    seen.append(tab.seen())
+    tab.press("ArrowLeft", "ArrowDown", "s", "ArrowRight", "ArrowUp")
+    seen.append(tab.seen())
+    assert "5 Fragen" in seen[0]
+    assert "Tasten: ← links" in seen[0]
+    assert "1 von 5" in seen[1]
+    assert "Überspringen" in seen[1]
+    assert "4 Antworten, 1 übersprungen" in seen[2]
+    answers = read_answers(saved(tab))
+    assert "4 Antworten als Datei gespeichert" in tab.seen()
+    assert {answer["label"] for answer in answers} == {"left", "same", "right"}
+    assert tab.value("document.documentElement.lang") == "de"
+    for text in TEXTS["en"].values():
+        if len(text) > 9 and "{" not in text:
+            assert text not in " ".join(seen)
+
+
+def test_texts_in_any_language_are_no_markup(browser, tmp_path):
+    texts = {name: f"{name} {SCRIPT}" for name in (*TEXTS["en"], "language")}
+    ASKED.to_page(tmp_path / "page.html", language=texts, shown={"n": range(24)})
+    tab = Tab(browser, tmp_path / "page.html")
+    assert f"start {SCRIPT}" in tab.seen()
+    assert tab.value("document.title") == "Which comes first?"
+
+
+@pytest.mark.parametrize(
+    ("language", "error", "match"),
+    [
+        ("fr", ValueError, "language must be one of .*'en'.*'de'"),
+        (7, TypeError, "language must be one of .* or a mapping of texts, got int"),
+        (
+            {"strat": "Los"},
+            ValueError,
+            r"got \['strat'\] too many, and lacks .* 'start': 'Start'",
+        ),
+        (TEXTS["de"], ValueError, "lacks these, .*: {'language': 'en'}"),
+    ],
+)
+def test_a_language_without_texts_is_refused(language, error, match, tmp_path):
+    with pytest.raises(error, match=match):
+        ASKED.to_page(tmp_path / "page.html", language=language)
+    assert not list(tmp_path.iterdir())
+
+
+def test_all_languages_have_the_same_texts_and_blanks():
+    blanks = {
+        code: {name: set(re.findall(r"{\w}", text)) for name, text in texts.items()}
+        for code, texts in TEXTS.items()
+    }
+    assert blanks["de"] == blanks["en"]
+    page = _files._own_file("_page.html")
+    named = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', page))
+    named = {one or other for one, other in named} | {"noscript"}
+    plural = {"one_question", "questions", "one_answer", "answers"}
+    assert named | plural == TEXTS["en"].keys()
