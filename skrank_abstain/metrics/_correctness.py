@@ -81,6 +81,6 @@ def correctness_completeness_score(
     # No pair weights: the published measures count pairs.
     one = np.ones(truth.size)
     return (
-        over.ratio(agreement, given, one, "correctness"),
+        over.ratio(agreement, given, one, "correctness", limits=(-1.0, 1.0)),
         over.ratio(given, strict, one, "completeness"),
     )

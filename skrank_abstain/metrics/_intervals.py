@@ -101,6 +101,7 @@ class Averaging:
         weight: FloatArray,
         name: str,
         zero_division: float = np.nan,
+        limits: tuple[float, float] = (0.0, 1.0),
     ) -> MetricValue:
         """Return a ratio of sums over pairs, or the mean over queries of such ratios.
 
@@ -114,6 +115,8 @@ class Averaging:
             For the warning if no pair counts.
         zero_division : float, default=np.nan
             The value in that case.
+        limits : (float, float), default=(0.0, 1.0)
+            Of the ratio; an interval ends there.
         """
         by_query = self.average == "query"
         codes = self.codes if by_query else None
@@ -126,17 +129,24 @@ class Averaging:
         if self.interval is None:
             return value
         if by_query:
-            return self._mean(value, ratios)
-        return self.estimate(value, part, whole, weight)
+            return self._mean(value, ratios, limits)
+        return self.estimate(value, part, whole, weight, limits)
 
     def estimate(
-        self, value: float, part: FloatArray, whole: FloatArray, weight: FloatArray
+        self,
+        value: float,
+        part: FloatArray,
+        whole: FloatArray,
+        weight: FloatArray,
+        limits: tuple[float, float] = (0.0, 1.0),
     ) -> Estimate:
-        """Return a pooled ratio with an interval."""
+        """Return a pooled ratio with an interval; parameters as in ``ratio``."""
         # Queries of no weight would count in the degrees of freedom.
         present = _add_up(weight, self.codes) > 0
-        sums = (_add_up(column, self.codes)[present] for column in (part, whole))
-        return Estimate(value, *self._ratio_bounds(*sums))
+        parts, wholes = (
+            _add_up(column, self.codes)[present] for column in (part, whole)
+        )
+        return Estimate(value, *self._ratio_bounds(parts, wholes, limits))
 
     def area(
         self,
@@ -183,14 +193,20 @@ class Averaging:
         )
         return Estimate(value, *ends)
 
-    def _mean(self, value: float, values: Any) -> Estimate:
+    def _mean(
+        self, value: float, values: Any, limits: tuple[float, float] = (-np.inf, np.inf)
+    ) -> Estimate:
         # A mean is a ratio of sums too: of the values, over their number.
         ones = np.ones(len(values))
-        return Estimate(value, *self._ratio_bounds(np.asarray(values), ones))
+        return Estimate(value, *self._ratio_bounds(np.asarray(values), ones, limits))
 
-    def _ratio_bounds(self, part: FloatArray, whole: FloatArray) -> tuple[Any, Any]:
+    def _ratio_bounds(
+        self, part: FloatArray, whole: FloatArray, limits: tuple[float, float]
+    ) -> tuple[Any, Any]:
         if self.interval == "delta":
-            return ratio_interval(part, whole, confidence=self.confidence)
+            # Symmetric about the ratio, which may be near a limit.
+            low, high = ratio_interval(part, whole, confidence=self.confidence)
+            return max(low, limits[0]), min(high, limits[1])
         return self._bootstrap(lambda times: times @ part / (times @ whole), part.size)
 
     def _bootstrap(self, statistic: Any, n_queries: int) -> tuple[Any, Any]:

@@ -86,7 +86,7 @@ def pairwise_log_loss(
     # Column 0, 1, 2 for the label -1, 0, +1.
     likelihood = rows[np.arange(truth.size), truth + 1]
     costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
-    return over.ratio(costs, weight, weight, "pairwise log loss")
+    return over.ratio(costs, weight, weight, "pairwise log loss", limits=(0.0, np.inf))
 
 
 def pairwise_brier_loss(
@@ -144,7 +144,7 @@ def pairwise_brier_loss(
         truth.size, qid, average, interval, confidence, n_resamples, random_state
     )
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
-    return over.ratio(costs, weight, weight, "pairwise Brier loss")
+    return over.ratio(costs, weight, weight, "pairwise Brier loss", limits=(0.0, 2.0))
 
 
 def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:

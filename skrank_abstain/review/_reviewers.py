@@ -157,7 +157,8 @@ def known_rates(
         if reviewers and nobody:
             raise ValueError(
                 "reviewer_error must name reviewers who answered, "
-                f"{listed(reviewers)}, got {nobody[0]!r}."
+                f"{listed(reviewers)}, got {nobody[0]!r}: leave a name out until its "
+                "answers are there."
             )
     if not reviewers and np.isnan(typical):
         typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR

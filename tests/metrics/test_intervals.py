@@ -150,12 +150,11 @@ def test_ratios(metric, weighted, average):
 
 
 def test_by_hand():
-    got = coverage_score(
-        [True, True, False, True], qid=["a", "a", "b", "b"], interval="delta"
-    )
+    accepted, qid = [True, True, False, True], ["a", "a", "b", "b"]
+    got = coverage_score(accepted, qid=qid, interval="delta", confidence=0.3)
     # e - R a of the two queries is 2 - 0.75 * 2 and 1 - 0.75 * 2.
     error = np.sqrt(2 / 1 * (0.5**2 + 0.5**2)) / 4
-    half = stats.t.ppf(0.975, 1) * error
+    half = stats.t.ppf(0.65, 1) * error
     assert got == pytest.approx((0.75, 0.75 - half, 0.75 + half))
 
 
@@ -174,9 +173,11 @@ def test_the_mean_over_queries_has_the_t_interval(metric):
 def test_queries_without_an_accepted_pair_are_in_the_sample():
     accepted, qid = [True, True, True, False], [1, 2, 3, 4]
     got = selective_accuracy_score(
-        [1] * 4, [1, -1, 1, 1], accepted, qid=qid, interval="delta"
+        [1] * 4, [1, -1, 1, 1], accepted, qid=qid, interval="delta", confidence=0.5
     )
-    assert got[1:] == pytest.approx(ratio_interval([1, 0, 1, 0], [1, 1, 1, 0]))
+    expected = ratio_interval([1, 0, 1, 0], [1, 1, 1, 0], confidence=0.5)
+    assert 0 < expected[0] < expected[1] < 1
+    assert got[1:] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -220,10 +221,12 @@ def test_correctness_and_completeness():
     agreement = data["truth"] * data["predicted"] * data["accepted"]
     given = sums(np.abs(agreement), data)
     expected = [
-        ratio_interval(sums(agreement, data), given),
-        ratio_interval(given, sums(np.abs(data["truth"]), data)),
+        ratio_interval(sums(agreement, data), given, confidence=0.6),
+        ratio_interval(given, sums(np.abs(data["truth"]), data), confidence=0.6),
     ]
-    got = correctness_completeness_score(*columns, qid=data["qid"], interval="delta")
+    got = correctness_completeness_score(
+        *columns, qid=data["qid"], interval="delta", confidence=0.6
+    )
     assert tuple(e.value for e in got) == correctness_completeness_score(*columns)
     for estimate, bounds in zip(got, expected, strict=True):
         assert estimate[1:] == pytest.approx(bounds)
@@ -434,3 +437,18 @@ def test_pairs_as_if_they_were_independent_would_not_cover():
     by_query, by_pair = np.mean(covered, axis=0)
     assert 0.9 - 0.08 <= by_query <= 0.9 + 0.05
     assert by_pair < 0.75
+
+
+def test_intervals_stay_where_values_can_be():
+    # Two queries, all right in one of them: the t quantile of one degree is 12.7.
+    qid, right = ["a", "a", "b", "b"], [True, True, True, False]
+    share = coverage_score(right, qid=qid, interval="delta")
+    assert (share.value, share.low, share.high) == (0.75, 0.0, 1.0)
+    by_query = coverage_score(right, qid=qid, interval="delta", average="query")
+    assert (by_query.low, by_query.high) == (0.0, 1.0)
+    orders = [1, 1, 1, -1], [1, 1, 1, 1], [True] * 4
+    agreement, _ = correctness_completeness_score(*orders, qid=qid, interval="delta")
+    assert (agreement.value, agreement.low, agreement.high) == (0.5, -1.0, 1.0)
+    sure = [[0.0, 0.0, 1.0]] * 4
+    brier = pairwise_brier_loss([1, 1, 1, -1], sure, qid=qid, interval="delta")
+    assert (brier.value, brier.low, brier.high) == (0.5, 0.0, 2.0)
