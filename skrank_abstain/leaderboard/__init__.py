@@ -1,3 +1,7 @@
 """Wing: leaderboards from comparisons by name, with places that the votes bear out."""
 
-__all__: list[str] = []
+from skrank_abstain.leaderboard._fragility import Fragility
+from skrank_abstain.leaderboard._leaderboard import Leaderboard
+from skrank_abstain.leaderboard._results import ItemDecisions, Standings
+
+__all__ = ["Leaderboard", "Standings", "ItemDecisions", "Fragility"]

@@ -15,30 +15,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import coo_array, csr_array
 
-from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain._validation import FloatArray
 from skrank_abstain.leaderboard._fit import Counts, Strengths
 from skrank_abstain.leaderboard._ties import VoteModel
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Votes by cluster, such as the voter.
-
-    Attributes
-    ----------
-    left, right, label : ndarray of shape (n_votes,), int64
-    weight : ndarray of shape (n_votes,), float64
-    covariates : ndarray of shape (n_votes, n_covariates), float64
-    code : ndarray of shape (n_votes,), int64
-        Number of the cluster, from 0.
-    """
-
-    left: IntArray
-    right: IntArray
-    label: IntArray
-    weight: FloatArray
-    covariates: FloatArray
-    code: IntArray
+from skrank_abstain.leaderboard._votes import Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +43,7 @@ def spread_of(
     fitted: Strengths,
     model: VoteModel,
     prior: float,
-    clusters: Clusters | None = None,
+    clusters: Votes | None = None,
 ) -> Spread:
     """Return the covariances of fitted parameters.
 
@@ -73,8 +53,8 @@ def spread_of(
     fitted : Strengths
     model : VoteModel
     prior : float
-    clusters : Clusters, default=None
-        None: each vote is its own cluster.
+    clusters : Votes, default=None
+        Votes with their clusters. None: each vote is its own cluster.
 
     Returns
     -------
@@ -82,12 +62,7 @@ def spread_of(
     """
     n = counts.n_items
     eta = counts.eta(fitted.theta, fitted.beta)
-    found = model.expand(eta, fitted.tau, counts.weight)
-    hessian = _assembled(counts, found.curvature, found.cross, found.tau_curvature)
-    hessian[np.diag_indices(n)] += prior
-    inverse = cho_solve(
-        cho_factor(hessian, overwrite_a=True), np.eye(len(hessian)), overwrite_b=True
-    )
+    inverse = inverse_information(counts, fitted, model, prior)
     in_eta, in_tau = model.scores(eta, fitted.tau)
 
     def moments(weight: FloatArray) -> FloatArray:
@@ -104,7 +79,20 @@ def spread_of(
     )
     sandwich = inverse @ happened @ inverse
     others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
-    return Spread(_centred(sandwich[:n, :n]), _centred(expected[:n, :n]), others)
+    return Spread(centred(sandwich[:n, :n]), centred(expected[:n, :n]), others)
+
+
+def inverse_information(
+    counts: Counts, fitted: Strengths, model: VoteModel, prior: float
+) -> FloatArray:
+    """Return H^-1 of all parameters, the strengths first."""
+    eta = counts.eta(fitted.theta, fitted.beta)
+    found = model.expand(eta, fitted.tau, counts.weight)
+    hessian = _assembled(counts, found.curvature, found.cross, found.tau_curvature)
+    hessian[np.diag_indices(counts.n_items)] += prior
+    identity = np.eye(len(hessian))
+    factor = cho_factor(hessian, overwrite_a=True)
+    return np.asarray(cho_solve(factor, identity, overwrite_b=True))
 
 
 def _assembled(
@@ -117,32 +105,34 @@ def _assembled(
 
 
 def _moments_of_clusters(
-    votes: Clusters, counts: Counts, fitted: Strengths, model: VoteModel
+    votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel
 ) -> FloatArray:
     """Return C / (C - 1) times the sum over clusters of the squared summed scores."""
+    cluster = votes.cluster
+    assert cluster is not None
     difference = fitted.theta[votes.left] - fitted.theta[votes.right]
     eta = difference + votes.covariates @ fitted.beta
     each = np.arange(eta.size), votes.label + 1
     in_eta, in_tau = (
         part[each] * votes.weight for part in model.scores(eta, fitted.tau)
     )
-    n_clusters = int(votes.code.max()) + 1
+    n_clusters = int(cluster.max()) + 1
     entries = np.concatenate([in_eta, -in_eta])
     columns = np.concatenate([votes.left, votes.right])
     shape = (n_clusters, counts.n_items)
-    items = csr_array(coo_array((entries, (np.tile(votes.code, 2), columns)), shape))
+    items = csr_array(coo_array((entries, (np.tile(cluster, 2), columns)), shape))
     parts = [in_eta * column for column in votes.covariates.T]
     parts += [in_tau] if counts.has_ties else []
     others = np.zeros((n_clusters, len(parts)))
     for number, part in enumerate(parts):
-        others[:, number] = np.bincount(votes.code, part, n_clusters)
+        others[:, number] = np.bincount(cluster, part, n_clusters)
     beside = items.T @ others
     strengths = (items.T @ items).toarray()
     moments = np.block([[strengths, beside], [beside.T, others.T @ others]])
     return np.asarray(moments * (n_clusters / (n_clusters - 1)))
 
 
-def _centred(covariance: FloatArray) -> FloatArray:
+def centred(covariance: FloatArray) -> FloatArray:
     """Return the covariance of the parameters less their mean."""
     rows = covariance.mean(axis=0)
     return np.asarray(covariance - rows - rows[:, None] + rows.mean())

@@ -15,6 +15,7 @@ from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import LinearOperator, cg
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.leaderboard._ties import Expansion, VoteModel
 
@@ -108,7 +109,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Strengths:
+class Strengths(Value):
     """Fitted parameters.
 
     Attributes
@@ -230,6 +231,25 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
                 return at
         x = x + size * step
     return parts(x)
+
+
+def share_of_its_own(counts: Counts) -> float:
+    """Return the least share of a covariate that items and other covariates leave open.
+
+    0 if an effect cannot be told from strengths: as where one item is always on the
+    left, and the covariate is the advantage of that side. 1 without covariates.
+    """
+    k = counts.covariates.shape[1]
+    if not k:
+        return 1.0
+    votes = counts.weight.sum(axis=1)
+    beside, corner = counts.border(votes, np.zeros_like(votes), 0.0)
+    beside, corner = beside[:, :k], corner[:k, :k]
+    laplacian = counts.laplacian(votes)
+    tiny = 1e-10 * float(laplacian.diagonal().max())
+    unit = np.sqrt(np.diag(corner))
+    rest = (corner - beside.T @ _solve(laplacian, tiny, beside)) / np.outer(unit, unit)
+    return float(np.linalg.eigvalsh(rest)[0])
 
 
 def _gradient(counts: Counts, found: Expansion) -> FloatArray:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import read_pair_labels
@@ -26,7 +27,7 @@ _BOTH_BAD = {"tie (bothbad)", "both_bad"}
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class Votes(Value):
     """Votes with numbers for names.
 
     Attributes
@@ -103,7 +104,7 @@ def read_votes(
     table = _Table(votes)
     sides = [table.names("left"), table.names("right")]
     known = _sorted_names([*sides[0], *sides[1]]) if items is None else items
-    left, right = _numbered(sides, known)
+    left, right = number_names(sides, known)
     same = np.flatnonzero(left == right)
     if same.size:
         raise ValueError(
@@ -340,7 +341,7 @@ def _sorted_names(names: list[Any]) -> NDArray[Any]:
     return items
 
 
-def _numbered(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
+def number_names(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
     """Return the positions of the names of both sides."""
     number = {name: k for k, name in enumerate(items.tolist())}
     try:

@@ -30,7 +30,7 @@ from skrank_abstain.pairs._scored_items import (
     thin,
 )
 from skrank_abstain.pairs._scored_pairs import ScoredPairs
-from skrank_abstain.pairs._tables import html_of_rows, html_table
+from skrank_abstain.pairs._tables import SHOWN, html_of_rows, html_table
 
 __all__ = [
     "Ranking",

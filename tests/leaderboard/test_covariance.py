@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from leaderboard.boards import draw, log_probability
 
-from skrank_abstain.leaderboard._covariance import Clusters, spread_of
+from skrank_abstain.leaderboard._covariance import spread_of
 from skrank_abstain.leaderboard._fit import count_votes, fit_strengths
 from skrank_abstain.leaderboard._ties import VOTE_MODELS
+from skrank_abstain.leaderboard._votes import Votes
 
 N_ITEMS, STEP, PRIOR = 4, 1e-4, 0.1
 
@@ -80,8 +81,8 @@ def test_covariances_are_those_of_the_definition(
     model = VOTE_MODELS[ties]
     counts = count_votes(left, right, label, weight, z, N_ITEMS)
     fitted = fit_strengths(counts, model, PRIOR)
-    clusters = Clusters(left, right, label, weight, z, code) if clustered else None
-    found = spread_of(counts, fitted, model, PRIOR, clusters)
+    votes = Votes(np.arange(N_ITEMS), left, right, label, weight, z, code)
+    found = spread_of(counts, fitted, model, PRIOR, votes if clustered else None)
 
     tied = bool((label == 0).any())
     x = np.concatenate([fitted.theta, fitted.beta, [fitted.tau] if tied else []])

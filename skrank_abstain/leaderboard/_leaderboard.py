@@ -1,0 +1,505 @@
+"""Leaderboard: strengths by name, and places that the votes bear out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._saving import Saved
+from skrank_abstain._transaction import all_or_nothing
+from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_finite,
+    check_fraction,
+    check_positive,
+    check_positive_int,
+    check_vector,
+    listed,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.leaderboard._asking import (
+    choose_pairs,
+    information_of,
+    variance_of_differences,
+)
+from skrank_abstain.leaderboard._evidence import (
+    Evidence,
+    ScoreEvidence,
+    VoteEvidence,
+    counts_of,
+    posterior_of_items,
+)
+from skrank_abstain.leaderboard._fit import Counts, fit_strengths, share_of_its_own
+from skrank_abstain.leaderboard._fragility import Fragility, find_fragility
+from skrank_abstain.leaderboard._results import ItemDecisions, Standings
+from skrank_abstain.leaderboard._scores import read_scores
+from skrank_abstain.leaderboard._ties import VOTE_MODELS
+from skrank_abstain.leaderboard._votes import Votes, number_names, read_votes
+from skrank_abstain.review import Questions
+
+#: Less than this share of a covariate is rounding.
+_NOTHING = 1e-7
+
+
+class Leaderboard(Saved, BaseEstimator):
+    """Items ranked by votes on pairs of them, with places that hold all at once.
+
+    A vote names two items and says who won. Strengths are fitted by maximum
+    likelihood, and an order of two items is decided only if the votes bear it out:
+    with probability ``confidence`` none of all decided orders is false. The other
+    places stay open.
+
+    Parameters
+    ----------
+    confidence : float, default=0.95
+        Probability that all decided orders are right, in (0, 1).
+    ties : {"rao_kupper", "davidson"}, default="rao_kupper"
+        Model of ties.
+    control : {"familywise", "fdr"}, default="familywise"
+        "fdr": ``1 - confidence`` is the expected share of false orders among those
+        that are decided. Decides more pairs.
+    prior : float, default=0.1
+        Penalty on squared strengths. It keeps the strength of an item finite that won
+        every time, and hardly moves one with many votes.
+    half_life : float, default=None
+        Age at which a vote counts half: in units of the column ``time``, in days if
+        that holds dates. None: all votes count alike.
+    random_state : int, RandomState instance or None, default=None
+        Of the draws that decide orders close to the limit.
+
+    Attributes
+    ----------
+    items_ : ndarray of shape (n_items,)
+        Names, sorted.
+    strengths_ : ndarray of shape (n_items,), float64
+        Logits: the difference of two strengths is that of left winning to right
+        winning without ties. They sum to 0.
+    covariance_ : ndarray of shape (n_items, n_items), float64
+        Of the strengths, computed when it is asked for: the sandwich estimate, by
+        cluster.
+    coef_ : ndarray of shape (n_covariates,), float64
+        Effects of the covariates on the side of the left item.
+    coef_interval_ : ndarray of shape (n_covariates, 2), float64
+        Interval of each, at ``confidence``.
+    covariates_ : tuple of str
+        Their names.
+    tau_ : float
+        Tie parameter.
+    n_votes_ : int
+        Votes, or queries.
+
+    See Also
+    --------
+    skrank_abstain.PairwiseRankerClassifier : Comparisons of items with features.
+
+    Notes
+    -----
+    An order is decided where the difference exceeds its standard error by more than
+    the largest ratio that chance alone would give: Bonferroni's rule, then the
+    step-down of the largest ratio in draws with the correlations of the strengths. The
+    standard error is the larger of two: by the votes' own spread, cluster by cluster,
+    and by the model. The promise is one for many votes, drawn without regard to the
+    strengths. For votes that the board itself asked for it is an approximation; it says
+    nothing about voters unlike those who voted.
+
+    The fit takes O(n_votes) a step up to the sizes that have tables in the guide;
+    places take O(n_items^3).
+
+    References
+    ----------
+    .. [1] Rao and Kupper (1967). "Ties in Paired-Comparison Experiments". JASA 62.
+    .. [2] Davidson (1970). "On Extending the Bradley-Terry Model to Accommodate Ties in
+       Paired Comparison Experiments". JASA 65.
+    .. [3] Romano and Wolf (2005). "Exact and Approximate Stepdown Methods for Multiple
+       Hypothesis Testing". JASA 100.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.leaderboard import Leaderboard
+    >>> rng = np.random.default_rng(0)
+    >>> left, right = rng.permuted(np.tile(np.arange(6), (3000, 1)), axis=1)[:, :2].T
+    >>> strength = np.array([2.0, 1, 1, 1, 0, 0])
+    >>> chance = 1 / (1 + np.exp(strength[right] - strength[left]))
+    >>> votes = {"left": np.array(list("ABCDEF"))[left],
+    ...          "right": np.array(list("ABCDEF"))[right],
+    ...          "label": np.where(rng.random(3000) < chance, "left", "right")}
+    >>> board = Leaderboard(random_state=0).fit(votes)
+    >>> [(item.item_id, item.best, item.worst) for item in board.ranking()]
+    [('A', 1, 1), ('B', 2, 4), ('C', 2, 4), ('D', 2, 4), ('F', 5, 6), ('E', 5, 6)]
+    >>> board.predict_proba(["A"], ["E"]).round(2)  # right wins, tie, left wins
+    array([[0.11, 0.  , 0.89]])
+    """
+
+    _fitted_state = ("items_", "n_votes_", "_evidence")
+
+    def __init__(
+        self,
+        *,
+        confidence: float = 0.95,
+        ties: str = "rao_kupper",
+        control: str = "familywise",
+        prior: float = 0.1,
+        half_life: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.confidence = confidence
+        self.ties = ties
+        self.control = control
+        self.prior = prior
+        self.half_life = half_life
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(
+        self, votes: Any, *, covariates: Sequence[str] = (), cluster: str | None = None
+    ) -> Self:
+        """Fit the strengths.
+
+        Parameters
+        ----------
+        votes : frame, mapping of columns or list of mappings
+            Columns ``left``, ``right`` and ``label``, or ``model_a``, ``model_b`` and
+            ``winner``. Labels are words, such as left, tie, right, or -1, 0, +1.
+            Optionally ``weight``, ``time`` (read with ``half_life``) and ``vote_id``
+            (each once). What ``review.read_answers`` returns will do.
+        covariates : sequence of str, default=()
+            Columns of numbers that add to the strength of the left item: its length
+            less that of the right one, or 1 for the advantage of being shown first or
+            of playing at home.
+        cluster : str, default=None
+            Column that says which votes belong together, such as the voter or the
+            prompt. None: each vote stands by itself. Fewer than 20 clusters warn.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            If the table is of another kind.
+        ValueError
+            If a parameter, a column or a value is invalid, an item is compared with
+            itself, a vote id occurs twice, or the effect of a covariate cannot be told
+            from the strengths.
+        """
+        options = self._checked_options()
+        half_life = self.half_life
+        if half_life is not None:
+            half_life = check_positive(half_life, "half_life")
+        table = read_votes(
+            votes, covariates=covariates, cluster=cluster, half_life=half_life
+        )
+        counts = counts_of(table)
+        if share_of_its_own(counts) < _NOTHING:
+            raise ValueError(
+                "covariates must say something that items and other covariates do not, "
+                f"got {listed(covariates)}: the advantage of the left side, for one, "
+                "cannot be told from the strength of an item that is always there."
+            )
+        fitted = fit_strengths(counts, VOTE_MODELS[self.ties], float(self.prior))
+        evidence = VoteEvidence(*options, table, self.ties, float(self.prior), fitted)
+        self._take(evidence, table.items)
+        self.covariates_ = tuple(covariates)
+        self.coef_ = fitted.beta
+        self.tau_ = fitted.tau
+        self.n_votes_ = int(table.left.size)
+        _tell(table, counts, evidence.component)
+        return self
+
+    @all_or_nothing
+    def fit_scores(self, frame: Any) -> Self:
+        """Compare systems by a metric of each on each query.
+
+        Parameters
+        ----------
+        frame : frame or mapping of columns
+            A column for each system, a row for each query.
+
+        Returns
+        -------
+        self : object
+            Strengths are means of the metric; their covariance is that of systems on
+            the same queries. There are no votes to predict, to ask for or to remove.
+
+        Raises
+        ------
+        TypeError
+            If ``frame`` is no table.
+        ValueError
+            If there are fewer than two systems or queries, or a value is missing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skrank_abstain.leaderboard import Leaderboard
+        >>> hard = np.random.default_rng(0).normal(size=(200, 1))
+        >>> noise = np.random.default_rng(2).normal(size=(200, 3))
+        >>> ndcg = hard + 0.3 * noise + [0.2, 0, 0]
+        >>> board = Leaderboard(random_state=0)
+        >>> board = board.fit_scores(dict(zip("ABC", ndcg.T)))
+        >>> [(item.item_id, item.best, item.worst) for item in board.ranking()]
+        [('A', 1, 1), ('B', 2, 3), ('C', 2, 3)]
+        """
+        options = self._checked_options()
+        items, scores = read_scores(frame)
+        self._take(ScoreEvidence(*options, scores), items)
+        self.n_votes_ = len(scores)
+        return self
+
+    def _checked_options(self) -> tuple[float, str, int]:
+        confidence = check_fraction(self.confidence, "confidence")
+        check_choice(self.ties, "ties", tuple(VOTE_MODELS))
+        check_choice(self.control, "control", ("familywise", "fdr"))
+        check_positive(self.prior, "prior")
+        random = check_random_state(self.random_state)
+        return confidence, self.control, int(random.randint(2**31 - 1))
+
+    def _take(self, evidence: Evidence, items: NDArray[Any]) -> None:
+        self._evidence = evidence
+        self.items_ = items
+        self.strengths_ = evidence.theta
+
+    @property
+    def covariance_(self) -> FloatArray:
+        return self._known().sandwich
+
+    @property
+    def coef_interval_(self) -> FloatArray:
+        evidence = self._voted()
+        half = evidence.z * evidence.spread.others[: self.coef_.size]
+        return np.stack([self.coef_ - half, self.coef_ + half], axis=1)
+
+    def ranking(self) -> Standings:
+        """Return the items, strongest first, with the places that are left open.
+
+        Returns
+        -------
+        ranking : Standings
+            A `Ranking` with the interval of each strength and the number of votes.
+
+        Raises
+        ------
+        ValueError
+            If all pairs of the items do not fit into memory.
+        """
+        evidence = self._known()
+        place, best, worst = evidence.places.T
+        order = np.argsort(place)
+        low, high = evidence.intervals[order].T
+        return Standings(
+            qid=np.zeros(order.size, dtype=np.int64),
+            item_id=self.items_[order],
+            place=place[order],
+            score=self.strengths_[order],
+            best=best[order],
+            worst=worst[order],
+            low=low,
+            high=high,
+            votes=evidence.n_votes[order],
+        )
+
+    @property
+    def decisions(self) -> ItemDecisions:
+        """Which of two items is stronger, for all pairs; see `ItemDecisions`."""
+        evidence = self._known()
+        found = evidence.comparisons
+        return ItemDecisions(
+            left=found.left,
+            right=found.right,
+            qid=np.zeros(found.left.size, dtype=np.int64),
+            label=np.sign(
+                self.strengths_[found.left] - self.strengths_[found.right]
+            ).astype(np.int64),
+            accepted=found.accepted,
+            left_id=self.items_[found.left],
+            right_id=self.items_[found.right],
+            place=evidence.places[:, 0],
+            pvalue=found.pvalue,
+        )
+
+    def predict_proba(
+        self, left: ArrayLike, right: ArrayLike, *, covariates: ArrayLike | None = None
+    ) -> FloatArray:
+        """Return the probabilities of the next vote about pairs of items.
+
+        Parameters
+        ----------
+        left, right : array-like of shape (n_pairs,)
+            Names.
+        covariates : array-like of shape (n_pairs, n_covariates), default=None
+            In the order of ``covariates_``; None: all are 0.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_pairs, 3)
+            Right wins, tie, left wins.
+
+        Raises
+        ------
+        ValueError
+            If the board does not have an item, or shapes do not match.
+
+        Notes
+        -----
+        These say who wins the next vote. Who is stronger is another question: a tiny
+        difference can be sure after many votes, and the next vote as good as a coin.
+        """
+        evidence = self._voted()
+        names = check_vector(left, "left").tolist()
+        others = check_vector(right, "right", len(names), unit="pair").tolist()
+        first, second = number_names([names, others], self.items_)
+        eta = self.strengths_[first] - self.strengths_[second]
+        if covariates is not None:
+            z = check_finite(covariates, "covariates", ("n_pairs", "n_covariates"))
+            if z.shape != (eta.size, self.coef_.size):
+                raise ValueError(
+                    f"covariates must be of shape {(eta.size, self.coef_.size)}, "
+                    f"got {z.shape}."
+                )
+            eta = eta + z @ self.coef_
+        return evidence.model.proba(eta, self.tau_)
+
+    def score(self, votes: Any) -> float:
+        """Return the mean log probability of votes, the higher the better.
+
+        Parameters
+        ----------
+        votes : frame, mapping of columns or list of mappings
+            As for ``fit``, with its covariates. ``time`` is ignored.
+
+        Returns
+        -------
+        score : float
+            0 is perfect, log(1/3) = -1.10 what three equal chances get.
+
+        Raises
+        ------
+        ValueError
+            If a vote is about an item that the board does not have, or invalid.
+        """
+        evidence = self._voted()
+        table = read_votes(votes, covariates=self.covariates_, items=self.items_)
+        eta = self.strengths_[table.left] - self.strengths_[table.right]
+        proba = evidence.model.proba(eta + table.covariates @ self.coef_, self.tau_)
+        with np.errstate(divide="ignore"):  # ties where there were none
+            happened = np.log(proba[np.arange(eta.size), table.label + 1])
+        return float(np.average(happened, weights=table.weight))
+
+    def ask(
+        self, n: int = 20, *, objective: str = "pairs", per_pair: int = 1
+    ) -> Questions:
+        """Return the pairs whose next votes would settle most, most useful first.
+
+        Parameters
+        ----------
+        n : int, default=20
+            Most questions.
+        objective : {"pairs", "top"}, default="pairs"
+            "pairs": all orders matter alike; "top": those of the leader do.
+        per_pair : int, default=1
+            Most questions about one pair, for several voters.
+
+        Returns
+        -------
+        questions : Questions
+            With ``to_tasks`` and ``to_page``; ``shown=`` takes a value per item, in
+            the order of ``items_``. ``value`` is by how much the vote lowers the
+            expected number of false orders. Fit again with the answers, and ask again.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is invalid, or the board was not fitted on votes.
+        """
+        evidence = self._voted()
+        check_choice(objective, "objective", ("pairs", "top"))
+        posterior = posterior_of_items(evidence)
+        theta, model = evidence.theta, evidence.model
+        left, right, value = choose_pairs(
+            theta,
+            posterior,
+            variance_of_differences(posterior, evidence.sandwich, evidence.expected),
+            information_of(theta, model, self.tau_),
+            n=check_positive_int(n, "n"),
+            per_pair=check_positive_int(per_pair, "per_pair"),
+            leader=int(theta.argmax()) if objective == "top" else None,
+        )
+        place = np.empty(theta.size, dtype=np.int64)
+        place[np.argsort(-theta, kind="stable")] = np.arange(1, theta.size + 1)
+        difference = theta[left] - theta[right]
+        return Questions(
+            left=left,
+            right=right,
+            qid=np.zeros(left.size, dtype=np.int64),
+            label=np.sign(difference).astype(np.int64),
+            accepted=np.zeros(left.size, dtype=bool),
+            proba=model.proba(difference, self.tau_),
+            left_id=self.items_[left],
+            right_id=self.items_[right],
+            place=place,
+            value=value,
+        )
+
+    def fragility(self) -> Fragility:
+        """Return few votes without which the leader would not lead.
+
+        Returns
+        -------
+        fragility : Fragility
+            Confirmed by fits without these votes.
+
+        Raises
+        ------
+        ValueError
+            If the board was not fitted on votes.
+        """
+        return find_fragility(self._voted())
+
+    def _known(self) -> Evidence:
+        check_is_fitted(self, "items_")
+        return self._evidence
+
+    def _voted(self) -> VoteEvidence:
+        evidence = self._known()
+        if not isinstance(evidence, VoteEvidence):
+            raise ValueError(
+                "Leaderboard must be fitted on votes for this, by fit, got one fitted "
+                "by fit_scores: ranking and decisions need no votes."
+            )
+        return evidence
+
+
+def _tell(votes: Votes, counts: Counts, component: NDArray[Any]) -> None:
+    """Warn of what the votes cannot say."""
+    sizes = np.bincount(component)
+    if sizes.size > 1:
+        apart = votes.items[component == sizes.argmin()]
+        warn_user(
+            f"The items fall apart into {sizes.size} groups that never met, not even "
+            f"over others; one of them is {listed(apart.tolist())}. No order between "
+            "groups is decided; places span them."
+        )
+    right, tie, left = counts.weight.T
+    no_prior = counts.left != counts.right
+    won, lost = (
+        np.bincount(counts.left[no_prior], (side + tie)[no_prior], counts.n_items)
+        + np.bincount(counts.right[no_prior], (other + tie)[no_prior], counts.n_items)
+        for side, other in ((left, right), (right, left))
+    )
+    always = {"won": lost == 0, "lost": won == 0}
+    texts = [
+        f"{listed(votes.items[alike].tolist())} {what} every time"
+        for what, alike in always.items()
+        if alike.any()
+    ]
+    if texts:
+        warn_user(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")

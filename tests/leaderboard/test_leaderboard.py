@@ -1,0 +1,371 @@
+"""The estimator: what it fits, returns, refuses and says."""
+
+import json
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from leaderboard.boards import draw
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from skrank_abstain.leaderboard import Leaderboard
+from skrank_abstain.pairs import PairDecisions, Ranking
+from skrank_abstain.review import Questions, read_answers
+
+LETTERS = np.array(list("ABCDEFGHIJ"))
+STRENGTHS = np.array([2.0, 1, 1, 1, 0, 0])
+
+
+def drawn(strengths=STRENGTHS, n_votes=2000, **options):
+    left, right, label, z = draw(strengths, n_votes, **options)
+    return {"left": LETTERS[left], "right": LETTERS[right], "label": label, "z": z}
+
+
+@pytest.fixture(scope="module")
+def board():
+    return Leaderboard(random_state=0).fit(drawn())
+
+
+def test_strengths_are_near_those_that_made_the_votes(board):
+    assert board.items_.tolist() == list("ABCDEF")
+    truth = STRENGTHS - STRENGTHS.mean()
+    errors = np.sqrt(np.diag(board.covariance_))
+    assert (np.abs(board.strengths_ - truth) < 4 * errors).all()
+    assert board.tau_ == pytest.approx(0.4, abs=0.1)
+    assert board.n_votes_ == 2000
+
+
+@pytest.mark.parametrize("ties", ["rao_kupper", "davidson"])
+def test_the_order_of_the_votes_and_their_sides_change_nothing(ties):
+    votes = drawn()
+    turned = np.random.default_rng(0).permutation(2000)
+    label = votes["label"][turned]
+    mirrored = {
+        "left": votes["right"][turned],
+        "right": votes["left"][turned],
+        "label": np.array(["left", "tie", "right"])[label + 1],
+    }
+    one = Leaderboard(ties=ties, random_state=0).fit(votes)
+    two = Leaderboard(ties=ties, random_state=0).fit(mirrored)
+    np.testing.assert_allclose(one.strengths_, two.strengths_)
+    for name in ("best", "worst", "votes"):
+        np.testing.assert_array_equal(
+            getattr(one.ranking(), name), getattr(two.ranking(), name)
+        )
+
+
+def test_a_ranking_has_the_places_of_decisions(board):
+    ranking, decisions = board.ranking(), board.decisions
+    assert isinstance(ranking, Ranking)
+    assert isinstance(decisions, PairDecisions)
+    assert ranking.item_id[0] == "A"
+    assert sorted(ranking.item_id[1:4]) == ["B", "C", "D"]
+    assert (ranking.best <= ranking.place).all()
+    assert (ranking.place <= ranking.worst).all()
+    assert ranking.place.tolist() == [1, 2, 3, 4, 5, 6]
+    assert (np.diff(ranking.score) <= 0).all()
+    assert (ranking.low < ranking.score).all()
+    assert ranking.votes.sum() == 2 * 2000
+    for item in ranking:
+        above = sum(
+            pair.accepted
+            and item.item_id == (pair.right_id if pair.label > 0 else pair.left_id)
+            for pair in decisions
+        )
+        assert item.best >= 1 + above
+    assert len(decisions) == 15
+    np.testing.assert_array_equal(decisions.accepted, decisions.pvalue <= 0.05)
+    assert decisions.place.tolist() == [
+        ranking.item_id.tolist().index(name) + 1 for name in board.items_
+    ]
+
+
+def test_results_are_tables(board):
+    frame = board.ranking().to_frame()
+    assert list(frame) == [
+        *("place", "item_id", "score", "low", "high", "votes"),
+        *("best", "worst", "open"),
+    ]
+    rows = board.ranking().to_dicts()
+    assert json.loads(json.dumps(rows)) == rows
+    assert [tuple(row) for row in board.ranking()] == [tuple(r.values()) for r in rows]
+    assert "pvalue" in board.decisions.to_frame("polars")
+    html = board.ranking()._repr_html_()
+    assert "places left open" in html
+    assert "high</th>" in html
+    assert repr(board.ranking()).startswith("Standings(n_items=6, open=")
+
+
+def test_more_confidence_decides_less_and_fdr_more():
+    votes = drawn(np.linspace(0, 2, 10), n_votes=2000)
+
+    def share(**options):
+        return Leaderboard(random_state=0, **options).fit(votes).decisions.coverage
+
+    assert share(confidence=0.999) < share() < share(control="fdr")
+
+
+def test_old_votes_count_less_than_new_ones():
+    votes = drawn(n_votes=400)
+    turned = {**votes, "label": -votes["label"]}
+    history = {k: np.concatenate([turned[k], votes[k]]) for k in votes}
+    history["time"] = np.repeat([0, 30], 400)
+    now = Leaderboard().fit(votes).strengths_
+    faded = Leaderboard(half_life=3).fit(history).strengths_
+    assert np.abs(faded - now).max() < 0.02
+    alike = Leaderboard().fit(history).strengths_
+    assert np.abs(alike).max() < 1e-6
+
+
+def test_effects_of_covariates_have_intervals():
+    votes = drawn(effect=0.7)
+    board = Leaderboard().fit(votes, covariates=["z"])
+    ((low, high),) = board.coef_interval_
+    assert low < 0.7 < high
+    assert low < board.coef_[0] < high
+    assert high - low < 0.4
+    without = Leaderboard().fit(votes).score(votes)
+    assert board.score(votes) > without
+    plain = board.predict_proba(["A"], ["B"])
+    np.testing.assert_array_equal(
+        plain, board.predict_proba(["A"], ["B"], covariates=[[0.0]])
+    )
+    assert board.predict_proba(["A"], ["B"], covariates=[[9.0]])[0, 2] > plain[0, 2]
+
+
+def test_the_advantage_of_a_side_is_a_covariate():
+    votes = drawn(np.zeros(4))
+    rng = np.random.default_rng(1)
+    votes["label"] = np.where(rng.random(2000) < 0.6, 1, -1)
+    votes["left_first"] = np.ones(2000)
+    board = Leaderboard().fit(votes, covariates=["left_first"])
+    assert board.coef_[0] == pytest.approx(np.log(0.6 / 0.4), abs=0.2)
+
+
+def test_clustered_votes_are_worth_less():
+    rng = np.random.default_rng(0)
+    voter = rng.integers(40, size=2000)
+    left, right, _, _ = draw(np.zeros(5), 2000)
+    taste = rng.normal(scale=1.5, size=(40, 5))
+    difference = taste[voter, left] - taste[voter, right]
+    label = np.where(rng.random(2000) < 1 / (1 + np.exp(-difference)), 1, -1)
+    votes = {"left": left, "right": right, "label": label, "voter": voter}
+    alone = Leaderboard().fit(votes)
+    clustered = Leaderboard().fit(votes, cluster="voter")
+    np.testing.assert_array_equal(alone.strengths_, clustered.strengths_)
+    assert np.diag(clustered.covariance_).mean() > 2 * np.diag(alone.covariance_).mean()
+
+
+def test_probabilities_are_those_of_the_votes():
+    board = Leaderboard().fit(drawn(n_votes=20_000))
+    fresh = drawn(n_votes=20_000, seed=1)
+    proba = board.predict_proba(fresh["left"], fresh["right"])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    bins = np.digitize(proba[:, 2], np.quantile(proba[:, 2], [0.2, 0.4, 0.6, 0.8]))
+    for column, label in ((0, -1), (1, 0), (2, 1)):
+        for b in range(5):
+            inside = bins == b
+            share = np.mean(fresh["label"][inside] == label)
+            assert proba[inside, column].mean() == pytest.approx(share, abs=0.03)
+
+
+def test_the_score_is_the_mean_log_probability():
+    votes = drawn(n_votes=300) | {"weight": np.arange(300.0)}
+    board = Leaderboard().fit(votes)
+    proba = board.predict_proba(votes["left"], votes["right"])
+    logs = np.log([p[o + 1] for p, o in zip(proba, votes["label"], strict=True)])
+    assert board.score(votes) == pytest.approx(logs @ np.arange(300) / 44850)
+    untied = Leaderboard().fit(drawn(ties=0.0))
+    assert untied.score({"left": ["A"], "right": ["B"], "label": ["tie"]}) == -np.inf
+
+
+def test_questions_become_votes(tmp_path, board):
+    questions = board.ask(5)
+    assert isinstance(questions, Questions)
+    assert (np.diff(questions.value) <= 1e-12).all()
+    assert len({(q.left_id, q.right_id) for q in questions}) == 5
+    path = tmp_path / "tasks.csv"
+    questions.to_tasks(path, shown={"text": [f"model {name}" for name in board.items_]})
+    assert "model " in path.read_text()
+    header, *rows = path.read_text().splitlines()
+    column = header.split(",").index("label")
+    filled = []
+    for row in rows:
+        cells = row.split(",")
+        cells[column] = "left"
+        filled.append(",".join(cells))
+    path.write_text("\n".join([header, *filled]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert Leaderboard().fit(read_answers(path)).n_votes_ == 5
+
+
+def test_questions_about_the_top_are_about_those_near_it(board):
+    top = board.ask(3, objective="top", per_pair=2)
+    assert len(top) == 3
+    pairs = [(q.left_id, q.right_id) for q in top]
+    assert max(map(pairs.count, pairs)) <= 2
+    assert len(board.ask(1000)) == 15
+
+
+def test_few_votes_hold_a_narrow_lead():
+    votes = drawn(np.array([0.05, 0, -1]), n_votes=300)
+    board = Leaderboard().fit(votes)
+    found = board.fragility()
+    assert found.leader == board.ranking().item_id[0]
+    kept = np.ones(300, dtype=bool)
+    kept[found.rows] = False
+    without = Leaderboard().fit({k: v[kept] for k, v in votes.items()})
+    lead = without.strengths_[without.items_ == found.leader]
+    assert without.strengths_[without.items_ == found.successor] >= lead - 1e-9
+    assert found.share == found.rows.size / 300
+
+
+def test_one_vote_less_than_fragile_keeps_the_leader():
+    # By trying every set of votes of that size.
+    from itertools import combinations
+
+    votes = drawn(np.array([1.0, 0, -1]), n_votes=14, ties=0.0, seed=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = Leaderboard().fit(votes).fragility()
+        assert 1 < found.rows.size < 4
+        for removed in combinations(range(14), found.rows.size - 1):
+            kept = np.setdiff1d(np.arange(14), removed)
+            fewer = Leaderboard().fit({k: v[kept] for k, v in votes.items()})
+            assert fewer.items_[fewer.strengths_.argmax()] == found.leader
+
+
+def test_systems_on_queries_are_compared_in_pairs():
+    rng = np.random.default_rng(1)
+    hard = rng.normal(scale=3, size=(100, 1))
+    scores = hard + rng.normal(scale=0.1, size=(100, 4)) + [0.2, 0.1, 0.1, 0]
+    board = Leaderboard(random_state=0).fit_scores(
+        dict(zip("ABCD", scores.T, strict=True))
+    )
+    np.testing.assert_allclose(board.strengths_, scores.mean(axis=0))
+    np.testing.assert_allclose(board.covariance_, np.cov(scores.T) / 100)
+    ranking = board.ranking()
+    assert ranking.item_id[0] == "A"
+    assert ranking.best.tolist() == [1, 2, 2, 4]
+    assert ranking.worst.tolist() == [1, 3, 3, 4]
+    assert (ranking.votes == 100).all()
+    for call in (board.fragility, board.ask, lambda: board.predict_proba(["A"], ["B"])):
+        with pytest.raises(ValueError, match="must be fitted on votes for this"):
+            call()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_systems_may_come_in_frames(library):
+    values = np.random.default_rng(0).normal(size=(30, 2))
+    frame = pytest.importorskip(library).DataFrame(
+        {"x": values[:, 0], "y": values[:, 1]}
+    )
+    board = Leaderboard().fit_scores(frame)
+    assert board.items_.tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "error", "message"),
+    [
+        (np.zeros((3, 2)), TypeError, "a column for each system"),
+        ({"A": [1, 2]}, ValueError, "at least two systems"),
+        ({"A": [1, 2], "B": [1]}, ValueError, "the same rows"),
+        ({"A": [1], "B": [1]}, ValueError, "at least two queries"),
+        ({"A": [1, 2], "B": [1, np.nan]}, ValueError, "that all of them have"),
+    ],
+)
+def test_mistakes_in_scores_are_named(frame, error, message):
+    with pytest.raises(error, match=message):
+        Leaderboard().fit_scores(frame)
+
+
+def test_few_queries_warn():
+    with pytest.warns(UserWarning, match="3 queries are fewer than 20"):
+        Leaderboard().fit_scores({"A": [1, 2, 4], "B": [3, 1, 2]})
+
+
+def test_groups_that_never_met_warn_and_are_not_ordered():
+    one, two = drawn(np.array([3.0, 0])), drawn(np.array([3.0, 0]), seed=1)
+    two = {
+        **two,
+        "left": np.char.add("x", two["left"]),
+        "right": np.char.add("x", two["right"]),
+    }
+    votes = {name: np.concatenate([one[name], two[name]]) for name in one}
+    with pytest.warns(UserWarning, match=r"2 groups that never met.*\['A', 'B'\]"):
+        board = Leaderboard().fit(votes)
+    places = {item.item_id: (item.best, item.worst) for item in board.ranking()}
+    assert places == {"A": (1, 3), "B": (2, 4), "xA": (1, 3), "xB": (2, 4)}
+    assert np.abs(board.strengths_).max() < 5
+
+
+def test_an_item_that_always_wins_warns_and_is_not_certain_after_few_votes():
+    votes = {"left": list("AAAB"), "right": list("BBBC"), "label": [1, 1, 1, -1]}
+    with pytest.warns(UserWarning, match=r"\['A', 'C'\] won .* and \['B'\] lost ev"):
+        board = Leaderboard().fit(votes)
+    assert not board.decisions.accepted.any()
+    assert np.isfinite(board.strengths_).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"confidence": 1.0}, ValueError, "confidence must be in"),
+        ({"ties": "thurstone"}, ValueError, "ties must be one of 'rao_kupper'"),
+        ({"control": "none"}, ValueError, "control must be one of"),
+        ({"prior": 0}, ValueError, "prior must be in"),
+        ({"half_life": -1}, ValueError, "half_life must be in"),
+    ],
+)
+def test_parameters_are_checked(options, error, message):
+    with pytest.raises(error, match=message):
+        Leaderboard(**options).fit(drawn(n_votes=20))
+
+
+def test_covariates_that_say_what_items_say_are_refused():
+    votes = {"left": list("AAAA"), "right": list("BCBC"), "label": [1, -1, 1, -1]}
+    with pytest.raises(ValueError, match="the advantage of the left side, for one"):
+        Leaderboard().fit({**votes, "home": [1] * 4}, covariates=["home"])
+    twice = drawn(n_votes=100)
+    twice["w"] = 3 * twice["z"]
+    with pytest.raises(ValueError, match="items and other covariates do not"):
+        Leaderboard().fit(twice, covariates=["z", "w"])
+
+
+def test_unknown_items_and_shapes_are_refused(board):
+    with pytest.raises(ValueError, match="items of the board, got 'Z'"):
+        board.predict_proba(["A"], ["Z"])
+    with pytest.raises(ValueError, match="right"):
+        board.predict_proba(["A"], ["B", "C"])
+    with pytest.raises(ValueError, match=r"covariates must be of shape \(1, 0\)"):
+        board.predict_proba(["A"], ["B"], covariates=[[1.0]])
+    with pytest.raises(ValueError, match="items of the board"):
+        board.score({"left": ["A"], "right": ["Z"], "label": [1]})
+    with pytest.raises(ValueError, match="objective must be one of"):
+        board.ask(objective="all")
+
+
+def test_a_board_that_is_not_fitted_says_so():
+    for name in ("covariance_", "decisions"):
+        with pytest.raises(NotFittedError):
+            getattr(Leaderboard(), name)
+    with pytest.raises(NotFittedError):
+        Leaderboard().ranking()
+
+
+def test_boards_survive_clone_and_pickle(board):
+    other = pickle.loads(pickle.dumps(board))
+    np.testing.assert_array_equal(other.decisions.pvalue, board.decisions.pvalue)
+    assert clone(board).get_params() == board.get_params()
+    assert not hasattr(clone(board), "items_")
+
+
+def test_a_failed_fit_leaves_no_half_board():
+    board = Leaderboard().fit(drawn(n_votes=100))
+    with pytest.raises(ValueError, match="columns"):
+        board.fit({"left": ["A"]})
+    with pytest.raises(NotFittedError):
+        board.ranking()
