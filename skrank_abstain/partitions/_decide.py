@@ -63,12 +63,13 @@ def evaluate(
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.partitions import evaluate
     >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    >>> model = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    >>> ranker = BALToR(model, coverage=0.7, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> new = make_ranking(n_queries=30, random_state=1)
     >>> totals = evaluate(ranker, [(new.data, new.target, new.qid)])
@@ -122,12 +123,13 @@ def predict_pairs(
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.partitions import predict_pairs
     >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    >>> model = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    >>> ranker = BALToR(model, coverage=0.7, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> [frame] = predict_pairs(ranker, [(data.data, None, data.qid)])
     >>> list(frame)[:5]
@@ -156,12 +158,13 @@ def deferred(
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.partitions import deferred
     >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    >>> model = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    >>> ranker = BALToR(model, coverage=0.7, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> [frame] = deferred(ranker, [(data.data, None, data.qid)], deciding_top=1)
     >>> bool(frame["accepted"].any())
@@ -193,12 +196,13 @@ def ranking(
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
+    >>> from sklearn.ensemble import HistGradientBoostingRegressor
     >>> from skrank_abstain import BALToR
     >>> from skrank_abstain.datasets import make_ranking
     >>> from skrank_abstain.partitions import ranking
     >>> data = make_ranking(n_queries=60, random_state=0)
-    >>> ranker = BALToR(Ridge(), coverage=0.7, random_state=0)
+    >>> model = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    >>> ranker = BALToR(model, coverage=0.7, random_state=0)
     >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
     >>> [frame] = ranking(ranker, [(data.data, None, data.qid)])
     >>> list(frame)
