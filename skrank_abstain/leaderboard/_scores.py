@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from skrank_abstain._validation import FloatArray, check_finite, listed, shown
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.leaderboard._votes import array_of_names
 
 #: With fewer queries the covariance of the means says too little.
 _FEW = 20
@@ -67,8 +68,4 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
             f"{n_queries} queries are fewer than {_FEW}: how much the means vary is "
             "known badly, and more orders than promised may be false."
         )
-    items = np.array(names) if all(isinstance(n, str) for n in names) else None
-    if items is None:
-        items = np.empty(len(names), dtype=object)
-        items[:] = names
-    return items, np.stack(columns, axis=1)
+    return array_of_names(names), np.stack(columns, axis=1)

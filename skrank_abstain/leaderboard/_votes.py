@@ -332,12 +332,17 @@ def _sorted_names(names: list[Any]) -> NDArray[Any]:
         every.sort()
     except TypeError:
         every.sort(key=str)
-    if all(isinstance(name, str) for name in every):
-        return np.array(every)
-    if all(type(name) is int for name in every):
-        return np.array(every, dtype=np.int64)
-    items = np.empty(len(every), dtype=object)
-    items[:] = every
+    return array_of_names(every)
+
+
+def array_of_names(names: list[Any]) -> NDArray[Any]:
+    """Return names as an array of texts, of integers, or of what they are."""
+    if all(isinstance(name, str) for name in names):
+        return np.array(names)
+    if all(type(name) is int for name in names):
+        return np.array(names, dtype=np.int64)
+    items = np.empty(len(names), dtype=object)
+    items[:] = names
     return items
 
 
