@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skrank_abstain import BALToR
-from skrank_abstain.tie_models import BradleyTerry, IsotonicDifference
+from skrank_abstain.tie_models import (
+    BradleyTerry,
+    IsotonicDifference,
+    resolve_tie_model,
+)
 from skrank_abstain.tie_models._isotonic import MonotoneCurve
 
 NAMES = [
@@ -91,6 +95,14 @@ def test_scores_that_no_unit_fits_are_refused(name, scores):
     said = r"largest difference of two scores must be 0 or in \[1e-305, 1e\+305\], got"
     with pytest.raises(ValueError, match=said):
         decide(name, np.array(scores), np.array([0, 1, 2]), np.zeros(3, dtype=int))
+
+
+@pytest.mark.parametrize("name", [*NAMES, "feature_aware_relevance"])
+@pytest.mark.parametrize("scores", [[0.0, 5e-324, 1e-310], [-1.5e308, 0.0, 1.7e308]])
+def test_every_tie_model_refuses_them_by_itself(name, scores):
+    model, X = resolve_tie_model(name), np.zeros((3, 1))
+    with pytest.raises(ValueError, match=r"largest difference of two scores must be 0"):
+        model.fit(np.array(scores), np.array([0, 1, 2]), np.zeros(3, dtype=int), X=X)
 
 
 def test_scores_of_labelled_pairs_are_looked_at_too():
