@@ -97,8 +97,15 @@ def check_fraction(
     value: Any, name: str, *, include_zero: bool = False, include_one: bool = False
 ) -> float:
     """Return ``value`` as a float in the unit interval, or raise."""
+    percent = isinstance(value, int) and 1 < value <= 100
     return check_real(
-        value, name, 0, 1, include_low=include_zero, include_high=include_one
+        value,
+        name,
+        0,
+        1,
+        include_low=include_zero,
+        include_high=include_one,
+        remedy=f" {value} % is {value / 100:g}." if percent else "",
     )
 
 

@@ -49,12 +49,28 @@ _MOST_EXCESS = 0.1
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
+#: Which estimator sets its threshold by which number.
+_SETS = {
+    "coverage": "BALToR",
+    "cost": "CostAbstainer",
+    "max_risk": "RiskControlledRanker",
+}
+
+
 def _with_parameter(name: str) -> Callable[[Method], Method]:
     """Decorate a method of the estimators with this parameter, or with any rule."""
-    found = available_if(
-        lambda self: not {name, "rule"}.isdisjoint(self._get_param_names())
-    )
-    return cast("Callable[[Method], Method]", found)
+
+    def has_it(self: Any) -> bool:
+        names = self._get_param_names()
+        if {name, "rule"}.isdisjoint(names):
+            raise AttributeError(
+                f"{type(self).__name__} has no parameter {name} that could be moved; "
+                "wrap the same fitted model in an estimator that has "
+                f"({_SETS[name]})."
+            )
+        return True
+
+    return cast("Callable[[Method], Method]", available_if(has_it))
 
 
 class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):

@@ -30,17 +30,20 @@ class FitQueries(Value):
         Of their ids; empty if ids cannot be hashed.
     sizes : ndarray of shape (n_queries,), int64
         Number of items.
+    mixed : bool
+        Whether the rows of a query are scattered, as after a shuffle.
     """
 
     hashes: NDArray[np.uint32]
     sizes: IntArray
+    mixed: bool
 
     @classmethod
-    def of(cls, hashes: BitArray | None, sizes: IntArray) -> Self:
+    def of(cls, hashes: BitArray | None, queries: Queries) -> Self:
         """Remember queries by the hashes of their ids."""
         if hashes is None:
-            return cls(np.empty(0, np.uint32), np.empty(0, np.int64))
-        return cls(_short(hashes), sizes)
+            return cls(np.empty(0, np.uint32), np.empty(0, np.int64), False)
+        return cls(_short(hashes), queries.sizes, _is_mixed(queries))
 
     def divided(self, hashes: BitArray | None, queries: Queries) -> int:
         """Return the number of queries in common if these were divided, or 0.
@@ -48,8 +51,9 @@ class FitQueries(Value):
         The ids alone do not tell: two collections may both count from 0. Where the
         rows of a query are divided at random, a large query leaves many rows on both
         sides, or, if all queries are equally large, fewer on one side where there are
-        more on the other: the two sizes are related. They are not for two collections,
-        and a query that is there with the size that it had in ``fit`` was not divided:
+        more on the other: the two sizes are related, as those of two collections are
+        not. Or the rows were shuffled before they were divided, and are scattered on
+        both sides. A query that has the size that it had in ``fit`` was not divided:
         these are the same data.
         """
         if hashes is None:
@@ -58,12 +62,20 @@ class FitQueries(Value):
             _short(hashes), self.hashes, return_indices=True
         )
         now, then = queries.sizes[here], self.sizes[there]
-        if now.size < _FEWEST or np.ptp(now) == 0 or np.ptp(then) == 0:
+        if now.size < _FEWEST or 2 * np.count_nonzero(now == then) > now.size:
             return 0
-        if 2 * np.count_nonzero(now == then) > now.size:
+        if self.mixed and _is_mixed(queries):
+            return now.size
+        if np.ptp(now) == 0 or np.ptp(then) == 0:
             return 0
         related: Any = spearmanr(now, then)
         return now.size if related.pvalue < _ACCIDENT else 0
+
+
+def _is_mixed(queries: Queries) -> bool:
+    """Whether most rows stand beside a row of another query."""
+    n_changes = np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
+    return bool(2 * n_changes > queries.n_items + queries.n_queries)
 
 
 def _short(hashes: BitArray) -> NDArray[np.uint32]:

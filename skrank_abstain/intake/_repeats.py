@@ -154,7 +154,7 @@ def find_repeats(
     return replace(
         found,
         fingerprint=fingerprint(hashes, queries.codes, labels),
-        queries=FitQueries.of(ids, queries.sizes),
+        queries=FitQueries.of(ids, queries),
     )
 
 
@@ -264,8 +264,8 @@ def warn_of_divided(ranker: Any, queries: Queries) -> str:
         return ""
     said = (
         f"{n_divided} of {queries.n_queries} queries were in fit, too, with other "
-        "items: their sizes are related as if the rows of each query had been "
-        "divided, and what the model learned of a query helps it with the rest"
+        "items, as if the rows of each query had been divided: what the model learned "
+        "of a query helps it with the rest"
     )
     warn_user(
         f"{said}. Divide whole queries: GroupShuffleSplit and GroupKFold of "

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
 from skrank_abstain._validation import (
     BoolArray,
@@ -35,11 +35,20 @@ from skrank_abstain.intake._repeats import (
     warn_of_repeats,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers import check_queries, fit_ranker, score_items
+from skrank_abstain.scorers import (
+    check_queries,
+    fit_ranker,
+    numeric_columns,
+    score_items,
+)
 from skrank_abstain.selection import Groups, LabelledScores
 
 #: Relevance of more values is no grade.
 _MOST_GRADES = 31
+#: With fewer values y may well be grades in ascending order.
+_FEWEST_BLOCKS = 10
+#: Rows that tell nearly every feature from the relevance.
+_FIRST_ROWS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +101,44 @@ def take_labelled_items(
     if doubt is not None:
         warn_user(doubt)
     _warn_of_negative_grades(relevance)
+    _warn_of_exchange(relevance, items.queries)
+    _warn_of_labels_in(items.X, relevance)
     return items, relevance
+
+
+def _warn_of_exchange(y: FloatArray, queries: Queries) -> None:
+    """Warn where y looks like the queries, and qid like the grades."""
+    n_runs = 1 + np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
+    in_blocks = n_runs == queries.n_queries
+    if in_blocks or (y[1:] < y[:-1]).any():
+        return
+    n_grades = np.unique(y).size
+    if n_grades >= max(_FEWEST_BLOCKS, 2 * queries.n_queries):
+        warn_user(
+            f"y never falls from row to row and has {n_grades} values, qid goes up and "
+            f"down and has {queries.n_queries}: if they were exchanged, the order is "
+            "fit(X, y, qid)."
+        )
+
+
+def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
+    """Warn of a feature that is the relevance itself."""
+    if issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
+        return
+    # The first rows rule out nearly all columns.
+    few = slice(0, _FIRST_ROWS)
+    try:
+        names, values = numeric_columns(_safe_indexing(X, few))
+    except (TypeError, ValueError):
+        return
+    for at in np.flatnonzero((values == y[few, None]).all(axis=0)):
+        part = X[[names[at]]] if hasattr(X, "columns") else X[:, [at]]
+        _, column = numeric_columns(part)
+        if np.array_equal(column[:, 0], y):
+            warn_user(
+                f"column {names[at]!r} of X equals y: the model learns the labels by "
+                "heart, and new items have none. Leave the column out of X."
+            )
 
 
 def _warn_of_negative_grades(y: FloatArray) -> None:

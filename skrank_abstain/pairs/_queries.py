@@ -221,7 +221,10 @@ def check_pairs(pairs: ArrayLike, queries: Queries) -> tuple[IntArray, IntArray]
             f"pairs must be of shape (n_pairs, 2), row positions, got {array.shape}."
         )
     if array.dtype.kind not in "iu":
-        raise TypeError(f"pairs must hold integers, got dtype {array.dtype}.")
+        raise TypeError(
+            "pairs must hold integers, the positions of two rows of X, got dtype "
+            f"{array.dtype}."
+        )
     # Unsigned positions beyond int64 turn negative here. Negative ones are refused:
     # counting from the end would give wrong pairs unnoticed.
     left, right = array[:, 0].astype(np.int64), array[:, 1].astype(np.int64)
@@ -271,9 +274,10 @@ def check_item_id(item_id: Any, queries: Queries) -> NDArray[Any] | None:
     if again.size:
         row, other = order[again[0] : again[0] + 2].tolist()
         name, query = values.item(codes[row]), queries.values.item(queries.codes[row])
+        of_query = "" if query is None else f" of query {query!r}"
         raise ValueError(
             f"item_id must be unique within a query, got {name!r} at rows {row} and "
-            f"{other} of query {query!r}."
+            f"{other}{of_query}."
         )
     return values[codes]
 

@@ -1,0 +1,253 @@
+"""Natural mistakes end well: in the right answer, or in words that say what to do."""
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMRanker
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skrank_abstain import (
+    BALToR,
+    PairwiseRankerClassifier,
+    RiskControlledRanker,
+    SelectiveRanker,
+)
+from skrank_abstain.datasets import load_letor, make_ranking
+from skrank_abstain.partitions import calibrate, evaluate
+from skrank_abstain.queries import TopSetRanker
+from skrank_abstain.review import read_answers
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+KNOWN, NEW = (make_ranking(n, random_state=k) for k, n in enumerate((60, 20)))
+X, Y, QID = KNOWN.data, KNOWN.target, KNOWN.qid
+FRAME = pd.DataFrame(X, columns=[f"f{k}" for k in range(X.shape[1])])
+SIZES = np.bincount(QID)
+PAIRS = np.random.default_rng(0).normal(size=(60, 4))
+FITTED = BALToR(Ridge(), random_state=0).fit(X, Y, qid=QID)
+ERRORS = (ValueError, TypeError, AttributeError, FileNotFoundError)
+
+
+def fit(x=X, y=Y, qid=QID, model=None, **params):
+    ranker = BALToR(Ridge() if model is None else model, random_state=0)
+    return ranker.set_params(**params).fit(x, y, qid=qid)
+
+
+def review(*answers):
+    table = [dict(zip(("left", "right", "label"), row, strict=True)) for row in answers]
+    return FITTED.review(NEW.data, NEW.qid, answers=table)
+
+
+def ask():
+    return FITTED.review(NEW.data, NEW.qid).ask(3)
+
+
+def report():
+    return FITTED.report(NEW.data, NEW.target, qid=NEW.qid)
+
+
+def divided():
+    rows, rest = train_test_split(np.arange(len(Y)), random_state=0)
+    return fit(X[rows], Y[rows], QID[rows]).evaluate(X[rest], Y[rest], QID[rest])
+
+
+def booster_on_sparse_rows():
+    return fit(sparse.csr_array(X), model=LGBMRanker(n_estimators=3, verbose=-1))
+
+
+def text(values, name="t"):
+    return FRAME.assign(**{name: values})
+
+
+def empty(folder):
+    (folder / "empty.csv").write_text("")
+    return read_answers(folder / "empty.csv")
+
+
+#: What people do, what comes of it (an error, a warning, or the right answer), and a
+#: part of what is said.
+MISTAKES = {
+    # ---- queries
+    "`fit(X, y)` without `qid`": (
+        lambda _: BALToR(Ridge()).fit(X, Y), "warning", "rows are one query"),
+    "`fit(X, qid, y)`: exchanged": (
+        lambda _: fit(X, QID, Y), "warning", r"the order is fit\(X, y, qid\)"),
+    "`group=` with LightGBM's sizes": (
+        lambda _: BALToR(Ridge()).fit(X, Y, group=SIZES), "error", "pass the query of"),
+    "sizes of groups as `qid=`": (
+        lambda _: fit(qid=SIZES), "error", r"Pass np.repeat\(np.arange"),
+    "`groups=qid`, as for `GroupKFold`": (
+        lambda _: BALToR(Ridge()).fit(X, Y, groups=QID), "error", "as qid="),
+    "`qid=\"q\"`, the name of a column": (
+        lambda _: fit(text(QID, "q"), qid="q"), "error", "or qid_col='q'"),
+    "a query id is missing": (
+        lambda _: fit(qid=np.where(QID == 3, np.nan, QID)), "error", "NaN at row"),
+    "each item is a query of its own": (
+        lambda _: fit(qid=np.arange(len(Y))), "error", "query with two items"),
+    "labelled rows without the `qid` that `fit` got": (
+        lambda _: FITTED.evaluate(NEW.data, NEW.target), "error", "Pass qid="),
+    "rows of queries divided by `train_test_split`": (
+        lambda _: divided(), "warning", "GroupShuffleSplit and GroupKFold"),
+    "`pairs=` of two queries": (
+        lambda _: FITTED.predict_pairs(NEW.data, NEW.qid, pairs=[[0, 200]]),
+        "error", "two rows of the same query"),
+    "`pairs=` by names": (
+        lambda _: FITTED.predict_pairs(NEW.data, NEW.qid, pairs=[["Ann", "Bo"]]),
+        "error", "positions of two rows of X"),
+    # ---- relevance
+    "words as grades": (
+        lambda _: fit(y=np.where(Y > 1, "good", "bad")), "error", "Encode grades"),
+    "a grade is missing": (
+        lambda _: fit(y=np.where(np.arange(len(Y)) == 3, np.nan, Y)), "error",
+        "NaN .* row 3"),
+    "-1 for items that nobody judged": (
+        lambda _: fit(y=np.where(Y == 0, -1, Y)), "warning", "leave their rows out"),
+    "all items have one grade": (
+        lambda _: fit(y=np.zeros(len(Y))), "warning", "have the same relevance"),
+    "fewer labels than rows": (
+        lambda _: fit(y=Y[:-1]), "error", "X has 704 rows, y has 703"),
+    "labels in the order of another index": (
+        lambda _: fit(FRAME, pd.Series(Y).sample(frac=1, random_state=0)), "error",
+        r"Pass y.loc\[X.index\]"),
+    "rows and labels filtered by different rules": (
+        lambda _: fit(FRAME[QID < 30], pd.Series(Y)[QID >= 30][: sum(QID < 30)],
+                      QID[QID < 30]), "error", "y must"),
+    "no labels": (
+        lambda _: fit(y=None), "error", "requires y to be passed"),
+    "labels as a column, shape (n, 1)": (
+        lambda _: fit(y=Y[:, None]).coverage_ == FITTED.coverage_, "right", ""),
+    # ---- features
+    "the labels are among the features": (
+        lambda _: fit(text(Y, "grade")), "warning", "column 'grade' of X equals y"),
+    "a column of text": (
+        lambda _: fit(text("a")), "error", "column 't', such as 'a'"),
+    "a column of dates": (
+        lambda _: fit(text(pd.Timestamp(0))), "error", "dates in column 't'"),
+    "decimal commas": (
+        lambda _: fit(text(["0,5"] * len(Y))), "error", "decimal=','"),
+    "columns in another order": (
+        lambda _: np.array_equal(fit(FRAME).predict(FRAME[FRAME.columns[::-1]]),
+                                 fit(FRAME).predict(FRAME)), "right", ""),
+    "fewer columns than in `fit`": (
+        lambda _: FITTED.predict(X[:, :2]), "error", "expecting 10 features"),
+    "X the wrong way round": (
+        lambda _: fit(X.T), "error", "X has 10 rows"),
+    "infinite features": (
+        lambda _: fit(np.where(X > 2, np.inf, X)), "error", "infinity"),
+    "a masked array": (
+        lambda _: fit(np.ma.masked_greater(X, 1)), "error", "array without a mask"),
+    "a booster gets sparse rows in `fit`, dense ones later": (
+        lambda _: booster_on_sparse_rows().predict(X), "error", "sparse as in fit"),
+    # ---- models
+    "the class of a model, not an instance": (
+        lambda _: fit(model=Ridge), "error", r"write Ridge\(\)"),
+    "the path of a model that is not there": (
+        lambda folder: fit(model=str(folder / "model.json")), "error",
+        "check the path"),
+    "a classifier as the ranker": (
+        lambda _: fit(model=LogisticRegression()).score(NEW.data, NEW.target, NEW.qid)
+        > 0.6, "right", ""),
+    "a forest of classes as the ranker": (
+        lambda _: fit(model=RandomForestClassifier(20, random_state=0)).score(
+            NEW.data, NEW.target, NEW.qid) > 0.6, "right", ""),
+    "prediction before `fit`": (
+        lambda _: BALToR(Ridge()).predict(X), "error", "is not fitted yet"),
+    "an unfitted model over partitions": (
+        lambda _: calibrate(BALToR(Ridge()), [(X, Y, QID)]), "error", "train it on"),
+    # ---- parameters
+    "`coverage=80`": (lambda _: fit(coverage=80), "error", "80 % is 0.8"),
+    "`coverage=0`": (lambda _: fit(coverage=0), "error", r"must be in \(0, 1\]"),
+    "`delta=0.95`, meant as the confidence": (
+        lambda _: RiskControlledRanker(Ridge(), max_risk=0.3, delta=0.95).fit(
+            X, Y, QID), "warning", "pass delta=0.05"),
+    "`max_risk=5`, in percent": (
+        lambda _: RiskControlledRanker(Ridge(), max_risk=5).fit(X, Y, QID), "error",
+        "max_risk must be between 0 and 1"),
+    "`alpha=0.001` with a dozen queries": (
+        lambda _: TopSetRanker(Ridge(), alpha=0.001).fit(X, Y, QID), "error",
+        "needs at least 999"),
+    "a typing error in `tie_model=`": (
+        lambda _: fit(tie_model="bradley-terry"), "error", "'bradley_terry'"),
+    "a typing error in `loss=`": (
+        lambda _: fit(loss="misrank"), "error", "'misranking', 'clear_order'"),
+    "a loss that changes as a pair is turned": (
+        lambda _: fit(loss=[[0, 1, 2], [1, 0, 1], [1, 1, 0]]), "error",
+        "mirror-symmetric"),
+    "a rule by name": (
+        lambda _: SelectiveRanker(Ridge(), rule="coverage").fit(X, Y, QID), "error",
+        r"such as Coverage\(0.8\)"),
+    "`at_risk` of a ranker that certifies nothing": (
+        lambda _: FITTED.at_risk(0.1), "error", "no attribute 'at_risk'"),
+    "`set_params` after `fit`, then `report`": (
+        lambda _: fit().set_params(coverage=0.3).report(NEW.data, NEW.target, NEW.qid),
+        "warning", "Fit again for the other"),
+    # ---- scikit-learn
+    "a search over `coverage` by the default score": (
+        lambda _: GridSearchCV(BALToR(Ridge()), {"coverage": [0.3, 0.8]}, cv=2).fit(
+            X, Y, qid=QID), "warning", "Pass scoring="),
+    "`qid=` to a Pipeline without routing": (
+        lambda _: make_pipeline(StandardScaler(), BALToR(Ridge())).fit(X, Y, qid=QID),
+        "error", "does not accept the qid parameter"),
+    # ---- comparisons
+    "classes 0, 1, 2 as comparisons": (
+        lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
+            PAIRS, np.arange(60) % 3), "error", r"labels=\(right, tie, left\)"),
+    "an odd number of columns as pairs": (
+        lambda _: PairwiseRankerClassifier(LogisticRegression()).fit(
+            PAIRS[:, :3], np.arange(60) % 3 - 1), "error", "even number of columns"),
+    # ---- people
+    "two items of one name": (
+        lambda _: FITTED.ranking(NEW.data[:3], item_id=["Ann", "Ann", "Bo"]), "error",
+        "'Ann' at rows 0 and 1"),
+    "an answer in words of one's own": (
+        lambda _: review((0, 1, "better")), "error", "as left, same or right"),
+    "0 and 1 as answers": (
+        lambda _: review((0, 1, 1), (0, 2, 0)), "error", r"labels=\(-1, 0, 1\)"),
+    "answers about items by unknown names": (
+        lambda _: review(("Ann", "Bo", "left")), "error", "Pass item_id="),
+    "the model's questions passed as answers": (
+        lambda _: FITTED.review(NEW.data, NEW.qid, answers=ask().to_frame()), "error",
+        "whose label is the model's"),
+    "questions saved as tasks.xlsx": (
+        lambda folder: ask().to_tasks(folder / "tasks.xlsx"), "error", "Write a .csv"),
+    "an empty file of answers": (empty, "error", "got an empty file"),
+    "a report saved as a.pdf": (
+        lambda folder: report().to_html(folder / "a.pdf"), "error", ".html or .htm"),
+    # ---- files and partitions
+    "a collection that is not there": (
+        lambda folder: load_letor(folder / "MQ2009"), "error", "existing file"),
+    "a query in two partitions": (
+        lambda _: evaluate(FITTED, [(X[:9], Y[:9], "a"), (X[9:20], Y[9:20], "a")]),
+        "error", "query 'a' in partitions 0 and 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_ends_well(mistake, tmp_path):
+    call, outcome, said = MISTAKES[mistake]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        if outcome == "error":
+            with pytest.raises(ERRORS, match=said):
+                call(tmp_path)
+        else:
+            found = call(tmp_path)
+    if outcome == "warning":
+        assert any(re.search(said, str(each.message)) for each in heard)
+    if outcome == "right":
+        assert found
+
+
+def test_the_page_tells_what_comes_of_each():
+    section = PAGE.read_text(encoding="utf-8").split("## Mistakes")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| (.*) \| (\w+) \|$", section, re.MULTILINE))
+    assert rows.pop("what somebody does") == "outcome"
+    assert rows == {mistake: outcome for mistake, (_, outcome, _) in MISTAKES.items()}
