@@ -56,6 +56,7 @@ from skrank_abstain.selection import (
     Rule,
     check_largest_query,
     check_rule,
+    confident_places,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
@@ -256,7 +257,14 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         return cast("FloatArray", self.predict_pairs(X, qid, pairs=pairs).risk)
 
-    def ranking(self, X: Any, qid: Any = None, *, item_id: Any = None) -> Ranking:
+    def ranking(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        item_id: Any = None,
+        confidence: float | None = None,
+    ) -> Ranking:
         """Return the items in order, with the ranks that accepted pairs leave open.
 
         Parameters
@@ -266,6 +274,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         item_id : array-like of shape (n_items,), default=None
             Names of the items: any hashable values, each once in a query. Their row
             positions by default.
+        confidence : float, default=None
+            As in ``rank_intervals``.
 
         Returns
         -------
@@ -294,8 +304,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = self._scored(X, qid)
         queries = items.queries
         names = check_item_id(item_id, queries)
-        engine, region = self._calibration.engine, self._region
-        best, worst = engine.rank_bounds(region, items.sorted()).T
+        best, worst = self._places(items.sorted(), confidence).T
         rows, place = rows_by_place(items.values, queries)
         return Ranking(
             qid=queries.values[queries.codes[rows]],
@@ -306,23 +315,42 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             worst=worst[rows],
         )
 
-    def rank_intervals(self, X: Any, qid: Any = None) -> IntArray:
-        """Return the best and the worst rank that the accepted orders leave open.
+    def rank_intervals(
+        self, X: Any, qid: Any = None, *, confidence: float | None = None
+    ) -> IntArray:
+        """Return the best and the worst rank of each item.
 
         Parameters
         ----------
         X, qid
             As in ``predict_pairs``.
+        confidence : float, default=None
+            None: the ranks that the accepted orders leave open, which hold if these
+            are right. In (0, 1): ranks that hold the true place of an item drawn from
+            a new query with at least this probability, each query counting alike,
+            whatever is accepted.
 
         Returns
         -------
         intervals : ndarray of shape (n_items, 2), int64
             Best and worst rank within the query, 1 = top, in the order of the rows of
-            X. An item whose worst rank is at most k is in the top k, if the accepted
-            pairs are right.
+            X. Without ``confidence`` an item whose worst rank is at most k is in the
+            top k, if the accepted pairs are right.
+
+        Raises
+        ------
+        ValueError
+            If there are too few calibration queries for the confidence.
 
         Notes
         -----
+        With a confidence: conformal places [2]_. The true place of an item is any that
+        its relevance leaves open. Its expected rank under the tie model may be off by
+        a share of the size of the query that held for the calibration queries. The
+        promise is on average over calibration and new queries, if they are
+        exchangeable; for rules without ``tuning_size`` these queries also fitted the
+        tie model, which makes it approximate. Novel items get all places.
+
         The best rank is one plus the number of items above this one, the worst the
         size of the query minus the number of items below it, where one item is above
         another by an accepted order or by a chain of them. Ties close no rank, and
@@ -337,9 +365,17 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ----------
         .. [1] Luce (1956). "Semiorders and a Theory of Utility Discrimination".
            Econometrica 24.
+        .. [2] Lee, Barber and Willett (2023). "Distribution-free inference with
+           hierarchical data". arXiv:2306.06342
         """
-        items = self._scored(X, qid).sorted()
-        return self._calibration.engine.rank_bounds(self._region, items)
+        return self._places(self._scored(X, qid).sorted(), confidence)
+
+    def _places(self, items: ScoredItems, confidence: float | None) -> IntArray:
+        known = self._calibration
+        if confidence is None:
+            return known.engine.rank_bounds(self._region, items)
+        shares, n_queries = known.place_shares(), known.items.n_queries
+        return confident_places(known.model, shares, n_queries, items, confidence)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

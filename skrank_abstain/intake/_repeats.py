@@ -72,6 +72,12 @@ class FitRows(Value):
     fingerprint: str = ""
     queries: FitQueries | None = None
 
+    def to_plain(self) -> dict[str, Any]:
+        plain = super().to_plain()
+        if self.queries is None:
+            del plain["queries"]
+        return plain
+
     def count_in(self, hashes: BitArray) -> int:
         """Count the given rows that ``fit`` saw; an estimate unless ``complete``."""
         if not self.hashes.size:
@@ -269,7 +275,8 @@ def warn_of_divided(ranker: Any, queries: Queries) -> str:
     )
     warn_user(
         f"{said}. Divide whole queries: GroupShuffleSplit and GroupKFold of "
-        "scikit-learn do, with groups=qid, train_test_split and KFold do not."
+        "scikit-learn do, with groups=qid, train_test_split and KFold do not. If these "
+        "are other queries, give them ids of their own."
     )
     return said
 

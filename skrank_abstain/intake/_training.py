@@ -47,6 +47,7 @@ from skrank_abstain.selection import Groups, LabelledScores
 _MOST_GRADES = 31
 #: With fewer values y may well be grades in ascending order.
 _FEWEST_BLOCKS = 10
+_FEWEST_LABELS = 10
 #: Rows that tell nearly every feature from the relevance.
 _FIRST_ROWS = 64
 
@@ -123,7 +124,8 @@ def _warn_of_exchange(y: FloatArray, queries: Queries) -> None:
 
 def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
     """Warn of a feature that is the relevance itself."""
-    if issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
+    # Few grades may equal a feature by chance.
+    if y.size < _FEWEST_LABELS or issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
         return
     # The first rows rule out nearly all columns.
     few = slice(0, _FIRST_ROWS)

@@ -216,7 +216,7 @@ class PartitionedCalibration(Calibration):
     ----------
     known : dict
         Regions by the text of the rule; accepted pairs and pairs of each query, shape
-        (2, n_queries), by the text of a region.
+        (2, n_queries), by the text of a region; the shares of places.
     """
 
     items: Any  # PartitionedItems
@@ -227,6 +227,13 @@ class PartitionedCalibration(Calibration):
         if key not in self.known:
             self.known[key] = super().select(rule)
         return self.known[key]
+
+    def place_shares(self) -> FloatArray:
+        key = "place shares"
+        if key not in self.known:
+            self.known[key] = super().place_shares()
+        found: FloatArray = self.known[key]
+        return found
 
     def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         # Regions of one risk differ in how many pairs they accept.
@@ -372,6 +379,7 @@ def _remembering(ranker: Any, rule: Any, coverages: list[float]) -> SelectiveRan
     plain = {each.name: getattr(calibration, each.name) for each in fields(calibration)}
     known = {repr(rule): ranker._region}
     ranker = ranker._calibrated_by(PartitionedCalibration(**plain, known=known))
+    ranker._calibration.place_shares()  # for places with a confidence
     for each in [ranker, *(ranker.at_coverage(value) for value in coverages)]:
         each._calibration.accepted_by_query(each._region)  # for coverage_interval_
     return cast("SelectiveRanker", ranker)

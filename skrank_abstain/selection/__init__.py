@@ -26,6 +26,7 @@ from skrank_abstain.selection._engine import (
 )
 from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
+from skrank_abstain.selection._places import confident_places, true_places
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile

@@ -20,6 +20,7 @@ from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_querie
 from skrank_abstain.selection._bin_engine import BinEngine
 from skrank_abstain.selection._engine import Region, RiskEngine
 from skrank_abstain.selection._gap_engine import GapEngine
+from skrank_abstain.selection._places import place_shares
 from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.selection._totals import RiskProfile
 from skrank_abstain.tie_models import (
@@ -227,6 +228,10 @@ class Calibration(Value):
                 "only a wrong order costs, pass loss='misranking': only equal scores "
                 "are then called a tie."
             )
+
+    def place_shares(self) -> FloatArray:
+        """Return the share of the items within each margin of their place, summed."""
+        return place_shares(self.model, self.items)
 
     def accepted_by_query(self, region: Region) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""

@@ -143,9 +143,21 @@ class TestCheckPairs:
             ([[0, 2, 1]], ValueError, r"pairs must be of shape .*got \(1, 3\)"),
             ([[[0, 2]]], ValueError, r"pairs must be of shape .*got \(1, 1, 2\)"),
             (3, ValueError, r"pairs must be of shape .*got \(\)"),
-            ([[0.0, 2.0]], TypeError, r"pairs must hold integers, got dtype float64"),
-            ([[False, True]], TypeError, r"pairs must hold integers, got dtype bool"),
-            ([["a", "b"]], TypeError, r"pairs must hold integers, got dtype"),
+            (
+                [[0.0, 2.0]],
+                TypeError,
+                r"positions of two rows of X, got dtype float64",
+            ),
+            (
+                [[False, True]],
+                TypeError,
+                r"positions of two rows of X, got dtype bool",
+            ),
+            (
+                [["a", "b"]],
+                TypeError,
+                r"positions of two rows of X, got dtype",
+            ),
             (
                 [[0, 2], [1, 4]],
                 ValueError,

@@ -127,7 +127,8 @@ def test_partitions_change_nothing(name, n_parts):
     assert_same(fitted_numbers(found), fitted_numbers(expected))
     np.testing.assert_array_equal(found.coverage_interval_, expected.coverage_interval_)
     assert_same(vars(found._fit_rows), vars(expected._fit_rows))
-    new = labelled(40, seed=99)
+    *rows, qid = labelled(40, seed=99)
+    new = (*rows, np.char.add("new ", qid))
     decided, wanted = (r.predict_pairs(new[0], new[2]) for r in (found, expected))
     for column in ("label", "accepted", "risk", "proba"):
         np.testing.assert_array_equal(getattr(decided, column), getattr(wanted, column))

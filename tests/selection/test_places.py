@@ -1,0 +1,187 @@
+"""Places with a confidence: expected ranks, margins and what they promise."""
+
+import pickle
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+
+from skrank_abstain import BALToR, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.partitions import calibrate
+from skrank_abstain.selection import _places
+from skrank_abstain.selection._places import expected_ranks, place_shares, true_places
+
+MODEL = FirstColumn().fit(None, None)
+MODELS = ["graded_relevance", "bradley_terry", "isotonic_difference"]
+
+
+def world(seed, n_queries=80, largest=15, grid=None):
+    """Return X, y, qid; with a ``grid`` scores are discrete."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, largest, n_queries)
+    qid = np.repeat(np.arange(n_queries), sizes) + 1000 * seed
+    score = rng.normal(size=qid.size)
+    shift = np.repeat(rng.normal(scale=0.5, size=n_queries), sizes)
+    noise = rng.logistic(scale=0.7, size=qid.size)
+    y = np.clip(np.floor(1.5 * score + shift + noise + 1), 0, 3)
+    if grid:
+        score = np.round(score * grid) / grid
+    order = rng.permutation(qid.size)
+    return score[order, None], y[order], qid[order]
+
+
+def fitted(data, tie_model="graded_relevance", **params):
+    return BALToR(MODEL, tie_model=tie_model, random_state=0, **params).fit(*data)
+
+
+def slow_ranks(ranker, X, qid):
+    """Add up the probabilities of all pairs, one query after the other."""
+    rank = np.ones(len(X))
+    for query in np.unique(qid):
+        rows = np.flatnonzero(qid == query)
+        for i in rows:
+            for j in rows:
+                if i != j:
+                    lost, tied, _ = ranker.tie_model_.proba(X[i], X[j])[0]
+                    rank[i] += lost + tied / 2
+    return rank
+
+
+def slow_places(y, qid):
+    return np.array(
+        [
+            [
+                1 + sum((y > y[i]) & (qid == qid[i])),
+                sum((y >= y[i]) & (qid == qid[i])),
+            ]
+            for i in range(len(y))
+        ]
+    )
+
+
+def items_of(X, y, qid, novel=None):
+    return ScoredItems.build(X[:, 0], group_queries(qid, len(qid)), y, novel)
+
+
+@pytest.mark.parametrize("tie_model", MODELS)
+@pytest.mark.parametrize("grid", [None, 2])
+def test_ranks_and_places_are_those_of_the_definition(tie_model, grid, monkeypatch):
+    ranker = fitted(world(0), tie_model)
+    X, y, qid = world(1, n_queries=12, grid=grid)
+    items = items_of(X, y, qid)
+    expected = slow_ranks(ranker, X, qid)
+    for most in (1 << 20, 50):
+        monkeypatch.setattr(_places, "_PAIRS_AT_ONCE", most)
+        found = expected_ranks(ranker.tie_model_, items)
+        np.testing.assert_allclose(found, expected[items.rows], rtol=1e-12)
+    places = true_places(items.known_grades, items.offsets)
+    np.testing.assert_array_equal(places, slow_places(y, qid)[items.rows])
+
+
+@pytest.mark.parametrize("tie_model", MODELS)
+def test_intervals_are_those_of_the_definition(tie_model):
+    known, (X, _, qid) = world(0), world(1, n_queries=12)
+    ranker = fitted(known, tie_model)
+    rank, places = slow_ranks(ranker, *known[::2]), slow_places(*known[1:])
+    n = np.bincount(known[2])[known[2]]
+    away = np.maximum(np.maximum(places[:, 0] - rank, rank - places[:, 1]), 0) / n
+    n_queries = np.unique(known[2]).size
+    # The smallest margin, of 256 to a query's size, within which are enough items.
+    enough = [
+        sum((away <= level + 1e-9) / n) >= 0.8 * (n_queries + 1) - 1e-9
+        for level in _places.LEVELS
+    ]
+    margin = _places.LEVELS[np.argmax(enough)]
+    rank, n = slow_ranks(ranker, X, qid), np.bincount(qid)[qid]
+    best = np.maximum(np.floor(rank - margin * n + 1e-9), 1)
+    worst = np.minimum(np.ceil(rank + margin * n - 1e-9), n)
+    found = ranker.rank_intervals(X, qid, confidence=0.8)
+    np.testing.assert_array_equal(found, np.stack([best, worst], axis=1))
+    ranking = ranker.ranking(X, qid, confidence=0.8)
+    np.testing.assert_array_equal(ranking.best, found[ranking.item_id, 0])
+    np.testing.assert_array_equal(ranking.worst, found[ranking.item_id, 1])
+
+
+def test_a_large_query_is_nearly_exact(monkeypatch):
+    ranker = fitted(world(0), "bradley_terry")
+    X = np.random.default_rng(0).normal(size=(3000, 1))
+    items = items_of(X, np.zeros(3000), np.zeros(3000))
+    found = expected_ranks(ranker.tie_model_, items)
+    monkeypatch.setattr(_places, "_MOST_EXACT", 3000)
+    exact = expected_ranks(ranker.tie_model_, items)
+    np.testing.assert_allclose(found, exact, atol=0.02)
+
+
+@pytest.mark.filterwarnings("ignore:No threshold could be certified")
+@pytest.mark.parametrize("wrap", [BALToR, RiskControlledRanker])
+def test_too_few_queries_are_an_error_with_the_number_needed(wrap):
+    ranker = wrap(MODEL, random_state=0).fit(*world(0, n_queries=14))
+    n = ranker.n_queries_
+    with pytest.raises(ValueError, match=rf"needs at least 19 .* queries, got {n}:"):
+        ranker.rank_intervals(*world(1)[::2], confidence=0.95)
+    for wrong in (0, 1, 95):
+        with pytest.raises(ValueError, match="confidence must be in"):
+            ranker.rank_intervals(*world(1)[::2], confidence=wrong)
+
+
+def test_a_novel_item_may_be_anywhere():
+    data = world(0)
+    ranker = BALToR(
+        MODEL, novelty=lambda X: np.abs(X[:, 0]), novelty_level=0.05, random_state=0
+    ).fit(*data)
+    X, qid = np.array([[0.0], [50.0], [1.0], [-1.0]]), np.zeros(4)
+    found = ranker.rank_intervals(X, qid, confidence=0.8)
+    assert found[1].tolist() == [1, 4]
+    assert (found[[0, 2, 3]] != [1, 4]).any()
+
+
+@pytest.mark.parametrize("tie_model", MODELS)
+def test_they_outlast_saving_and_partitions(tie_model):
+    X, y, qid = world(0)
+    new = world(1)[::2]
+    ranker = fitted((X, y, qid), tie_model)
+    expected = ranker.rank_intervals(*new, confidence=0.8)
+    first = qid < 40
+    parts = [(X[some], y[some], qid[some]) for some in (first, ~first)]
+    joined = calibrate(BALToR(MODEL, tie_model=tie_model, random_state=0), parts)
+    for each in (ranker, joined):
+        for saved in (each, pickle.loads(pickle.dumps(each))):
+            found = saved.rank_intervals(*new, confidence=0.8)
+            assert abs(found - expected).max() <= (0 if each is ranker else 1)
+            assert (found == expected).mean() > 0.99
+
+
+def held(ranker, X, y, qid, confidence):
+    """Return in which share of the items places hold, each query counting alike."""
+    best, worst = ranker.rank_intervals(X, qid, confidence=confidence).T
+    places = slow_places(y, qid)
+    holds = (best <= places[:, 1]) & (worst >= places[:, 0])
+    n = np.bincount(np.unique(qid, return_inverse=True)[1])[
+        np.unique(qid, return_inverse=True)[1]
+    ]
+    return (holds / n).sum() / np.unique(qid).size, ((worst - best + 1) / n).mean()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* of the calibration pairs are accepted")
+@pytest.mark.parametrize("grid", [None, 1])
+@pytest.mark.parametrize("n_queries", [20, 60])
+def test_places_hold_as_often_as_is_promised(grid, n_queries):
+    found = []
+    for draw in range(200):
+        ranker = fitted(world(2 * draw + 1, n_queries, grid=grid))
+        found.append(held(ranker, *world(2 * draw + 2, 20, grid=grid), 0.8)[0])
+    error = np.std(found) / np.sqrt(len(found))
+    # The same queries fitted the tie model: two points are its price.
+    assert np.mean(found) >= 0.8 - 0.02 - 2 * error
+
+
+def test_the_shares_end_with_the_number_of_queries():
+    data = make_ranking(30, random_state=0)
+    ranker = fitted((data.utility[:, None], data.target, data.qid))
+    shares = place_shares(ranker.tie_model_, ranker._calibration.items)
+    assert shares.shape == (257,)
+    assert (np.diff(shares) >= 0).all()
+    assert shares[-1] == pytest.approx(30, abs=1e-9)
