@@ -84,6 +84,7 @@ class RankIntervalDisplay(Display):
     places: IntArray | None = None
     relevance: FloatArray | None = None
     item_id: NDArray[Any] | None = None
+    confidence: float | None = None
     name: str | None = None
 
     @classmethod
@@ -96,6 +97,7 @@ class RankIntervalDisplay(Display):
         *,
         query: Any = None,
         item_id: ArrayLike | None = None,
+        confidence: float | None = None,
         top_k: int | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -118,6 +120,9 @@ class RankIntervalDisplay(Display):
             the ranker's column of X, names several.
         item_id : array-like of shape (n_items,), default=None
             Names of the rows of X, as in ``ranking``; their numbers by default.
+        confidence : float, default=None
+            Draw places that hold with this probability, as in ``rank_intervals``, with
+            caps at the ends, in place of what decided pairs leave open.
         top_k : int, default=None
             Draw a line behind this rank: items whose bar crosses it may or may not be
             in the top ``k``.
@@ -156,13 +161,14 @@ class RankIntervalDisplay(Display):
             X = _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
         # One query by now: a scalar, unless a column of X says so.
-        ranking = ranker.ranking(X, None if qid is None else 0)
+        ranking = ranker.ranking(X, None if qid is None else 0, confidence=confidence)
         by_row = np.argsort(ranking.item_id)
         return cls.from_predictions(
             np.stack([ranking.best, ranking.worst], axis=1)[by_row],
             relevance=relevance,
             places=ranking.place[by_row],
             item_id=item_id,
+            confidence=confidence,
             top_k=top_k,
             name=name,
             ax=ax,
@@ -177,6 +183,7 @@ class RankIntervalDisplay(Display):
         *,
         places: ArrayLike | None = None,
         item_id: ArrayLike | None = None,
+        confidence: float | None = None,
         top_k: int | None = None,
         name: str | None = None,
         ax: Axes | None = None,
@@ -196,6 +203,9 @@ class RankIntervalDisplay(Display):
             Place of each item, 1 = top, instead of scores.
         item_id : array-like of shape (n_items,), default=None
             Names of the items; the numbers of their rows by default.
+        confidence : float, default=None
+            Probability with which the intervals hold; None if they are what decided
+            pairs leave open.
         top_k, name, ax
             As in ``from_estimator``.
 
@@ -220,6 +230,7 @@ class RankIntervalDisplay(Display):
             places=placed,
             relevance=relevance,
             item_id=check_item_id(item_id, group_queries(None, n_items)),
+            confidence=confidence,
             name=name,
         )
         return display.plot(ax, top_k=top_k)
@@ -239,8 +250,14 @@ class RankIntervalDisplay(Display):
         best, worst = self.intervals[self.order_].T
         row = np.arange(1, len(self.intervals) + 1)
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 5}
+        ends = best - 0.3, worst + 0.3
+        if self.confidence is not None:
+            # The look of error bars, since that is what they are.
+            style = {"color": PALETTE[3], "linewidth": 1.5}
+            for end in ends:
+                self.ax_.scatter(end, row, marker="|", color=PALETTE[3])
         # Longer than the ranks, so that a rank that is certain has a bar to see.
-        self.bars_ = self.ax_.hlines(row, best - 0.3, worst + 0.3, **style | kwargs)
+        self.bars_ = self.ax_.hlines(row, *ends, **style | kwargs)
         self.markers_ = [] if self.places is None else self._draw_markers(row)
         self.line_ = None
         if top_k is not None:
@@ -292,11 +309,14 @@ class RankIntervalDisplay(Display):
             self.ax_.set_yticks(
                 row, [str(name) for name in names], fontsize="small", parse_math=False
             )
+        bar = "left open"
+        if self.confidence is not None:
+            bar = f"holds with {self.confidence:.0%} confidence"
         order, marker = "first place", "marker: place; "
         if self.places is None:
             order, marker = "best middle rank", ""
         self.ax_.set(
-            xlabel=f"rank, 1 = top\n({marker}bar: left open)",
+            xlabel=f"rank, 1 = top\n({marker}bar: {bar})",
             ylabel=f"{what}, {order} on top",
             xlim=(0.2, n_items + 0.8),
             # Upside down: rank 1 on top, where lists begin.

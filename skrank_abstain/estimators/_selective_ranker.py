@@ -304,7 +304,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         items = self._scored(X, qid)
         queries = items.queries
         names = check_item_id(item_id, queries)
-        best, worst = self._places(items.sorted(), confidence).T
+        best, worst = self._places(items, confidence).T
         rows, place = rows_by_place(items.values, queries)
         return Ranking(
             qid=queries.values[queries.codes[rows]],
@@ -368,14 +368,19 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         .. [2] Lee, Barber and Willett (2023). "Distribution-free inference with
            hierarchical data". arXiv:2306.06342
         """
-        return self._places(self._scored(X, qid).sorted(), confidence)
+        return self._places(self._scored(X, qid), confidence)
 
-    def _places(self, items: ScoredItems, confidence: float | None) -> IntArray:
-        known = self._calibration
+    def _places(self, items: ItemValues, confidence: float | None) -> IntArray:
+        known, sorted_ = self._calibration, items.sorted()
         if confidence is None:
-            return known.engine.rank_bounds(self._region, items)
+            return known.engine.rank_bounds(self._region, sorted_)
         shares, n_queries = known.place_shares(), known.items.n_queries
-        return confident_places(known.model, shares, n_queries, items, confidence)
+        places = confident_places(known.model, shares, n_queries, sorted_, confidence)
+        # An expected rank may be a little off the place that the item is given.
+        rows, own = rows_by_place(items.values, items.queries)
+        places[rows, 0] = np.minimum(places[rows, 0], own)
+        places[rows, 1] = np.maximum(places[rows, 1], own)
+        return places
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

@@ -222,3 +222,16 @@ def test_rankers_without_intervals_are_refused(one):
 
     with pytest.raises(TypeError, match=r"which has ranking, .*NoIntervals"):
         RankIntervalDisplay.from_estimator(NoIntervals(), one[0])
+
+
+def test_places_with_a_confidence_look_like_error_bars(ranker, new):
+    some = new.qid == new.qid[0]
+    X = new.data[some]
+    plain = RankIntervalDisplay.from_estimator(ranker, X, qid=0)
+    sure = RankIntervalDisplay.from_estimator(ranker, X, qid=0, confidence=0.7)
+    np.testing.assert_array_equal(
+        sure.intervals, ranker.rank_intervals(X, qid=0, confidence=0.7)
+    )
+    assert "bar: holds with 70% confidence" in sure.ax_.get_xlabel()
+    assert "bar: left open" in plain.ax_.get_xlabel()
+    assert sure.bars_.get_linewidth() < plain.bars_.get_linewidth()
