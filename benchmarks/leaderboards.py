@@ -1,4 +1,4 @@
-"""Leaderboards on simulated votes: false orders, next votes, questions, time.
+"""Leaderboards on simulated votes: false orders, questions, judges, next votes, time.
 
     python benchmarks/leaderboards.py            # minutes
     python benchmarks/leaderboards.py --smoke    # seconds
@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import logistic, norm
+from sklearn.base import clone
 from tqdm import tqdm
 
 from skrank_abstain.leaderboard import Leaderboard
@@ -248,6 +250,42 @@ def histories(n_histories: int, n_seasons: int, quiet: bool) -> dict[str, Any]:
     return means | {"standard error of board - Elo": round(float(error), 4)}
 
 
+def judges(agreement: float, n_boards: int, quiet: bool) -> dict[str, float]:
+    """Measure what a biased judge adds to 2,000 votes of people."""
+    found = []
+    for seed in tqdm(range(n_boards), desc=f"judge {agreement}", disable=quiet):
+        rng = np.random.default_rng(seed)
+        votes = random_votes(GROUPS, rng, 22_000)
+        seen = rng.normal(size=22_000)
+        other = agreement * seen
+        other += np.sqrt(1 - agreement**2) * rng.normal(size=22_000)
+        believed = GROUPS + 0.3 * rng.normal(size=N_ITEMS)
+        labels = []
+        for strength, noise in ((GROUPS, seen), (believed, other)):
+            gap = strength[votes["left"]] - strength[votes["right"]]
+            gap = gap + logistic.ppf(norm.cdf(noise))
+            labels.append(np.select([gap > HALF_WIDTH, gap < -HALF_WIDTH], [1, -1], 0))
+        machine = votes | {"label": labels[1], "vote_id": np.arange(22_000)}
+        people = machine | {"label": labels[0]}
+        people = {name: column[:2000] for name, column in people.items()}
+        board = Leaderboard(random_state=0)
+        row = []
+        for fitted in (
+            board.fit(people, judges=machine),
+            clone(board).fit(people),
+            clone(board).fit(machine),
+        ):
+            error = fitted.strengths_ - GROUPS + GROUPS.mean()
+            row += [*judge(fitted, GROUPS)[:2], float(np.mean(error**2))]
+        found.append([board.vote_worth_, *row])
+    kinds = ("both", "people", "judge")
+    names = [
+        f"{what}, {kind}" for kind in kinds for what in ("false", "decided", "mse")
+    ]
+    means = np.mean(found, axis=0).round(4).tolist()
+    return dict(zip(["worth", *names], means, strict=True))
+
+
 def rivals(n_items: int, n_votes: int) -> dict[str, Any]:
     """Compare log loss and time with choix and evalica, on votes without ties."""
     rng = np.random.default_rng(0)
@@ -336,6 +374,10 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
         "questions": {
             how: ask_rounds(how, 1 if small else 24, args.quiet)
             for how in ("top", "pairs", "random")
+        },
+        "judges": {
+            str(agreement): judges(agreement, 2 if small else 60, args.quiet)
+            for agreement in (0.9, 0.6, 0.0)
         },
         "histories": histories(1 if small else 20, 1 if small else SEASONS, args.quiet),
         "rivals": {

@@ -184,6 +184,28 @@ def counts_of(votes: Votes, kept: NDArray[Any] | slice = slice(None)) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
+class JudgedEvidence(VoteEvidence):
+    """What people's votes say with those of judges beside them.
+
+    Attributes
+    ----------
+    by_votes, by_model : ndarray of shape (n_items, n_items), float64
+        Covariances of the strengths.
+    """
+
+    by_votes: FloatArray
+    by_model: FloatArray
+
+    @property
+    def sandwich(self) -> FloatArray:
+        return self.by_votes
+
+    @property
+    def expected(self) -> FloatArray:
+        return self.by_model
+
+
+@dataclass(frozen=True, eq=False)
 class ScoreEvidence(Evidence):
     """What a metric of each system on each query says.
 

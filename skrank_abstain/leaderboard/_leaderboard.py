@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,7 @@ from skrank_abstain.leaderboard._asking import (
 )
 from skrank_abstain.leaderboard._evidence import (
     Evidence,
+    JudgedEvidence,
     ScoreEvidence,
     VoteEvidence,
     counts_of,
@@ -38,6 +40,7 @@ from skrank_abstain.leaderboard._evidence import (
 )
 from skrank_abstain.leaderboard._fit import Counts, fit_strengths, share_of_its_own
 from skrank_abstain.leaderboard._fragility import Fragility, find_fragility
+from skrank_abstain.leaderboard._judges import fit_with_judges, read_judges
 from skrank_abstain.leaderboard._results import ItemDecisions, Standings
 from skrank_abstain.leaderboard._scores import read_scores
 from skrank_abstain.leaderboard._ties import VOTE_MODELS
@@ -94,6 +97,11 @@ class Leaderboard(Saved, BaseEstimator):
         Tie parameter.
     n_votes_ : int
         Votes, or queries.
+    reliance_ : float
+        How much the judges count, from 0 to 1; with judges alone.
+    vote_worth_ : float
+        How many votes of people alone one vote is worth beside the judges; with judges
+        alone.
 
     See Also
     --------
@@ -117,7 +125,9 @@ class Leaderboard(Saved, BaseEstimator):
     .. [1] Rao and Kupper (1967). "Ties in Paired-Comparison Experiments". JASA 62.
     .. [2] Davidson (1970). "On Extending the Bradley-Terry Model to Accommodate Ties in
        Paired Comparison Experiments". JASA 65.
-    .. [3] Romano and Wolf (2005). "Exact and Approximate Stepdown Methods for Multiple
+    .. [3] Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023). "Prediction-Powered
+       Inference". Science 382.
+    .. [4] Romano and Wolf (2005). "Exact and Approximate Stepdown Methods for Multiple
        Hypothesis Testing". JASA 100.
 
     Examples
@@ -159,7 +169,12 @@ class Leaderboard(Saved, BaseEstimator):
 
     @all_or_nothing
     def fit(
-        self, votes: Any, *, covariates: Sequence[str] = (), cluster: str | None = None
+        self,
+        votes: Any,
+        *,
+        covariates: Sequence[str] = (),
+        cluster: str | None = None,
+        judges: Any = None,
     ) -> Self:
         """Fit the strengths.
 
@@ -177,6 +192,10 @@ class Leaderboard(Saved, BaseEstimator):
         cluster : str, default=None
             Column that says which votes belong together, such as the voter or the
             prompt. None: each vote stands by itself. Fewer than 20 clusters warn.
+        judges : frame, mapping of columns or list of mappings, default=None
+            Votes of automatic judges, in the same columns; ``votes`` are then people's.
+            ``vote_id`` names the battle in both tables: judges need some battles that
+            people voted on, and others. Not with covariates.
 
         Returns
         -------
@@ -207,6 +226,8 @@ class Leaderboard(Saved, BaseEstimator):
             )
         fitted = fit_strengths(counts, VOTE_MODELS[self.ties], float(self.prior))
         evidence = VoteEvidence(*options, table, self.ties, float(self.prior), fitted)
+        if judges is not None:
+            evidence = self._judged(evidence, votes, judges)
         self._take(evidence, table.items)
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
@@ -214,6 +235,27 @@ class Leaderboard(Saved, BaseEstimator):
         self.n_votes_ = int(table.left.size)
         _tell(table, counts, evidence.component)
         return self
+
+    def _judged(self, people: VoteEvidence, votes: Any, judges: Any) -> JudgedEvidence:
+        """Return the evidence of people and judges together."""
+        if people.votes.covariates.shape[1]:
+            raise ValueError(
+                "judges must be None with covariates: what judges add is not known for "
+                "the effects of covariates. Fit one or the other."
+            )
+        found = fit_with_judges(
+            people.votes,
+            read_judges(judges, votes, people.votes.items),
+            people.counts,
+            people.fitted,
+            people.model,
+            people.prior,
+            people.expected,
+        )
+        self.reliance_, self.vote_worth_ = found.reliance, found.worth
+        known = {each.name: getattr(people, each.name) for each in fields(people)}
+        known["fitted"] = found.fitted
+        return JudgedEvidence(**known, by_votes=found.sandwich, by_model=found.expected)
 
     @all_or_nothing
     def fit_scores(self, frame: Any) -> Self:
@@ -460,9 +502,15 @@ class Leaderboard(Saved, BaseEstimator):
         Raises
         ------
         ValueError
-            If the board was not fitted on votes.
+            If the board was not fitted on votes, or has judges.
         """
-        return find_fragility(self._voted())
+        evidence = self._voted()
+        if isinstance(evidence, JudgedEvidence):
+            raise ValueError(
+                "Leaderboard must be fitted without judges for this: ask it of the "
+                "votes of people alone."
+            )
+        return find_fragility(evidence)
 
     def _known(self) -> Evidence:
         check_is_fitted(self, "items_")

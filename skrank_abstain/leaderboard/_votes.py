@@ -66,6 +66,7 @@ def read_votes(
     cluster: str | None = None,
     half_life: float | None = None,
     items: NDArray[Any] | None = None,
+    repeated: bool = False,
 ) -> Votes:
     """Check a table of votes and number its items.
 
@@ -83,6 +84,8 @@ def read_votes(
         dates. None: ``time`` is ignored.
     items : ndarray of shape (n_items,), default=None
         Names that are known already; others are refused.
+    repeated : bool, default=False
+        Whether a ``vote_id`` may occur more than once.
 
     Returns
     -------
@@ -112,7 +115,8 @@ def read_votes(
             f"{sides[0][same[0]]!r} against itself in row {same[0]} and {same.size} "
             "such rows in all: drop them."
         )
-    table.check_ids()
+    if not repeated:
+        table.check_ids()
     weight = table.weights()
     if half_life is not None:
         weight = weight * _fading(table.times(), half_life)
@@ -125,6 +129,14 @@ def read_votes(
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else table.clusters(cluster),
+    )
+
+
+def vote_ids(votes: Any) -> list[Any]:
+    """Return the column ``vote_id`` of a table that was read before."""
+    table = _Table(votes)
+    return _check_named(
+        table.column("vote_id", "judges needs vote_id, which"), "vote_id"
     )
 
 
