@@ -14,6 +14,8 @@ from skrank_abstain.displays._coverage_curve import CoverageDisplay
 # The displays of other rooms import these too.
 from skrank_abstain.displays._display import Display
 from skrank_abstain.displays._drawing import (
+    GREY,
+    PALETTE,
     draw_curve,
     draw_reference,
     join_label,

@@ -450,3 +450,18 @@ def test_18_ensembles_on_real_queries(page, monkeypatch):
         for name, totals in page("plot_18_ensembles")["totals"].items()
     }
     assert right["ensemble"] > right["booster"]
+
+
+def test_19_leaderboard(page, capsys):
+    found = page("plot_19_leaderboard")
+    told = capsys.readouterr().out
+    # Equals are in no order, and the usual rule puts some in one.
+    assert np.mean(found["by_board"]) <= 0.1
+    assert np.mean(found["by_intervals"]) > 0.2
+    assert "model_a model_b  winner  voter" in told
+    # Those of the first group share the first places.
+    ranking = found["ranking"]
+    assert all(name.startswith("A") for name in ranking.item_id[:5])
+    assert (ranking.best[:5] == 1).all()
+    assert len(found["questions"]) == 5
+    assert "Fragility(leader='A" in told
