@@ -40,7 +40,10 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "skrank_abstain"
 ROOMS = ["_kernels", "pairs", "tie_models", "selection", "concentration", "metrics"]
 COPIED = [PACKAGE, "tests", "docs", "examples", "benchmarks", "README.md"]
-COPIED += ["LICENSE", "pyproject.toml", "setup.cfg", ".ci"]
+COPIED += ["LICENSE", "CITATION.cff", "CONTRIBUTING.md", "setup.py", "setup.cfg"]
+COPIED += ["pyproject.toml", ".ci", ".github"]
+#: This file and its helper, without benchmarks that are called as folders of tests are.
+PLUGIN = ["mutation.py", "faults.py"]
 
 #: Processes that have imported all but the package: most tests are shorter than that.
 FORKS = multiprocessing.get_context("forkserver")
@@ -51,7 +54,7 @@ IMPORTED += ["numba", "matplotlib.pyplot", "xgboost", "lightgbm", "catboost"]
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Return the variables under which Python finds what lies in a folder."""
-    paths = [str(folder), str(folder / "benchmarks"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(folder), str(folder / "plugin"), os.environ.get("PYTHONPATH", "")]
     return (
         os.environ
         | {
@@ -341,13 +344,16 @@ def prepare(base: Path, tests: list[str]) -> None:
         elif (ROOT / name).exists():
             base.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, base / name)
+    (base / "plugin").mkdir()
+    for name in PLUGIN:
+        shutil.copy2(ROOT / "benchmarks" / name, base / "plugin" / name)
     measure(base, tests, base / "measure.log")
 
 
 def print_results(results: list[dict[str, Any]]) -> dict[str, Any]:
     table = {}
     print(f"\n{'room':15}{'drawn':>7}{'killed':>8}{'survived':>10}")
-    for room in [*ROOMS, "all"]:
+    for room in [*sorted({Path(r["file"]).parts[1] for r in results}), "all"]:
         verdicts = Counter(
             r["verdict"] for r in results if room in ("all", Path(r["file"]).parts[1])
         )
