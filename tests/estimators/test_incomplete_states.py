@@ -27,8 +27,8 @@ RANKERS = {
     "certified": RiskControlledRanker(MODEL, max_risk=0.7, random_state=0),
     "distance": DistanceAbstainer(MODEL),
 }
-#: For people to read; nothing is decided by them.
-SHOWN = {"theta_", "nu_", "epsilon_", "node_weights_", "loss_curve_", "rule"}
+#: For people to read, or to warn them; nothing is decided by them.
+SHOWN = {"theta_", "nu_", "epsilon_", "node_weights_", "loss_curve_", "rule", "queries"}
 # Of what goes by distance, counts of what it was fitted on.
 SHOWN_OF_DISTANCE = {"n_pairs_", "n_queries_"}
 #: What says whose state it is.
