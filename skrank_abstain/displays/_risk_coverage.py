@@ -23,6 +23,7 @@ from skrank_abstain.metrics import (
     aurc_loss,
     risk_coverage_curve,
 )
+from skrank_abstain.selection import RiskProfile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ _MOST_POINTS = 2000
 _Y_LABELS = {
     "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
     "accuracy": "score, higher is better\n(1 - mean loss of accepted pairs)",
+    "concordance": "concordance, higher is better\n(pairs of unlike relevance)",
 }
 
 
@@ -51,6 +53,9 @@ class RiskCoverageDisplay(Display):
         Share of the pairs accepted at each threshold, ascending; ends with 1.
     selective_risk : ndarray of shape (n_thresholds,), float64
         Mean loss of these pairs; their share of errors under the zero-one loss.
+    concordance : ndarray of shape (n_thresholds,), float64, default=None
+        Share of these pairs of unlike relevance that are in the right order, a
+        predicted tie counting one half.
     aurc : float, default=None
         Area under the risk-coverage curve, for the legend. Lower is better.
     band : ndarray of shape (n_points, 3), float64, default=None
@@ -89,6 +94,7 @@ class RiskCoverageDisplay(Display):
 
     coverage: FloatArray
     selective_risk: FloatArray
+    concordance: FloatArray | None = None
     aurc: float | None = None
     band: FloatArray | None = None
     mistake_cost: float | None = 1.0
@@ -131,12 +137,14 @@ class RiskCoverageDisplay(Display):
             Of the band at each coverage, in (0, 1).
         random_state : int, RandomState instance or None, default=None
             Draws the samples.
-        kind : {"risk", "accuracy"}, default="risk"
-            The mean loss of accepted pairs, or one minus it.
+        kind : {"risk", "accuracy", "concordance"}, default="risk"
+            The mean loss of accepted pairs, one minus it, or the share of the accepted
+            pairs of unlike relevance in the right order, which has no band.
         reference : bool, default=False
             Whether to draw what abstaining at random gives (the value at coverage 1
             throughout) and what an oracle gives that abstains on mistakes first, both
-            with the labels of this model. No oracle if mistakes differ in cost.
+            with the labels of this model. No oracle if mistakes differ in cost, or for
+            the concordance.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -149,7 +157,7 @@ class RiskCoverageDisplay(Display):
             ranker has no ``operating_points``.
         ValueError
             If no query has two items, or ``n_resamples`` is given and fewer than two
-            queries have.
+            queries have, or for the concordance.
 
         Notes
         -----
@@ -162,6 +170,7 @@ class RiskCoverageDisplay(Display):
         profile = ranker.risk_profile(X, y, qid=qid)
         if profile.risk.size == 0:
             raise no_pairs()
+        _check_band(kind, n_resamples)
         band = None
         if n_resamples is not None:
             if not hasattr(ranker, "operating_points"):
@@ -183,6 +192,7 @@ class RiskCoverageDisplay(Display):
         display = cls(
             coverage=profile.coverage,
             selective_risk=profile.selective_risk,
+            concordance=profile.concordance,
             aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
             mistake_cost=_mistake_cost(getattr(ranker, "loss", "zero_one")),
@@ -240,6 +250,8 @@ default="zero_one"
         )
         if coverage.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
+        _check_band(kind, n_resamples)
+        profile = _profile_of(y_true, y_pred, risk, check_loss(loss))
         band = None
         if n_resamples is not None:
             truth, label = (np.asarray(each).ravel() + 1 for each in (y_true, y_pred))
@@ -253,6 +265,7 @@ default="zero_one"
         display = cls(
             coverage=coverage,
             selective_risk=selective_risk,
+            concordance=profile.concordance,
             aurc=aurc_loss(y_true, y_pred, risk, loss=loss),
             band=band,
             mistake_cost=_mistake_cost(loss),
@@ -274,10 +287,10 @@ default="zero_one"
         # With up to 2,000 points, markers would hide the line.
         style = {"marker": "none", "label": join_label(name, fact)}
         drawn = _points_to_draw(self.coverage)
-        values = _of_kind(self.selective_risk[drawn], kind)
+        values = self._values(kind)[drawn]
         self.line_ = draw_curve(self.ax_, self.coverage[drawn], values, style, kwargs)
         self.band_ = None
-        if self.band is not None:
+        if self.band is not None and kind != "concordance":
             at, low, high = self.band.T
             self.band_ = self.ax_.fill_between(
                 at,
@@ -294,11 +307,21 @@ default="zero_one"
             xlim=(0, 1),
         )
 
+    def _values(self, kind: str) -> FloatArray:
+        if kind != "concordance":
+            return _of_kind(self.selective_risk, kind)
+        if self.concordance is None:
+            raise ValueError(
+                "kind must be 'risk' or 'accuracy' for a display without concordance, "
+                "got 'concordance'."
+            )
+        return self.concordance
+
     def _draw_references(self, kind: str) -> list[Any]:
-        # Abstaining at random leaves the expected loss as it is.
-        random = _of_kind(np.full(2, self.selective_risk[-1]), kind)
+        # Abstaining at random leaves the expected value as it is.
+        random = np.repeat(self._values(kind)[-1], 2)
         lines = [draw_reference(self.ax_, [0.0, 1.0], random, "random abstention")]
-        if self.mistake_cost is None:
+        if self.mistake_cost is None or kind == "concordance":
             return lines
         wrong = self.selective_risk[-1] / self.mistake_cost
         # Not from 0, where the share of mistakes is 0 / 0.
@@ -308,6 +331,25 @@ default="zero_one"
         oracle = _of_kind(self.mistake_cost * share, kind)
         what = "oracle: mistakes abstained first"
         return [*lines, draw_reference(self.ax_, coverage, oracle, what, "-.")]
+
+
+def _check_band(kind: str, n_resamples: int | None) -> None:
+    if kind == "concordance" and n_resamples is not None:
+        raise ValueError(
+            f"n_resamples must be None for kind='concordance', got {n_resamples}: only "
+            "the risk has a band."
+        )
+
+
+def _profile_of(
+    y_true: ArrayLike, y_pred: ArrayLike, risk: ArrayLike, loss: FloatArray
+) -> RiskProfile:
+    """Return the profile of single pairs."""
+    truth, label, risks = (np.asarray(each).ravel() for each in (y_true, y_pred, risk))
+    tie = label == 0
+    # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
+    outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
+    return RiskProfile.of(risks, np.eye(4)[outcome], tie, loss)
 
 
 def _mistake_cost(loss: Any) -> float | None:

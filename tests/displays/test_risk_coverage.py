@@ -235,3 +235,33 @@ def test_a_ranker_without_operating_points_has_a_curve_but_no_band(ranker, new):
         TypeError, match=r"operating_points.* Fixed; .*from_predictions"
     ):
         RiskCoverageDisplay.from_estimator(*args, n_resamples=10)
+
+
+def test_concordance_counts_pairs_of_unlike_relevance(ranker, new, decisions, truth):
+    # Right, right and a true tie at once, wrong; then a tie where an order is true.
+    display = RiskCoverageDisplay.from_predictions(
+        [*TRUTH, 1], [*GUESS, 0], [*RISK, 0.5], kind="concordance", reference=True
+    )
+    np.testing.assert_allclose(display.line_.get_ydata(), [1, 1, 2 / 3, 2.5 / 4])
+    assert "concordance, higher is better" in display.ax_.get_ylabel()
+    (random,) = display.reference_
+    assert random.get_ydata().tolist() == [2.5 / 4, 2.5 / 4]
+    from_items = RiskCoverageDisplay.from_estimator(
+        ranker, new.data, new.target, new.qid, kind="concordance"
+    )
+    accepted, unlike = decisions.risk <= np.median(decisions.risk), truth != 0
+    right = np.where(decisions.label == 0, 0.5, decisions.label == truth)
+    at = np.searchsorted(from_items.coverage, accepted.mean() - 1e-9)
+    assert from_items.concordance[at] == pytest.approx(
+        right[accepted & unlike].mean(), abs=1e-3
+    )
+
+
+def test_concordance_has_no_band():
+    with pytest.raises(ValueError, match="n_resamples must be None for kind='concord"):
+        RiskCoverageDisplay.from_predictions(
+            TRUTH, GUESS, RISK, qid=[1, 1, 2, 2], n_resamples=9, kind="concordance"
+        )
+    display = RiskCoverageDisplay(coverage=np.ones(1), selective_risk=np.ones(1))
+    with pytest.raises(ValueError, match="for a display without concordance"):
+        display.plot(kind="concordance")
