@@ -13,8 +13,6 @@ from skrank_abstain.leaderboard._results import Standings
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from skrank_abstain.leaderboard._leaderboard import Leaderboard
-
 #: More items than this leave no room for their names.
 _MOST_NAMES = 120
 #: Most inches of a new figure.
@@ -64,7 +62,7 @@ class LeaderboardDisplay(Display):
     @classmethod
     def from_estimator(
         cls,
-        board: Leaderboard,
+        board: Any,
         *,
         name: str | None = None,
         ax: Axes | None = None,
@@ -75,6 +73,7 @@ class LeaderboardDisplay(Display):
         Parameters
         ----------
         board : Leaderboard
+            Fitted.
         name : str, default=None
             Title.
         ax, **kwargs

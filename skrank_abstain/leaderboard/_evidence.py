@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
+from scipy.stats import t as student
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
@@ -66,6 +66,11 @@ class Evidence(Value, ABC):
         """Covariance of the strengths, shape (n_items, n_items)."""
 
     @property
+    @abstractmethod
+    def degrees(self) -> float:
+        """Degrees of freedom of the covariance."""
+
+    @property
     def expected(self) -> FloatArray:
         """The covariance by a model; an order has to hold by both."""
         return self.sandwich
@@ -80,6 +85,7 @@ class Evidence(Value, ABC):
             self.component,
             alpha=1 - self.confidence,
             control=self.control,
+            degrees=self.degrees,
             rng=np.random.default_rng(self.seed),
         )
 
@@ -95,13 +101,13 @@ class Evidence(Value, ABC):
     def intervals(self) -> FloatArray:
         """Interval of each strength by itself, shape (n_items, 2)."""
         both = np.maximum(np.diag(self.sandwich), np.diag(self.expected))
-        half = self.z * np.sqrt(np.maximum(both, 0))
+        half = self.half_width * np.sqrt(np.maximum(both, 0))
         return np.stack([self.theta - half, self.theta + half], axis=1)
 
     @property
-    def z(self) -> float:
+    def half_width(self) -> float:
         """Half the width of an interval in standard errors."""
-        return float(norm.ppf((1 + self.confidence) / 2))
+        return float(student.ppf((1 + self.confidence) / 2, self.degrees))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +153,11 @@ class VoteEvidence(Evidence):
     @property
     def theta(self) -> FloatArray:
         return self.fitted.theta
+
+    @property
+    def degrees(self) -> float:
+        cluster = self.votes.cluster
+        return np.inf if cluster is None else float(cluster.max())
 
     @cached_property
     def component(self) -> IntArray:
@@ -219,6 +230,10 @@ class ScoreEvidence(Evidence):
     @cached_property
     def theta(self) -> FloatArray:
         return np.asarray(self.scores.mean(axis=0))
+
+    @property
+    def degrees(self) -> float:
+        return len(self.scores) - 1.0
 
     @property
     def component(self) -> IntArray:

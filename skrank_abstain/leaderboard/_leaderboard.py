@@ -8,10 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain._kernels.closing import reduced_orders
 from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
@@ -38,13 +40,15 @@ from skrank_abstain.leaderboard._evidence import (
     counts_of,
     posterior_of_items,
 )
-from skrank_abstain.leaderboard._fit import Counts, fit_strengths, share_of_its_own
+from skrank_abstain.leaderboard._fit import fit_strengths, share_of_its_own
 from skrank_abstain.leaderboard._fragility import Fragility, find_fragility
 from skrank_abstain.leaderboard._judges import fit_with_judges, read_judges
+from skrank_abstain.leaderboard._page import notes_on_votes, write_report
 from skrank_abstain.leaderboard._results import ItemDecisions, Standings
 from skrank_abstain.leaderboard._scores import read_scores
 from skrank_abstain.leaderboard._ties import VOTE_MODELS
-from skrank_abstain.leaderboard._votes import Votes, number_names, read_votes
+from skrank_abstain.leaderboard._votes import number_names, read_votes
+from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
 
 #: Less than this share of a covariate is rounding.
@@ -113,9 +117,10 @@ class Leaderboard(Saved, BaseEstimator):
     the largest ratio that chance alone would give: Bonferroni's rule, then the
     step-down of the largest ratio in draws with the correlations of the strengths. The
     standard error is the larger of two: by the votes' own spread, cluster by cluster,
-    and by the model. The promise is one for many votes, drawn without regard to the
-    strengths. For votes that the board itself asked for it is an approximation; it says
-    nothing about voters unlike those who voted.
+    and by the model. With few clusters the ratio is read by Student's distribution. The
+    promise is one for many votes, drawn without regard to the strengths. For votes that
+    the board itself asked for it is an approximation; it says nothing about voters
+    unlike those who voted.
 
     The fit takes O(n_votes) a step up to the sizes that have tables in the guide;
     places take O(n_items^3).
@@ -233,7 +238,8 @@ class Leaderboard(Saved, BaseEstimator):
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
         self.n_votes_ = int(table.left.size)
-        _tell(table, counts, evidence.component)
+        for text in notes_on_votes(evidence):
+            warn_user(text)
         return self
 
     def _judged(self, people: VoteEvidence, votes: Any, judges: Any) -> JudgedEvidence:
@@ -317,7 +323,7 @@ class Leaderboard(Saved, BaseEstimator):
     @property
     def coef_interval_(self) -> FloatArray:
         evidence = self._voted()
-        half = evidence.z * evidence.spread.others[: self.coef_.size]
+        half = evidence.half_width * evidence.spread.others[: self.coef_.size]
         return np.stack([self.coef_ - half, self.coef_ + half], axis=1)
 
     def ranking(self) -> Standings:
@@ -367,6 +373,36 @@ class Leaderboard(Saved, BaseEstimator):
             place=evidence.places[:, 0],
             pvalue=found.pvalue,
         )
+
+    def preference_graph(self) -> csr_array:
+        """Return the sure orders that do not follow from others.
+
+        Returns
+        -------
+        graph : csr_array of shape (n_items, n_items), bool
+            Entry (i, j): item i of ``items_`` is surely stronger than j. Sure orders
+            never lead in a circle.
+        """
+        found = self._known().comparisons
+        order = np.argsort(self.strengths_, kind="stable")
+        position = np.empty_like(order)
+        position[order] = np.arange(order.size)
+        ends = np.sort(position[[found.left, found.right]], axis=0)[:, found.accepted]
+        over = np.zeros((order.size, order.size), dtype=bool)
+        over[ends[1], ends[0]] = True
+        higher, lower = reduced_orders(np.arange(order.size), over)
+        ones = np.ones(higher.size, dtype=bool)
+        return csr_array((ones, (order[higher], order[lower])), shape=over.shape)
+
+    def report(self) -> Report:
+        """Return a page about the board: what was compared, promised and found.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``to_html(path)`` saves it as one page with a picture.
+        """
+        return write_report(self, self._known())
 
     def predict_proba(
         self, left: ArrayLike, right: ArrayLike, *, covariates: ArrayLike | None = None
@@ -524,30 +560,3 @@ class Leaderboard(Saved, BaseEstimator):
                 "by fit_scores: ranking and decisions need no votes."
             )
         return evidence
-
-
-def _tell(votes: Votes, counts: Counts, component: NDArray[Any]) -> None:
-    """Warn of what the votes cannot say."""
-    sizes = np.bincount(component)
-    if sizes.size > 1:
-        apart = votes.items[component == sizes.argmin()]
-        warn_user(
-            f"The items fall apart into {sizes.size} groups that never met, not even "
-            f"over others; one of them is {listed(apart.tolist())}. No order between "
-            "groups is decided; places span them."
-        )
-    right, tie, left = counts.weight.T
-    no_prior = counts.left != counts.right
-    won, lost = (
-        np.bincount(counts.left[no_prior], (side + tie)[no_prior], counts.n_items)
-        + np.bincount(counts.right[no_prior], (other + tie)[no_prior], counts.n_items)
-        for side, other in ((left, right), (right, left))
-    )
-    always = {"won": lost == 0, "lost": won == 0}
-    texts = [
-        f"{listed(votes.items[alike].tolist())} {what} every time"
-        for what, alike in always.items()
-        if alike.any()
-    ]
-    if texts:
-        warn_user(f"{' and '.join(texts)}: the prior alone keeps strengths finite.")

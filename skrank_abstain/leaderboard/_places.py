@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky
 from scipy.stats import false_discovery_control, norm
+from scipy.stats import t as student
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.leaderboard._maxima import Single, largest_differences
@@ -60,6 +61,7 @@ def compare_items(
     *,
     alpha: float,
     control: str,
+    degrees: float,
     rng: np.random.Generator,
 ) -> Comparisons:
     """Decide which of two items is stronger, for all pairs at once.
@@ -75,6 +77,9 @@ def compare_items(
         "familywise": probability that any order is false; "fdr": expected share of
         false ones among those that are decided.
     control : {"familywise", "fdr"}
+    degrees : float
+        Degrees of freedom of the covariance: clusters, or queries, less one; infinite
+        for many votes.
     rng : numpy Generator
 
     Returns
@@ -86,7 +91,9 @@ def compare_items(
     Familywise: Bonferroni's rule, then the step-down of the largest statistic: draws
     of all differences, with their correlations, give the largest one by chance among
     the pairs that are still open, until no further pair exceeds it. Fdr: Benjamini and
-    Hochberg's rule. O(n_items^2) times the number of draws.
+    Hochberg's rule. With few clusters the ratio of a difference to its standard error
+    follows Student's distribution, and is brought to the normal one first.
+    O(n_items^2) times the number of draws.
     """
     n = theta.size
     check_output_size(n * (n - 1) // 2, _BYTES, remedy=REMEDY)
@@ -97,8 +104,9 @@ def compare_items(
     met = (component[left] == component[right]) & (error > 0)
     statistic = np.zeros(left.size)
     np.divide(difference, error, out=statistic, where=met)
-    size = np.abs(statistic)
-    single = 2 * norm.sf(size)
+    single = 2 * student.sf(np.abs(statistic), degrees)
+    # As large for a normal variable, with which the draws are made.
+    size = norm.isf(single / 2)
     pvalue = np.ones(left.size)
     if control == "fdr":
         pvalue[met] = false_discovery_control(single[met]) if met.any() else 1.0

@@ -66,6 +66,6 @@ def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
     if n_queries < _FEW:
         warn_user(
             f"{n_queries} queries are fewer than {_FEW}: how much the means vary is "
-            "known badly, and more orders than promised may be false."
+            "known badly, few orders can be sure, and the promise is a rough one."
         )
     return array_of_names(names), np.stack(columns, axis=1)

@@ -235,8 +235,8 @@ class _Table:
         if len(number) < FEW_CLUSTERS:
             warn_user(
                 f"{name!r} has {len(number)} clusters; with fewer than {FEW_CLUSTERS} "
-                "the spread between them is known badly, and more orders than promised "
-                "may be false."
+                "the spread between them is known badly: few orders can be sure, and "
+                "the promise is a rough one."
             )
         return np.fromiter(map(number.__getitem__, column), np.int64, len(column))
 

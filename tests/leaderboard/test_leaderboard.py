@@ -369,3 +369,55 @@ def test_a_failed_fit_leaves_no_half_board():
         board.fit({"left": ["A"]})
     with pytest.raises(NotFittedError):
         board.ranking()
+
+
+def test_sure_orders_that_follow_from_others_are_not_in_the_graph():
+    votes = drawn(np.array([4.0, 2, 0, 0]), n_votes=3000)
+    board = Leaderboard(random_state=0).fit(votes)
+    graph = board.preference_graph()
+    rows, columns = graph.nonzero()
+    found = {
+        (board.items_[i], board.items_[j]) for i, j in zip(rows, columns, strict=True)
+    }
+    assert found == {("A", "B"), ("B", "C"), ("B", "D")}
+    # Whatever follows from the entries is what is left of the places.
+    reach = graph.toarray()
+    for _ in range(4):
+        reach = reach | (reach @ reach)
+    ranking = board.ranking()
+    order = [board.items_.tolist().index(name) for name in ranking.item_id]
+    np.testing.assert_array_equal(ranking.best, 1 + reach.sum(axis=0)[order])
+    np.testing.assert_array_equal(ranking.worst, 4 - reach.sum(axis=1)[order])
+
+
+def test_a_report_says_what_is_promised_and_found(tmp_path):
+    votes = drawn(n_votes=600) | {"voter": np.arange(600) % 30}
+    board = Leaderboard(random_state=0).fit(votes, covariates=["z"], cluster="voter")
+    report = board.report()
+    assert report.startswith("# Leaderboard: report")
+    for text in (
+        "6 items, 600 votes",
+        "30 clusters of votes",
+        "effect of z: ",
+        "With a probability of 0.95 none of all the orders",
+        "| A | 1 | 1 |",
+    ):
+        assert text in report
+    assert "Warnings" not in report
+    report.to_html(tmp_path / "board.html")
+    assert "<img" in (tmp_path / "board.html").read_text(encoding="utf-8")
+    assert pickle.loads(pickle.dumps(report)) == report
+    fewer = Leaderboard(control="fdr", random_state=0).fit(votes).report()
+    assert "a share of 0.05 is expected to be false at most" in fewer
+    assert "each vote is taken to stand by itself" in fewer
+
+
+def test_a_report_warns_of_what_the_votes_cannot_say():
+    votes = {"left": list("AAAX"), "right": list("BBBY"), "label": ["left"] * 4}
+    with pytest.warns(UserWarning, match="every time|never met") as seen:
+        report = Leaderboard().fit(votes).report()
+    assert "## Warnings" in report
+    for warning in seen:
+        assert str(warning.message) in report
+    scores = {"A": np.arange(30.0), "B": np.arange(30.0) % 7}
+    assert "2 systems on 30 queries" in Leaderboard().fit_scores(scores).report()

@@ -11,7 +11,15 @@ from skrank_abstain.leaderboard._places import compare_items
 ONE = np.zeros(5, dtype=np.int64)
 
 
-def compare(theta, covariance, component=None, *, alpha=0.05, control="familywise"):
+def compare(
+    theta,
+    covariance,
+    component=None,
+    *,
+    alpha=0.05,
+    control="familywise",
+    degrees=np.inf,
+):
     component = np.zeros(len(theta), dtype=np.int64) if component is None else component
     return compare_items(
         np.asarray(theta, dtype=float),
@@ -20,6 +28,7 @@ def compare(theta, covariance, component=None, *, alpha=0.05, control="familywis
         component,
         alpha=alpha,
         control=control,
+        degrees=degrees,
         rng=np.random.default_rng(0),
     )
 
@@ -117,7 +126,7 @@ def test_items_that_never_met_span_all_places_of_each_other():
 def test_the_larger_of_two_covariances_counts():
     theta = np.array([0.0, 1.0])
     small, large = 1e-4 * np.eye(2), np.eye(2)
-    options = {"alpha": 0.05, "control": "familywise"}
+    options = {"alpha": 0.05, "control": "familywise", "degrees": np.inf}
     for first, second in ((small, large), (large, small)):
         found = compare_items(
             theta, first, second, ONE[:2], rng=np.random.default_rng(0), **options
@@ -155,3 +164,13 @@ def test_few_draws_among_equals_exceed_the_level():
     boards = rng.multivariate_normal(np.zeros(8), covariance, size=300)
     false = [compare(theta, covariance).accepted.any() for theta in boards]
     assert 0.02 < np.mean(false) < 0.08
+
+
+def test_two_items_of_few_clusters_are_compared_by_students_distribution():
+    for degrees, limit in ((4, 2.776), (9, 2.262), (np.inf, 1.960)):
+        for ratio, sure in ((limit - 0.01, False), (limit + 0.01, True)):
+            theta = [0.0, ratio * np.sqrt(2)]
+            found = compare(theta, np.eye(2), degrees=degrees)
+            assert found.accepted[0] == sure
+            if np.isinf(degrees):
+                assert found.pvalue[0] == pytest.approx(0.05, abs=0.01)
