@@ -123,6 +123,7 @@ n_features_in_, feature_names_in_
     See Also
     --------
     BALToR : The same for items and queries.
+    skrank_abstain.leaderboard.Leaderboard : Votes on items that have names alone.
 
     Notes
     -----

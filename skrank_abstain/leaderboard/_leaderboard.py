@@ -86,8 +86,8 @@ class Leaderboard(Saved, BaseEstimator):
     items_ : ndarray of shape (n_items,)
         Names, sorted.
     strengths_ : ndarray of shape (n_items,), float64
-        Logits: the difference of two strengths is that of left winning to right
-        winning without ties. They sum to 0.
+        Logits: without ties the difference of two strengths is the logarithm of the
+        odds. They sum to 0.
     covariance_ : ndarray of shape (n_items, n_items), float64
         Of the strengths, computed when it is asked for: the sandwich estimate, by
         cluster.
@@ -122,8 +122,8 @@ class Leaderboard(Saved, BaseEstimator):
     the board itself asked for it is an approximation; it says nothing about voters
     unlike those who voted.
 
-    The fit takes O(n_votes) a step up to the sizes that have tables in the guide;
-    places take O(n_items^3).
+    A step of the fit takes O(n_votes + n_items^3), and a few products with a sparse
+    matrix where there are more than 1,500 items. Places take O(n_items^3).
 
     References
     ----------
@@ -344,7 +344,7 @@ class Leaderboard(Saved, BaseEstimator):
         order = np.argsort(place)
         low, high = evidence.intervals[order].T
         return Standings(
-            qid=np.zeros(order.size, dtype=np.int64),
+            qid=np.full(order.size, None),
             item_id=self.items_[order],
             place=place[order],
             score=self.strengths_[order],
@@ -363,7 +363,7 @@ class Leaderboard(Saved, BaseEstimator):
         return ItemDecisions(
             left=found.left,
             right=found.right,
-            qid=np.zeros(found.left.size, dtype=np.int64),
+            qid=np.full(found.left.size, None),
             label=np.sign(
                 self.strengths_[found.left] - self.strengths_[found.right]
             ).astype(np.int64),
@@ -517,7 +517,7 @@ class Leaderboard(Saved, BaseEstimator):
         return Questions(
             left=left,
             right=right,
-            qid=np.zeros(left.size, dtype=np.int64),
+            qid=np.full(left.size, None),
             label=np.sign(difference).astype(np.int64),
             accepted=np.zeros(left.size, dtype=bool),
             proba=model.proba(difference, self.tau_),

@@ -50,8 +50,8 @@ class Standings(Ranking):
     best, worst : ndarray of shape (n_items,), int64
         Best and worst place that the sure orders, and what follows from them, leave
         open, for all items at once; ``best <= place <= worst``.
-    qid : ndarray of shape (n_items,), int64
-        0: a board is one query.
+    qid : ndarray of shape (n_items,), object
+        None: a board has no queries.
 
     Examples
     --------
@@ -103,8 +103,10 @@ class ItemDecisions(PairDecisions):
         from two others is accepted by itself or not at all.
     label : ndarray of shape (n_pairs,), int64
         +1 the left item is stronger, -1 the right one, by the strengths.
-    left, right, qid, left_id, right_id, place
+    left, right, left_id, right_id, place
         As in `PairDecisions`; positions in ``items_``.
+    qid : ndarray of shape (n_pairs,), object
+        None: a board has no queries.
 
     Examples
     --------
@@ -126,4 +128,6 @@ class ItemDecisions(PairDecisions):
         return {**super()._measures(), "pvalue": self.pvalue}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
-        return {**super()._columns(), "pvalue": self.pvalue}
+        columns = {**super()._columns(), "pvalue": self.pvalue}
+        del columns["qid"]
+        return columns

@@ -91,7 +91,11 @@ def test_results_are_tables(board):
     rows = board.ranking().to_dicts()
     assert json.loads(json.dumps(rows)) == rows
     assert [tuple(row) for row in board.ranking()] == [tuple(r.values()) for r in rows]
-    assert "pvalue" in board.decisions.to_frame("polars")
+    decisions = board.decisions.to_frame("polars")
+    assert "pvalue" in decisions.columns
+    assert "qid" not in decisions.columns
+    assert next(iter(board.decisions)).left_id == "A"
+    assert "pvalue" in board.decisions._repr_html_()
     html = board.ranking()._repr_html_()
     assert "places left open" in html
     assert "high</th>" in html
@@ -189,6 +193,11 @@ def test_questions_become_votes(tmp_path, board):
     path = tmp_path / "tasks.csv"
     questions.to_tasks(path, shown={"text": [f"model {name}" for name in board.items_]})
     assert "model " in path.read_text()
+    page = tmp_path / "page.html"
+    questions.to_page(page, shown={"text": list("uvwxyz")}, question="Who is better?")
+    text = page.read_text(encoding="utf-8")
+    assert "Who is better?" in text
+    assert '"qid": "None"' in text  # the page then names no query
     header, *rows = path.read_text().splitlines()
     column = header.split(",").index("label")
     filled = []

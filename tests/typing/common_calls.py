@@ -18,6 +18,7 @@ from skrank_abstain import (
 )
 from skrank_abstain.datasets import load_letor, make_ranking
 from skrank_abstain.displays import RiskCoverageDisplay
+from skrank_abstain.leaderboard import Fragility, ItemDecisions, Leaderboard, Standings
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions, Review
@@ -114,3 +115,20 @@ def data() -> None:
     read = load_letor("Fold1/train.txt")
     for bunch in (made, read):
         BALToR(object()).fit(bunch.data, bunch.target, qid=bunch.qid)
+
+
+def compare(votes: dict[str, list[str]]) -> Leaderboard:
+    board = Leaderboard(half_life=30, random_state=0).fit(votes, cluster="voter")
+    assert_type(board, Leaderboard)
+    assert_type(board.strengths_, Floats)
+    assert_type(board.covariance_, Floats)
+    assert_type(board.ranking(), Standings)
+    assert_type(board.ranking().votes, Ints)
+    assert_type(board.decisions, ItemDecisions)
+    assert_type(board.decisions.pvalue, Floats)
+    assert_type(board.predict_proba(["A"], ["B"]), Floats)
+    assert_type(board.score(votes), float)
+    assert_type(board.ask(3, objective="top"), Questions)
+    assert_type(board.fragility(), Fragility)
+    assert_type(board.report(), Report)
+    return board
