@@ -4,7 +4,7 @@ With H minus the second derivative of the penalised log likelihood and M the sec
 moments of the scores, the covariance is ``H^-1 M H^-1``. The sandwich takes M from what
 happened, cluster by cluster. An item that won every time has next to no spread in its
 votes, and the sandwich would call its strength certain. The model knows better: its M
-is what it expects. An order has to hold by both.
+is what it expects, and the prior's share. An order has to hold by both.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ def spread_of(
         return _assembled(counts, squares, cross, float(of_tau.sum()))
 
     chance = model.proba(eta, fitted.tau)
-    expected = inverse @ moments(counts.square.sum(axis=1)[:, None] * chance) @ inverse
+    by_chance = moments(counts.square.sum(axis=1)[:, None] * chance)
+    # What the prior pulls towards 0 is not known any better for it.
+    by_chance[np.diag_indices(n)] += prior
+    expected = inverse @ by_chance @ inverse
     happened = (
         moments(counts.square)
         if clusters is None

@@ -100,6 +100,8 @@ def test_covariances_are_those_of_the_definition(
         each = weight[:, None] * slow.scores(x, same)
         chance = np.exp(slow.values(x, same))
         moments = moments + each.T @ (chance[:, None] * each)
+    # Strengths as the prior has them: of variance 1 / prior, of which it keeps a part.
+    moments[np.arange(N_ITEMS), np.arange(N_ITEMS)] += PRIOR
     expected = inverse @ moments @ inverse
     np.testing.assert_allclose(found.expected, centred(expected), atol=1e-4)
     larger = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected)))

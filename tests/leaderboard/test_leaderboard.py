@@ -430,3 +430,16 @@ def test_a_report_warns_of_what_the_votes_cannot_say():
         assert str(warning.message) in report
     scores = {"A": np.arange(30.0), "B": np.arange(30.0) % 7}
     assert "2 systems on 30 queries" in Leaderboard().fit_scores(scores).report()
+
+
+def test_an_item_whose_votes_have_faded_is_not_certain_to_be_average():
+    votes = drawn(np.array([3.0, 0, 0, 0]), n_votes=2000)
+    old = {"left": ["Z"] * 50, "right": list("BCDBC") * 10, "label": [1, -1] * 25}
+    history = {
+        name: np.concatenate([column, votes[name]]) for name, column in old.items()
+    }
+    history["time"] = np.repeat([0, 1000], [50, 2000])
+    board = Leaderboard(half_life=20, random_state=0).fit(history)
+    places = {item.item_id: (item.best, item.worst) for item in board.ranking()}
+    assert places["Z"] == (1, 5)
+    assert places["A"] == (1, 2)
