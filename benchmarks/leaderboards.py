@@ -209,13 +209,15 @@ def best_half_width(difference: np.ndarray, label: np.ndarray) -> float:
 def board_loss(votes: Votes, days: range, half_life: float, prior: float) -> float:
     """Return the mean log loss of boards fitted on all earlier days."""
     total = []
-    # A day without a win of the right side would leave 0 and 1, which say too little.
-    words = np.array(["right", "tie", "left"])[votes["label"] + 1]
-    votes = votes | {"label": words}
     for day in days:
         past, now = votes["time"] < day, votes["time"] == day
         board = Leaderboard(half_life=half_life, prior=prior)
-        board.fit({k: v[past] for k, v in votes.items()}, covariates=["home"])
+        board.fit(
+            {k: v[past] for k, v in votes.items()},
+            covariates=["home"],
+            # A day without a win of the right side leaves 0 and 1.
+            labels=(-1, 0, 1),
+        )
         total.append(board.score({k: v[now] for k, v in votes.items()}))
     return -float(np.mean(total))
 

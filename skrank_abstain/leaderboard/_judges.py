@@ -71,7 +71,9 @@ class Judged:
     worth: float
 
 
-def read_judges(judges: Any, votes: Any, items: NDArray[Any]) -> JudgeVotes:
+def read_judges(
+    judges: Any, votes: Any, items: NDArray[Any], labels: Any = None
+) -> JudgeVotes:
     """Check a table of judges' votes and find the battles that people voted on.
 
     Parameters
@@ -80,6 +82,8 @@ def read_judges(judges: Any, votes: Any, items: NDArray[Any]) -> JudgeVotes:
         Tables as for `read_votes`, with a column ``vote_id`` that names the battle.
     items : ndarray of shape (n_items,)
         Names on the board.
+    labels : sequence, default=None
+        As in `read_votes`.
 
     Returns
     -------
@@ -92,10 +96,11 @@ def read_judges(judges: Any, votes: Any, items: NDArray[Any]) -> JudgeVotes:
         items, or judges have not voted on both kinds of battles.
     """
     try:
-        table, ids = read_votes(judges, items=items, repeated=True), vote_ids(judges)
+        table = read_votes(judges, items=items, labels=labels, repeated=True)
+        ids = vote_ids(judges)
     except (TypeError, ValueError) as error:
         raise type(error)(f"judges: {error}") from None
-    people = read_votes(votes, items=items)
+    people = read_votes(votes, items=items, labels=labels)
     rows = {name: row for row, name in enumerate(vote_ids(votes))}
     vote = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
     number = {name: k for k, name in enumerate(dict.fromkeys(ids))}

@@ -179,6 +179,7 @@ class Leaderboard(Saved, BaseEstimator):
         *,
         covariates: Sequence[str] = (),
         cluster: str | None = None,
+        labels: Any = None,
         judges: Any = None,
     ) -> Self:
         """Fit the strengths.
@@ -197,6 +198,9 @@ class Leaderboard(Saved, BaseEstimator):
         cluster : str, default=None
             Column that says which votes belong together, such as the voter or the
             prompt. None: each vote stands by itself. Fewer than 20 clusters warn.
+        labels : sequence of two or three values, default=None
+            The labels of (right, left) or (right, tie, left) winning, for ``score``
+            too. None: they are read by what they mean.
         judges : frame, mapping of columns or list of mappings, default=None
             Votes of automatic judges, in the same columns; ``votes`` are then people's.
             ``vote_id`` names the battle in both tables: judges need some battles that
@@ -220,7 +224,11 @@ class Leaderboard(Saved, BaseEstimator):
         if half_life is not None:
             half_life = check_positive(half_life, "half_life")
         table = read_votes(
-            votes, covariates=covariates, cluster=cluster, half_life=half_life
+            votes,
+            covariates=covariates,
+            cluster=cluster,
+            half_life=half_life,
+            labels=labels,
         )
         counts = counts_of(table)
         if share_of_its_own(counts) < _NOTHING:
@@ -232,8 +240,9 @@ class Leaderboard(Saved, BaseEstimator):
         fitted = fit_strengths(counts, VOTE_MODELS[self.ties], float(self.prior))
         evidence = VoteEvidence(*options, table, self.ties, float(self.prior), fitted)
         if judges is not None:
-            evidence = self._judged(evidence, votes, judges)
+            evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
+        self._labels = labels
         self.covariates_ = tuple(covariates)
         self.coef_ = fitted.beta
         self.tau_ = fitted.tau
@@ -242,7 +251,9 @@ class Leaderboard(Saved, BaseEstimator):
             warn_user(text)
         return self
 
-    def _judged(self, people: VoteEvidence, votes: Any, judges: Any) -> JudgedEvidence:
+    def _judged(
+        self, people: VoteEvidence, votes: Any, judges: Any, labels: Any
+    ) -> JudgedEvidence:
         """Return the evidence of people and judges together."""
         if people.votes.covariates.shape[1]:
             raise ValueError(
@@ -251,7 +262,7 @@ class Leaderboard(Saved, BaseEstimator):
             )
         found = fit_with_judges(
             people.votes,
-            read_judges(judges, votes, people.votes.items),
+            read_judges(judges, votes, people.votes.items, labels),
             people.counts,
             people.fitted,
             people.model,
@@ -465,7 +476,9 @@ class Leaderboard(Saved, BaseEstimator):
             If a vote is about an item that the board does not have, or invalid.
         """
         evidence = self._voted()
-        table = read_votes(votes, covariates=self.covariates_, items=self.items_)
+        table = read_votes(
+            votes, covariates=self.covariates_, items=self.items_, labels=self._labels
+        )
         eta = self.strengths_[table.left] - self.strengths_[table.right]
         proba = evidence.model.proba(eta + table.covariates @ self.coef_, self.tau_)
         with np.errstate(divide="ignore"):  # ties where there were none

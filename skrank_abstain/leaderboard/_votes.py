@@ -66,6 +66,7 @@ def read_votes(
     cluster: str | None = None,
     half_life: float | None = None,
     items: NDArray[Any] | None = None,
+    labels: Any = None,
     repeated: bool = False,
 ) -> Votes:
     """Check a table of votes and number its items.
@@ -84,6 +85,8 @@ def read_votes(
         dates. None: ``time`` is ignored.
     items : ndarray of shape (n_items,), default=None
         Names that are known already; others are refused.
+    labels : sequence, default=None
+        What means (right, tie, left) or (right, left), as in `read_pair_labels`.
     repeated : bool, default=False
         Whether a ``vote_id`` may occur more than once.
 
@@ -125,7 +128,7 @@ def read_votes(
         items=known,
         left=left,
         right=right,
-        label=table.labels(),
+        label=table.labels(labels),
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
         cluster=None if cluster is None else table.clusters(cluster),
@@ -173,20 +176,22 @@ class _Table:
         """Return the names of the items on one side."""
         return _check_named(self._columns[side], side)
 
-    def labels(self) -> IntArray:
+    def labels(self, labels: Any) -> IntArray:
         """Return +1, 0 and -1."""
         column = self._columns["label"]
         kinds = set(_check_named(column, "label"))
-        # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-        if kinds == {0, 1}:
-            raise ValueError(
-                "votes must have labels whose meaning is clear, as left, tie and "
-                "right, got [0, 1], where 0 may be a tie or the right one: write "
-                "words, or -1 for right."
-            )
         values = np.empty(len(column), dtype=object)
-        values[:] = ["tie" if value in _BOTH_BAD else value for value in column]
-        return read_pair_labels(values, name="votes['label']")
+        values[:] = column
+        if labels is None:
+            # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
+            if kinds == {0, 1}:
+                raise ValueError(
+                    "votes must have labels whose meaning is clear, as left, tie and "
+                    "right, got [0, 1], where 0 may be a tie or the right one: say "
+                    "labels=(-1, 0, 1) or labels=(0, 1) to fit."
+                )
+            values[:] = ["tie" if value in _BOTH_BAD else value for value in column]
+        return read_pair_labels(values, labels, name="votes['label']")
 
     def weights(self) -> FloatArray:
         """Return the weights; 1 without a column for them."""
