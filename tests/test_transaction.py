@@ -237,7 +237,10 @@ def test_an_interrupted_partial_fit_can_be_repeated(error):
 
     def stop_at(at):
         def profile(frame, event, _):
-            calls.append(event == "call" and frame.f_code.co_filename != __file__)
+            # The package's own calls: how many others there are depends on caches and
+            # on the collection of garbage.
+            ours = frame.f_code.co_filename.startswith(PACKAGE)
+            calls.append(event == "call" and ours)
             if at and sum(calls) == at and calls[-1]:
                 raise error
 
@@ -256,7 +259,9 @@ def test_an_interrupted_partial_fit_can_be_repeated(error):
     for _ in range(2):  # the first run also imports and caches
         broken = deepcopy(kept)
         learn_under(0)
-    for at in np.linspace(1, sum(calls) - 1, 12).astype(int):
+    n_calls = sum(calls)
+    assert n_calls > 12
+    for at in np.linspace(1, n_calls, 12).astype(int):
         broken = deepcopy(kept)
         with pytest.raises(error):
             learn_under(at)
