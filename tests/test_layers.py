@@ -28,7 +28,8 @@ SPINE = [
     {"_kernels", "_warnings", "_transaction"},
 ]
 LEVEL = {name: level for level, names in enumerate(SPINE) for name in names}
-WINGS = {"distance", "leaderboard", "multilabel", "partitions", "queries", "theory"}
+WINGS = {"distance", "leaderboard", "monitor", "multilabel", "partitions", "queries"}
+WINGS |= {"theory"}
 MODULES = sorted(
     path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py"
 )

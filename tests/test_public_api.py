@@ -10,7 +10,8 @@ import pytest
 
 import skrank_abstain
 
-WINGS = {"distance", "leaderboard", "multilabel", "partitions", "queries", "theory"}
+WINGS = {"distance", "leaderboard", "monitor", "multilabel", "partitions", "queries"}
+WINGS |= {"theory"}
 ROOMS = sorted(
     name
     for _, name, _ in pkgutil.iter_modules(skrank_abstain.__path__)

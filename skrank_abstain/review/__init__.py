@@ -4,6 +4,7 @@ from skrank_abstain.review._contradictions import Contradiction
 from skrank_abstain.review._curve import review_curve
 from skrank_abstain.review._files import read_answers
 from skrank_abstain.review._items import ItemsUnderReview, graded_calibration
+from skrank_abstain.review._names import pair_id
 from skrank_abstain.review._objective import QuestionObjective
 from skrank_abstain.review._questions import Questions
 from skrank_abstain.review._review import Review

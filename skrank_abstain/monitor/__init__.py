@@ -1,0 +1,5 @@
+"""Wing: a watch over a ranker in service, with few false alarms for ever."""
+
+from skrank_abstain.monitor._monitor import Monitor
+
+__all__ = ["Monitor"]

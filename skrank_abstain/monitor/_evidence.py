@@ -1,0 +1,140 @@
+"""Evidence that grows with a stream: valid at any time, whenever one looks.
+
+Each process starts at 1, stays non-negative and does not grow on average while nothing
+has changed. By Ville's inequality the chance that it ever reaches ``1 / delta`` is then
+at most ``delta``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from skrank_abstain._validation import FloatArray, IntArray
+
+#: Exponents of the mixture: from bets on a few tiny p-values to bets on many small.
+EXPONENTS = np.arange(1, 20) / 20
+#: Queries whose p-values are found at a time.
+_AT_ONCE = 1024
+
+
+def online_pvalues(
+    counts: IntArray, levels: IntArray, draws: FloatArray
+) -> tuple[FloatArray, IntArray]:
+    """Return the p-values of new queries among all queries before them.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_statistics, n_levels), int64
+        Queries seen so far, by the level of each statistic.
+    levels : ndarray of shape (n_queries, n_statistics), int64
+        Those of the new queries, in the order of the stream.
+    draws : ndarray of shape (n_queries, n_statistics), float64
+        Uniform in [0, 1): where levels are equal.
+
+    Returns
+    -------
+    pvalues : ndarray of shape (n_queries, n_statistics), float64
+        (queries above + draw * queries as high) / queries, this one included:
+        independent and uniform while the queries are exchangeable [1]_.
+    counts : ndarray of shape (n_statistics, n_levels), int64
+        With the new queries.
+
+    References
+    ----------
+    .. [1] Vovk, Nouretdinov and Gammerman (2003). "Testing Exchangeability On-Line".
+       ICML.
+    """
+    counts = counts.copy()
+    pvalues = np.empty(levels.shape)
+    for start in range(0, len(levels), _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        new = levels[rows, :, None] == np.arange(counts.shape[1])
+        seen = counts + np.cumsum(new, axis=0)  # each query included
+        at_most = np.cumsum(seen, axis=2)
+        where = levels[rows, :, None]
+        above = at_most[:, :, -1] - np.take_along_axis(at_most, where, 2)[:, :, 0]
+        equal = np.take_along_axis(seen, where, axis=2)[:, :, 0]
+        pvalues[rows] = (above + draws[rows] * equal) / at_most[:, :, -1]
+        counts = seen[-1]
+    return pvalues, counts
+
+
+def add_pvalues(logs: FloatArray, pvalues: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bet on small and on large p-values.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_statistics, 2, n_exponents), float64
+        Logarithms of the products so far.
+    pvalues : ndarray of shape (n_queries, n_statistics), float64
+
+    Returns
+    -------
+    logs : ndarray of shape (n_statistics, 2, n_exponents), float64
+    evidence : ndarray of shape (n_queries,), float64
+        After each query: the mean, over statistics, both sides and the exponents e, of
+        the products of e p^(e - 1).
+    """
+    if not len(pvalues):
+        return logs, np.empty(0)
+    sides = np.stack([pvalues, 1 - pvalues], axis=2).clip(np.finfo(float).tiny)
+    gain = np.log(EXPONENTS) + (EXPONENTS - 1) * np.log(sides)[..., None]
+    path = logs + np.cumsum(gain, axis=0)
+    evidence = np.exp(logsumexp(path, axis=(1, 2, 3)) - np.log(logs.size))
+    return path[-1], evidence
+
+
+class Bets(NamedTuple):
+    """Bets against a bound on the mean of losses, and what they rest on.
+
+    Attributes
+    ----------
+    n, total, squares : float
+        Losses so far: their number, sum and sum of squares.
+    log_capital : float
+        Logarithm of what a capital of 1 has become.
+    """
+
+    n: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    log_capital: float = 0.0
+
+    def add(self, loss: float, bound: float) -> Bets:
+        """Bet on the next loss, by the past ones alone.
+
+        Parameters
+        ----------
+        loss : float
+            In [0, 1].
+        bound : float
+            The mean of losses that is promised, in (0, 1).
+
+        Notes
+        -----
+        The capital is multiplied by 1 + s (loss - bound), where s is the excess of the
+        mean over its mean square, at most half of what could lose everything [1]_. One
+        loss of 1/2 and one of the bound are assumed before the first.
+
+        References
+        ----------
+        .. [1] Waudby-Smith and Ramdas (2024). "Estimating means of bounded random
+           variables by betting". JRSS B 86.
+        """
+        n = self.n + 2
+        mean = (self.total + 0.5 + bound) / n
+        variance = max((self.squares + 0.25 + bound**2) / n - mean**2, 0.0)
+        excess = mean - bound
+        stake = 0.0
+        if excess > 0:
+            stake = min(excess / (variance + excess**2), 0.5 / bound)
+        gain = float(np.log1p(stake * (loss - bound)))
+        return Bets(
+            self.n + 1,
+            self.total + loss,
+            self.squares + loss**2,
+            self.log_capital + gain,
+        )

@@ -1,0 +1,393 @@
+"""Monitor: whether what was calibrated still holds."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction, listed
+from skrank_abstain.estimators import SelectiveRanker
+from skrank_abstain.monitor._evidence import (
+    EXPONENTS,
+    Bets,
+    add_pvalues,
+    online_pvalues,
+)
+from skrank_abstain.pairs import ScoredItems, read_pair_labels
+from skrank_abstain.review import Questions, pair_id
+
+#: Levels of a statistic of a query; its mean risk is read at as many thresholds.
+_N_LEVELS = 65
+
+
+@dataclass(frozen=True, eq=False)
+class Monitor:
+    """A watch over a fitted ranker in service; every method returns a new one.
+
+    Without labels it compares each query with the calibration queries and with the
+    stream so far: the share of pairs that are abstained on, and the mean risk. With a
+    few labels it bets against the bound on the loss of decided pairs. Either alarm is
+    false with a probability of at most ``delta``, however long the stream runs and
+    however often one looks.
+
+    Make one with `Monitor.of`; keep it as JSON: `to_dict`, `from_dict`.
+
+    Parameters
+    ----------
+    delta : float
+        Bound on the probability of a false alarm, of each kind.
+    bound : float
+        Mean loss of accepted pairs, as a share of the largest loss, that the audit
+        holds the ranker to; each query counts alike.
+    fingerprint : str
+        Of the fitted ranker.
+    seed : int
+    counts : ndarray of shape (2, 65), int64
+        Queries so far, calibration included, by the level of either statistic.
+    logs : ndarray of shape (2, 2, 19), float64
+        Logarithms of the bets on their p-values.
+    bets : Bets
+        Of the audit.
+    peaks : tuple of float
+        Largest evidence so far, without labels and of the audit.
+    days : dict of str to tuple of float
+        The same at the end of each day.
+    asked : dict
+        Questions of the audit that nobody has answered yet.
+
+    Notes
+    -----
+    The evidence without labels is a mixture martingale on online conformal p-values
+    [1]_, that of the audit the capital of bets on uniformly drawn accepted pairs [2]_.
+    Both rest on new queries that are exchangeable with the calibration queries while
+    nothing has changed. Without labels nobody sees that labels changed their meaning.
+    Some hundred numbers, however many queries; an update is O(n log n).
+
+    References
+    ----------
+    .. [1] Vovk, Nouretdinov and Gammerman (2003). "Testing Exchangeability On-Line".
+       ICML.
+    .. [2] Waudby-Smith and Ramdas (2024). "Estimating means of bounded random variables
+       by betting". JRSS B 86.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.monitor import Monitor
+    >>> data = make_ranking(n_queries=200, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> monitor = Monitor.of(ranker, delta=0.05)
+    >>> today = make_ranking(n_queries=30, random_state=1)
+    >>> monitor = monitor.update(ranker, today.data, today.qid, day="monday")
+    >>> monitor.alarm
+    False
+    >>> later = make_ranking(n_queries=60, random_state=2)  # all features shrink
+    >>> monitor = monitor.update(ranker, later.data / 3, later.qid, day="tuesday")
+    >>> monitor.alarm
+    True
+    """
+
+    delta: float
+    bound: float
+    fingerprint: str
+    seed: int
+    counts: IntArray
+    logs: FloatArray
+    bets: Bets = field(default_factory=Bets)
+    peaks: tuple[float, float] = (1.0, 1.0)
+    days: dict[str, tuple[float, float]] = field(default_factory=dict)
+    asked: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        ranker: SelectiveRanker,
+        *,
+        delta: float = 0.05,
+        margin: float = 0.02,
+        random_state: Any = 0,
+    ) -> Self:
+        """Begin to watch a fitted ranker.
+
+        Parameters
+        ----------
+        ranker : SelectiveRanker
+            Fitted: `BALToR`, `CostAbstainer`, `RiskControlledRanker` or
+            `SelectiveRanker`.
+        delta : float, default=0.05
+            Bound on the probability of a false alarm, of each kind, in (0, 1).
+        margin : float, default=0.02
+            The audit holds the ranker to the ``max_risk`` that it certified, or else to
+            its risk on the calibration queries plus this.
+        random_state : int, RandomState instance or None, default=0
+            Of the draws: between equal queries, and of pairs to audit.
+
+        Raises
+        ------
+        TypeError
+            If the ranker is of another kind.
+        sklearn.exceptions.NotFittedError
+            If it is not fitted.
+        """
+        if not isinstance(ranker, SelectiveRanker):
+            raise TypeError(
+                "ranker must be a SelectiveRanker, such as BALToR or "
+                f"RiskControlledRanker, got {type(ranker).__name__}."
+            )
+        check_is_fitted(ranker, "threshold_")
+        check_fraction(delta, "delta")
+        check_fraction(margin, "margin", include_zero=True)
+        known = ranker._calibration
+        highest = float(known.loss.max())
+        bound = getattr(ranker._fitted_rule, "max_risk", None)
+        if bound is None:
+            accepted, pairs = known.accepted_by_query(ranker._region)
+            totals = known.engine.totals(ranker._region, known.items, None)
+            some = pairs > 0
+            spent = (totals.loss[some] / pairs[some]).sum()
+            decided = (accepted[some] / pairs[some]).sum()
+            bound = spent / decided + margin if decided else margin
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        monitor = cls(
+            delta=float(delta),
+            bound=float(min(bound / highest, 0.99)),
+            fingerprint=_fingerprint(ranker),
+            seed=seed,
+            counts=np.zeros((2, _N_LEVELS), dtype=np.int64),
+            logs=np.zeros((2, 2, EXPONENTS.size)),
+        )
+        levels = _levels(ranker, known.items)
+        counts = [np.bincount(each, minlength=_N_LEVELS) for each in levels.T]
+        return replace(monitor, counts=np.array(counts))
+
+    def __repr__(self) -> str:
+        return (
+            f"Monitor(queries={int(self.counts[0].sum())}, days={len(self.days)}, "
+            f"audited={self.bets.n:.0f}, evidence={self.evidence:.3g}, "
+            f"alarm={self.alarm})"
+        )
+
+    @property
+    def evidence(self) -> float:
+        """The larger evidence of the two kinds so far; an alarm from 1 / delta on."""
+        return max(self.peaks)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether either evidence has ever reached ``1 / delta``."""
+        return bool(self.evidence >= 1 / self.delta)
+
+    def update(self, ranker: Any, X: Any, qid: Any = None, *, day: str) -> Self:
+        """Take in the queries of a day, without labels.
+
+        Parameters
+        ----------
+        ranker : SelectiveRanker
+            The one that is watched.
+        X, qid
+            As in ``predict_pairs``.
+        day : str
+            Name of the day, or of another batch; each once.
+
+        Returns
+        -------
+        monitor : Monitor
+
+        Raises
+        ------
+        ValueError
+            If the ranker was fitted again or is another one, or the day was taken in
+            before.
+        """
+        self._check(ranker)
+        if not isinstance(day, str) or day in self.days:
+            raise ValueError(
+                f"day must be a text that names a new day, got {day!r}: "
+                f"{len(self.days)} days were taken in already. To count a day's later "
+                "queries name them otherwise."
+            )
+        items = ranker._scored(X, qid)
+        levels = _levels(ranker, items.sorted(np.zeros(items.values.size)))
+        random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
+        draws = random.random(levels.shape)
+        pvalues, counts = online_pvalues(self.counts, levels, draws)
+        logs, path = add_pvalues(self.logs, pvalues)
+        peaks = float(path.max(initial=self.peaks[0])), self.peaks[1]
+        days = {**self.days, day: peaks}
+        return replace(self, counts=counts, logs=logs, peaks=peaks, days=days)
+
+    def audit(
+        self, ranker: Any, X: Any, qid: Any = None, *, n: int = 20, item_id: Any = None
+    ) -> tuple[Self, Questions]:
+        """Draw questions that tell whether decided pairs are still right.
+
+        Parameters
+        ----------
+        ranker : SelectiveRanker
+            The one that is watched.
+        X, qid, item_id
+            As in ``predict_pairs``; the names must tell the items apart for ever, as
+            ``item_id`` and ``qid`` of the application do.
+        n : int, default=20
+            Queries to draw, one accepted pair of each; fewer if fewer have any.
+
+        Returns
+        -------
+        monitor : Monitor
+            Which knows what was asked.
+        questions : Questions
+            For ``to_tasks`` and ``to_page``; give the answers to ``judge``.
+        """
+        self._check(ranker)
+        random = np.random.default_rng(
+            [self.seed, 1, len(self.asked), int(self.bets.n)]
+        )
+        left, right = [], []
+        for decisions in ranker.iter_pairs(X, qid, item_id=item_id):
+            accepted = np.flatnonzero(decisions.accepted)
+            if accepted.size:
+                at = random.choice(accepted)
+                left.append(decisions.left[at])
+                right.append(decisions.right[at])
+        chosen = random.permutation(len(left))[:n]
+        pairs = np.array([left, right], dtype=np.int64).T.reshape(-1, 2)[chosen]
+        made = ranker.predict_pairs(X, qid, pairs=pairs, item_id=item_id)
+        questions = Questions(**vars(made), value=np.ones(len(made)))
+        asked = dict(self.asked)
+        for pair in made.to_dicts():
+            names = [str(pair.get(f"{s}_id", pair[s])) for s in ("left", "right")]
+            key = pair_id(str(pair["qid"]), *names)[0]
+            asked[key] = {"left": names[0], "label": pair["label"]}
+        return replace(self, asked=asked), questions
+
+    def judge(self, ranker: Any, answers: Any) -> Self:
+        """Take in answers to the questions of ``audit``.
+
+        Parameters
+        ----------
+        ranker : SelectiveRanker
+            The one that is watched.
+        answers : list of dict
+            As ``review.read_answers`` returns them: ``qid``, ``left``, ``right``,
+            ``label``, in the words of `PairwiseRankerClassifier`. One answer of each
+            question; the order of the rows is that of the bets.
+
+        Returns
+        -------
+        monitor : Monitor
+
+        Raises
+        ------
+        ValueError
+            If an answer is about a pair that was not drawn, or was answered before.
+        """
+        self._check(ranker)
+        asked, bets = dict(self.asked), self.bets
+        loss = ranker._calibration.loss
+        truth = read_pair_labels([row["label"] for row in answers], name="answers")
+        largest = self.peaks[1]
+        for number, (row, label) in enumerate(zip(answers, truth, strict=True)):
+            left, right = str(row["left"]), str(row["right"])
+            question = asked.pop(pair_id(str(row.get("qid")), left, right)[0], None)
+            if question is None:
+                raise ValueError(
+                    "answers must be about pairs that audit drew, each once, got "
+                    f"{left!r} and {right!r} of query {row.get('qid')!r} in row "
+                    f"{number}, and {len(self.asked)} open questions."
+                )
+            true = label if left == question["left"] else -label
+            spent = loss[question["label"] + 1, true + 1] / loss.max()
+            bets = bets.add(float(spent), self.bound)
+            largest = max(largest, math.exp(min(bets.log_capital, 700.0)))
+        return replace(self, asked=asked, bets=bets, peaks=(self.peaks[0], largest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for ``json.dumps``."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN},
+            "counts": self.counts.tolist(),
+            "logs": self.logs.tolist(),
+            "bets": list(self.bets),
+            "peaks": list(self.peaks),
+            "days": {day: list(peaks) for day, peaks in self.days.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, Any]) -> Self:
+        """Return the monitor that ``to_dict`` was called on.
+
+        Raises
+        ------
+        ValueError
+            If a value is missing.
+        """
+        needed = {*_PLAIN, "counts", "logs", "bets", "peaks", "days"}
+        if not isinstance(state, Mapping) or state.keys() != needed:
+            found = sorted(state) if isinstance(state, Mapping) else type(state)
+            raise ValueError(
+                f"state must be what to_dict of a Monitor returned, with "
+                f"{listed(sorted(needed))}, got {found}."
+            )
+        return cls(
+            **{name: state[name] for name in _PLAIN},
+            counts=np.array(state["counts"], dtype=np.int64),
+            logs=np.array(state["logs"], dtype=np.float64),
+            bets=Bets(*state["bets"]),
+            peaks=tuple(state["peaks"]),
+            days={day: tuple(peaks) for day, peaks in state["days"].items()},
+        )
+
+    def _check(self, ranker: Any) -> None:
+        if _fingerprint(ranker) != self.fingerprint:
+            raise ValueError(
+                "ranker must be the one that is watched, got another, or one that was "
+                "fitted or calibrated again since: begin anew with Monitor.of(ranker)."
+            )
+
+
+_PLAIN = ("delta", "bound", "fingerprint", "seed", "asked")
+
+
+def _fingerprint(ranker: Any) -> str:
+    """Return 16 digits that another fit changes."""
+    check_is_fitted(ranker, "threshold_")
+    calibration = ranker._calibration
+    facts = [
+        repr(ranker._fitted_rule),
+        repr(ranker.threshold_),
+        calibration.loss.tolist(),
+        calibration.items.n_queries,
+        calibration.items.n_pairs,
+        calibration.items.largest,
+    ]
+    return sha256(json.dumps(facts, default=float).encode()).hexdigest()[:16]
+
+
+def _levels(ranker: Any, items: ScoredItems) -> IntArray:
+    """Return the level of the share abstained on, and of the mean risk, of each query.
+
+    Queries without pairs are left out; shape (n_queries, 2).
+    """
+    engine = ranker._calibration.engine
+    totals = engine.totals(ranker._region, items, None)
+    some = totals.pairs > 0
+    pairs = totals.pairs[some]
+    abstained = 1 - totals.accepted[some] / pairs
+    # The mean of the risk is the area over its distribution.
+    thresholds = np.arange(_N_LEVELS - 1) / (_N_LEVELS - 1)
+    below = engine.at_thresholds(items, thresholds * engine.highest)[0][some]
+    mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
+    shares = np.stack([abstained, mean_risk], axis=1)
+    levels: IntArray = np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)
+    return levels

@@ -1,0 +1,188 @@
+"""A monitor of a ranker in service: days, audits, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from doubles import FirstColumn
+
+from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain.monitor import Monitor
+
+MODEL = FirstColumn().fit(None, None)
+
+
+def world(n_queries, seed):
+    data = make_ranking(n_queries, random_state=seed)
+    return data.utility[:, None], data.target, data.qid
+
+
+RANKER = BALToR(MODEL, coverage=0.6, random_state=0).fit(*world(200, 0))
+START = Monitor.of(RANKER)
+
+
+def week(monitor, ranker=RANKER, n_days=5, factor=1.0, first=1, n_queries=20):
+    for k in range(first, first + n_days):
+        X, _, qid = world(n_queries, k)
+        monitor = monitor.update(ranker, factor * X, qid, day=f"day {k}")
+    return monitor
+
+
+def answered(questions, X, y, qid, *, wrong=0.0, seed=0):
+    """Return what people say: the truth, or the reverse with this probability."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(len(questions)):
+        left, right = questions.left[k], questions.right[k]
+        label = int(np.sign(y[left] - y[right]))
+        if rng.random() < wrong:
+            label = -int(questions.label[k]) or 1
+        words = {1: "left", 0: "same", -1: "right"}
+        rows.append(
+            {"qid": str(questions.qid[k]), "left": str(left), "right": str(right)}
+            | {"label": words[label]}
+        )
+    return rows
+
+
+@pytest.mark.parametrize("name", ["baltor", "cost", "risk"])
+def test_ordinary_days_raise_no_alarm_and_shrunken_scores_do(name):
+    ranker = {
+        "baltor": RANKER,
+        "cost": CostAbstainer(MODEL, cost=0.3).fit(*world(200, 0)),
+        "risk": RiskControlledRanker(MODEL, max_risk=0.3, random_state=0).fit(
+            *world(400, 0)
+        ),
+    }[name]
+    monitor = week(Monitor.of(ranker), ranker)
+    assert not monitor.alarm
+    assert list(monitor.days) == [f"day {k}" for k in range(1, 6)]
+    changed = week(monitor, ranker, factor=0.5, first=6)
+    assert changed.alarm
+    assert changed.evidence >= 20
+    assert not monitor.alarm  # the old one is as it was
+    assert "alarm=True" in repr(changed)
+
+
+@pytest.mark.slow
+def test_alarms_of_rankers_are_seldom_false():
+    # The tie model was fitted to the calibration queries, which is not quite fair.
+    alarms = 0
+    for seed in range(200):
+        ranker = BALToR(MODEL, coverage=0.6, random_state=0)
+        ranker.fit(*world(60, 10_000 + 7 * seed))
+        monitor = Monitor.of(ranker, random_state=seed)
+        X, _, qid = world(200, 20_000 + 7 * seed)
+        alarms += monitor.update(ranker, X, qid, day="all").alarm
+    assert alarms / 200 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_half_a_day_twice_is_a_day_and_the_same_day_is_refused():
+    X, _, qid = world(20, 1)
+    monitor = START.update(RANKER, X, qid, day="monday")
+    with pytest.raises(ValueError, match=r"names a new day, got 'monday'"):
+        monitor.update(RANKER, X, qid, day="monday")
+    with pytest.raises(ValueError, match=r"must be a text that names a new day, got 3"):
+        monitor.update(RANKER, X, qid, day=3)
+    both = monitor.update(RANKER, X, qid, day="tuesday")
+    assert both.counts[0].sum() == 200 + 40 - (200 - START.counts[0].sum())
+
+
+def test_the_state_is_json_and_small():
+    monitor = week(START, n_days=30)
+    X, y, qid = world(40, 99)
+    monitor, questions = monitor.audit(RANKER, X, qid, n=5)
+    text = json.dumps(monitor.to_dict())
+    assert len(text) < 10_000
+    again = Monitor.from_dict(json.loads(text))
+    assert again.to_dict() == monitor.to_dict()
+    answers = answered(questions, X, y, qid)
+    one, other = (each.judge(RANKER, answers) for each in (monitor, again))
+    assert one.to_dict() == other.to_dict()
+    with pytest.raises(ValueError, match=r"state must be what to_dict of a Monitor"):
+        Monitor.from_dict({"delta": 0.1})
+
+
+def test_an_audit_draws_one_accepted_pair_of_each_query():
+    X, _, qid = world(40, 99)
+    _, questions = START.audit(RANKER, X, qid, n=30)
+    assert len(questions) == 30
+    assert np.unique(questions.qid).size == 30
+    assert questions.accepted.all()
+    _, all_of_them = START.audit(RANKER, X, qid, n=1000)
+    assert len(all_of_them) <= 40
+    _, same = START.audit(RANKER, X, qid, n=30)
+    np.testing.assert_array_equal(same.left, questions.left)
+
+
+def audited(wrong, n_rounds=6, sides=False):
+    monitor = START
+    for k in range(n_rounds):
+        X, y, qid = world(60, 300 + k)
+        monitor, questions = monitor.audit(RANKER, X, qid + 1000 * k, n=60)
+        answers = answered(questions, X, y, qid, wrong=wrong, seed=k)
+        if sides:
+            turned = {"left": "right", "right": "left", "same": "same"}
+            answers = [
+                {
+                    **a,
+                    "left": a["right"],
+                    "right": a["left"],
+                    "label": turned[a["label"]],
+                }
+                for a in answers
+            ]
+        monitor = monitor.judge(RANKER, answers)
+    return monitor
+
+
+def test_an_audit_finds_wrong_decisions():
+    right = audited(wrong=0.0)
+    assert not right.alarm
+    assert right.asked == {}
+    assert right.bets.n > 300
+    # What the answers say is the loss of the decisions.
+    assert right.bets.total / right.bets.n < START.bound + 0.03
+    assert audited(wrong=0.4).alarm
+    assert audited(wrong=0.0, sides=True).bets == right.bets
+
+
+def test_answers_must_be_to_questions_that_were_drawn():
+    X, y, qid = world(40, 99)
+    monitor, questions = START.audit(RANKER, X, qid, n=5)
+    answers = answered(questions, X, y, qid)
+    with pytest.raises(ValueError, match=r"about pairs that audit drew, each once"):
+        monitor.judge(RANKER, [{**answers[0], "right": "none"}])
+    with pytest.raises(ValueError, match=r"each once, got .* in row 1"):
+        monitor.judge(RANKER, answers[:1] * 2)
+
+
+def test_the_bound_is_what_was_certified_or_what_was_measured():
+    ranker = RiskControlledRanker(MODEL, max_risk=0.3, random_state=0)
+    ranker.fit(*world(400, 0))
+    assert Monitor.of(ranker).bound == 0.3
+    X, y, qid = world(200, 0)
+    risk = RANKER.evaluate(X, y, qid)
+    some = risk.pairs > 0
+    share = risk.accepted[some] / risk.pairs[some]
+    mean = (risk.loss[some] / risk.pairs[some]).sum() / share.sum()
+    assert START.bound == pytest.approx(mean + 0.02)
+
+
+def test_another_ranker_is_refused():
+    other = BALToR(MODEL, coverage=0.6, random_state=0).fit(*world(200, 5))
+    X, _, qid = world(20, 1)
+    for call in (
+        lambda: START.update(other, X, qid, day="x"),
+        lambda: START.audit(RANKER.at_coverage(0.5), X, qid),
+        lambda: START.judge(other, []),
+    ):
+        with pytest.raises(ValueError, match="must be the one that is watched"):
+            call()
+    with pytest.raises(TypeError, match="must be a SelectiveRanker"):
+        Monitor.of(DistanceAbstainer(MODEL))
+    for wrong in ({"delta": 2}, {"margin": -1}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be in"):
+            Monitor.of(RANKER, **wrong)
