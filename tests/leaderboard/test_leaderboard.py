@@ -188,6 +188,13 @@ def test_the_score_is_the_mean_log_probability():
 def test_questions_become_votes(tmp_path, board):
     questions = board.ask(5)
     assert isinstance(questions, Questions)
+    np.testing.assert_allclose(
+        questions.proba, board.predict_proba(questions.left_id, questions.right_id)
+    )
+    np.testing.assert_array_equal(questions.left_id, board.items_[questions.left])
+    np.testing.assert_array_equal(
+        questions.label, np.sign(questions.proba[:, 2] - questions.proba[:, 0])
+    )
     assert (np.diff(questions.value) <= 1e-12).all()
     assert len({(q.left_id, q.right_id) for q in questions}) == 5
     path = tmp_path / "tasks.csv"
@@ -419,6 +426,10 @@ def test_a_report_says_what_is_promised_and_found(tmp_path):
     fewer = Leaderboard(control="fdr", random_state=0).fit(votes).report()
     assert "a share of 0.05 is expected to be false at most" in fewer
     assert "each vote is taken to stand by itself" in fewer
+    assert "votes weigh differently" not in report
+    votes["weight"] = np.linspace(1, 2, 600)
+    weighted = Leaderboard(random_state=0).fit(votes).report()
+    assert "votes weigh differently, by their weight or age" in weighted
 
 
 def test_a_report_warns_of_what_the_votes_cannot_say():
@@ -459,3 +470,15 @@ def test_labels_may_be_named_for_the_score_too():
     words = np.array(["2", "X", "1"])[votes["label"] + 1]
     pools = Leaderboard().fit(votes | {"label": words}, labels=("2", "X", "1"))
     np.testing.assert_array_equal(pools.strengths_, board.strengths_)
+
+
+def test_places_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    from skrank_abstain.pairs import _memory
+
+    n = 1300
+    ring = {"left": np.arange(n), "right": np.roll(np.arange(n), 1)}
+    board = Leaderboard().fit(ring | {"label": ["left"] * n})
+    monkeypatch.setattr(_memory, "available_memory", lambda: 1 << 20)
+    with pytest.raises(ValueError, match="Strengths and probabilities need no pairs"):
+        board.ranking()
+    assert board.predict_proba([0], [1]).shape == (1, 3)
