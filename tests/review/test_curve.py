@@ -9,7 +9,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.review import review_curve
+from skrank_abstain.review import _curve, review_curve
 
 DATA = make_ranking(n_queries=60, random_state=0)
 MODEL = FirstColumn().fit(None, None)
@@ -220,3 +220,18 @@ def test_items_without_pairs_and_no_ranker_are_refused():
         review_curve(MODEL, *ITEMS)
     with pytest.raises(ValueError, match="y"):
         review_curve(RANKER, X, y[1:], NEW.qid)
+
+
+@pytest.mark.parametrize(
+    ("objective", "by_risk"), [("riskiest", True), ("random", False)]
+)
+def test_comparisons_ask_by_risk_or_at_random(objective, by_risk, monkeypatch):
+    asked, ask = [], _curve._unasked
+
+    def recorded(*args, **how):
+        asked.append(how["by_risk"])
+        return ask(*args, **how)
+
+    monkeypatch.setattr(_curve, "_unasked", recorded)
+    review_curve(RANKER, *ITEMS, budgets=[0.1], objective=objective)
+    assert set(asked) == {by_risk}

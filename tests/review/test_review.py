@@ -11,6 +11,7 @@ from review.simulated import DATA, INPUT, NEW, RANKER, X, fit, loop, right, say
 from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.review._reviewers import Reviewers
 
@@ -591,3 +592,26 @@ def test_a_review_of_a_difference_model_comes_back(model):
                 getattr(back.decisions, name), getattr(review.decisions, name)
             )
         np.testing.assert_array_equal(back.ask(2).left, review.ask(2).left)
+
+
+def test_the_score_of_a_novel_item_says_nothing():
+    data = make_ranking(n_queries=60, random_state=0)
+    ranker = BALToR(
+        FirstColumn().fit(None, None), novelty=lambda X: np.abs(X[:, 0]), random_state=0
+    ).fit(data.utility[:, None], data.target, data.qid)
+    high, low = (
+        ranker.review(
+            np.array([[0.0], [0.5], [strange]]),
+            0,
+            answers=[{"left": 1, "right": 0, "label": "left"}],
+        ).decisions
+        for strange in (50.0, -50.0)
+    )
+    with_it = (high.left == 2) | (high.right == 2)
+    assert with_it.sum() == 2
+    sides = [
+        np.where((each.left == 2)[:, None], each.proba, each.proba[:, ::-1])[with_it]
+        for each in (high, low)
+    ]
+    np.testing.assert_allclose(*sides)
+    assert not high.accepted[with_it].any()
