@@ -138,7 +138,7 @@ def calibrate(
             f"{describe_model(model)}, which is not: train it on other queries first."
         )
     columns = ModelColumns(*names_in_model(model))
-    check_same_columns(frame, columns)
+    check_same_columns(frame, columns, label, qid)
     rows = as_partitions(frame, qid=qid)
     parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
     answers = [*ask(parts, _describe)]

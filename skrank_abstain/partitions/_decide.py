@@ -79,7 +79,7 @@ def evaluate(
     check_is_fitted(ranker, "threshold_")
     check_names(frame, label=label, qid=qid, sample_weight=sample_weight)
     columns = _columns(ranker)
-    check_same_columns(frame, columns)
+    check_same_columns(frame, columns, label, qid, sample_weight)
     args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
     found = [*ask(as_partitions(frame, qid), _evaluate, *args)]
     refuse_split_queries([ids for _, ids in found], frame, qid)
@@ -261,7 +261,7 @@ def _frame(
     check_is_fitted(ranker, "threshold_")
     check_names(frame, qid=qid, item_id=item_id)
     columns = _columns(ranker)
-    check_same_columns(frame, columns)
+    check_same_columns(frame, columns, qid, item_id)
     rows = as_partitions(frame, qid)
     args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.

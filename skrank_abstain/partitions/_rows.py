@@ -67,23 +67,33 @@ def check_names(frame: Any, **names: Any) -> None:
         )
 
 
-def check_same_columns(frame: Any, model: ModelColumns) -> None:
-    """Name the column that one frame of a list lacks, if all columns are features.
+def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
+    """Refuse a list whose frames differ in a column or in the order of the columns.
 
-    Where the model names its features, each partition names those that it lacks.
+    Where the model names its features, they are taken by name, and each partition names
+    those that it lacks. ``others`` are columns that are no features.
     """
-    before: tuple[int, set[Any]] | None = None
+    before: tuple[int, list[Any]] | None = None
     for number, part in enumerate(frame if isinstance(frame, list) else ()):
         X = part[0] if isinstance(part, tuple) and part else part
         found = names_of_columns(X)
         if found is None or model.of(X) is not None:
             continue
-        columns = set(found)
-        first, others = before = before or (number, columns)
+        first, order = before = before or (number, found)
+        columns, known = set(found), set(order)
+        own, theirs = (
+            [n for n in names if n not in others] for names in (found, order)
+        )
+        if columns == known and own != theirs:
+            raise ValueError(
+                "frame must have its columns in one order where the model knows no "
+                f"names, got {listed(theirs)} in partition {first} and {listed(own)} "
+                f"in partition {number}; select them alike from each."
+            )
         # Other names, but as many of them, are no missing column.
-        if columns < others or others < columns:
-            short, full = (number, first) if columns < others else (first, number)
-            lacks = next(iter(columns ^ others))
+        if columns < known or known < columns:
+            short, full = (number, first) if columns < known else (first, number)
+            lacks = next(iter(columns ^ known))
             raise ValueError(
                 f"frame must have the same columns in every partition, got {lacks!r} "
                 f"in partition {full} and not in partition {short}."

@@ -305,6 +305,26 @@ def test_the_column_that_a_partition_lacks_is_named(what, lacks):
         getattr(partitions, what)(ranker, frames, **names)
 
 
+@pytest.mark.parametrize("what", ["calibrate", "evaluate", "ranking"])
+@pytest.mark.filterwarnings("ignore:X has feature names, but BALToR was fitted without")
+def test_features_in_another_order_are_refused_where_the_model_knows_no_names(what):
+    names = {"qid": "q"} if what == "ranking" else {"label": "y", "qid": "q"}
+    first, *others = [
+        frame[["one", "two", *names.values()]] for frame in framed(pieces())
+    ]
+    ranker = BALToR(MODEL)
+    if what != "calibrate":
+        X, y, qid = labelled(40, seed=1)
+        ranker.fit(X, y, qid=qid)
+    turned = first[["two", "one", *names.values()]]
+    rule = r"\['one', 'two'\] in partition 0 and \['two', 'one'\] in partition"
+    with pytest.raises(ValueError, match=rule):
+        getattr(partitions, what)(ranker, [*others, turned], **names)
+    # Where the queries stand among them does not matter.
+    aside = first[[*names.values(), "one", "two"]]
+    getattr(partitions, what)(ranker, [*others, aside], **names)
+
+
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.filterwarnings("ignore:X has feature names, but BALToR was fitted without")
 def test_weights_are_a_column(named):
