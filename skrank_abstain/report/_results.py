@@ -30,6 +30,7 @@ from skrank_abstain.report._rows import (
     ratio_and_interval,
     rows_of_decisions,
     rows_of_pairs,
+    rows_of_places,
     rows_of_queries,
 )
 from skrank_abstain.selection import RiskProfile
@@ -41,7 +42,7 @@ def sections_of_results(data: ReportData) -> list[Section]:
     """Return what was measured, or expected without labels."""
     if not data.labelled:
         return [_expected(data), *_by_group(data)]
-    rows = [*rows_of_pairs(data), *rows_of_queries(data)]
+    rows = [*rows_of_pairs(data), *rows_of_queries(data), *rows_of_places(data)]
     measured = [Section(_TITLE, [Table(HEAD, rows)]), *_by_group(data)]
     if not data.items.n_pairs:
         rows = [cells(name, *[np.nan] * 3) for name in _areas(data.ranker)]

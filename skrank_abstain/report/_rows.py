@@ -6,11 +6,14 @@ import numpy as np
 
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.report._data import ReportData
-from skrank_abstain.selection import PairTotals
+from skrank_abstain.selection import PairTotals, confident_places, true_places
 
 HEAD = ("quantity", "value", "95 % interval")
 _ALIKE = "each query counting alike"
+#: Of the places whose coverage is shown.
+_CONFIDENCE = 0.9
 
 
 def rows_of_decisions(totals: PairTotals) -> list[list[str]]:
@@ -68,6 +71,36 @@ def rows_of_queries(data: ReportData) -> list[list[str]]:
     return [
         row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
         row(f"{risk}, {_ALIKE}", cost, share, highest=highest),
+    ]
+
+
+def rows_of_places(data: ReportData) -> list[list[str]]:
+    """Return how often places with a confidence hold; none where they have no promise.
+
+    That takes items, and enough calibration queries.
+    """
+    known, items = data.ranker.calibration, data.items
+    if not isinstance(items, ScoredItems):
+        return []
+    n_queries = known.items.n_queries
+    try:
+        shares = known.place_shares()
+        places = confident_places(known.model, shares, n_queries, items, _CONFIDENCE)
+    except (ValueError, RuntimeError):  # too few queries; the partitions are gone
+        return []
+    best, worst = places[items.rows].T
+    first, last = true_places(items.known_grades, items.offsets).T
+    size = np.diff(items.offsets)
+    query, of_query = np.repeat(np.arange(size.size), size), 1 / np.repeat(size, size)
+    some = size > 1
+    held, width = (
+        np.bincount(query, each * of_query, size.size)[some].astype(np.float64)
+        for each in ((best <= last) & (worst >= first), (worst - best + 1) * of_query)
+    )
+    alike = f"places at {_CONFIDENCE:.0%} confidence"
+    return [
+        row(f"{alike}: hold the true one, {_ALIKE}", held, np.ones(held.size)),
+        row(f"{alike}: mean width, of the query, {_ALIKE}", width, np.ones(width.size)),
     ]
 
 

@@ -111,6 +111,28 @@ def test_the_column_of_queries_is_no_part_of_the_rows(ranker, known, new):
     assert fingerprints(page) == fingerprints(expected)
 
 
+def test_places_that_held_are_those_of_the_ranker(ranker, new):
+    X, y, qid = new.data, new.target, new.qid
+    page = ranker.report(X, y, qid=qid)
+    rows = r"^\| places at 90% confidence: (\w+).*? \| ([.\d]+) \|"
+    found = dict(re.findall(rows, page, flags=re.MULTILINE))
+    best, worst = ranker.rank_intervals(X, qid, confidence=0.9).T
+    held, width = [], []
+    for query in np.unique(qid):
+        own = qid == query
+        if own.sum() > 1:
+            first = [1 + sum(y[own] > each) for each in y[own]]
+            last = [sum(y[own] >= each) for each in y[own]]
+            held.append(np.mean((best[own] <= last) & (worst[own] >= first)))
+            width.append(np.mean(worst[own] - best[own] + 1) / own.sum())
+    # The ranker's places also hold the place that it gives the item.
+    assert float(found["hold"]) == pytest.approx(np.mean(held), abs=0.02)
+    assert float(found["mean"]) == pytest.approx(np.mean(width), abs=0.02)
+    few = BALToR(Ridge(), random_state=0).fit(X[qid < 20], y[qid < 20], qid[qid < 20])
+    rest = qid >= 20
+    assert "places at" not in few.report(X[rest], y[rest], qid=qid[rest])
+
+
 # --- a day without labels -------------------------------------------------------------
 
 
