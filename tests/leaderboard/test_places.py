@@ -123,6 +123,16 @@ def test_items_that_never_met_span_all_places_of_each_other():
     np.testing.assert_array_equal(found.places(4), [[2, 4], [1, 3], [2, 4], [1, 3]])
 
 
+def test_fdr_counts_the_pairs_that_met_alone():
+    theta = np.array([0.0, 0.9, 100.0, 200.0])
+    found = compare(theta, 0.1 * np.eye(4), np.array([0, 0, 1, 1]), control="fdr")
+    p = 2 * norm.sf(0.9 / np.sqrt(0.2))
+    # Of two p-values the other one is 0.
+    assert found.pvalue[0] == pytest.approx(p)
+    assert found.pvalue.tolist().count(1.0) == 4
+    assert found.accepted.sum() == 2
+
+
 def test_the_larger_of_two_covariances_counts():
     theta = np.array([0.0, 1.0])
     small, large = 1e-4 * np.eye(2), np.eye(2)
