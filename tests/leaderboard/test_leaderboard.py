@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from leaderboard.boards import draw
+from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -76,6 +77,7 @@ def test_a_ranking_has_the_places_of_decisions(board):
         )
         assert item.best >= 1 + above
     assert len(decisions) == 15
+    assert len(decisions.qid) == 15
     np.testing.assert_array_equal(decisions.accepted, decisions.pvalue <= 0.05)
     assert decisions.place.tolist() == [
         ranking.item_id.tolist().index(name) + 1 for name in board.items_
@@ -224,6 +226,12 @@ def test_questions_about_the_top_are_about_those_near_it(board):
     pairs = [(q.left_id, q.right_id) for q in top]
     assert max(map(pairs.count, pairs)) <= 2
     assert len(board.ask(1000)) == 15
+    clear = Leaderboard().fit(drawn(np.array([2.0, 2, 0, 0, 0, 0])))
+    about = clear.ask(1, objective="top")
+    assert {about.left_id[0], about.right_id[0]} == {"A", "B"}
+    first = clear.strengths_.argmax()
+    four = clear.ask(4)
+    assert not ((four.left == first) | (four.right == first)).all()
 
 
 def test_few_votes_hold_a_narrow_lead():
@@ -264,6 +272,8 @@ def test_systems_on_queries_are_compared_in_pairs():
     np.testing.assert_allclose(board.strengths_, scores.mean(axis=0))
     np.testing.assert_allclose(board.covariance_, np.cov(scores.T) / 100)
     ranking = board.ranking()
+    half = student.ppf(0.975, 99) * scores[:, 0].std(ddof=1) / 10
+    assert ranking.high[0] - ranking.score[0] == pytest.approx(half)
     assert ranking.item_id[0] == "A"
     assert ranking.best.tolist() == [1, 2, 2, 4]
     assert ranking.worst.tolist() == [1, 3, 3, 4]

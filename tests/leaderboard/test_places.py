@@ -82,8 +82,9 @@ def test_the_step_down_is_no_weaker_than_bonferronis_rule():
 
 
 @pytest.mark.parametrize("control", ["familywise", "fdr"])
-def test_adjusted_pvalues_fall_with_the_statistic_and_decide(control):
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(10))
+def test_adjusted_pvalues_fall_with_the_statistic_and_decide(control, seed):
+    rng = np.random.default_rng(seed)
     found = compare(rng.normal(size=12), 0.05 * np.eye(12), control=control)
     order = np.argsort(-np.abs(found.statistic))
     assert (np.diff(found.pvalue[order]) >= 0).all()
