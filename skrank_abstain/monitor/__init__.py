@@ -1,5 +1,6 @@
 """Wing: a watch over a ranker in service, with few false alarms for ever."""
 
+from skrank_abstain.monitor._display import MonitorDisplay
 from skrank_abstain.monitor._monitor import Monitor
 
-__all__ = ["Monitor"]
+__all__ = ["Monitor", "MonitorDisplay"]

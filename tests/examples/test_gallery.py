@@ -465,3 +465,19 @@ def test_19_leaderboard(page, capsys):
     assert (ranking.best[:5] == 1).all()
     assert len(found["questions"]) == 5
     assert "Fragility(leader='A" in told
+
+
+def test_20_monitor(page, capsys):
+    found = page("plot_20_monitor")
+    days = found["monitor"].days
+    before = [max(days[f"{day}"]) for day in range(1, found["change"])]
+    assert max(before) < 20
+    assert found["change"] <= int(found["first"]) < found["change"] + 8
+    # "A few kilobytes".
+    printed = capsys.readouterr().out
+    assert 1 < float(re.search(r"state: (\d+) kB", printed)[1]) < 6
+    audited = found["audited"]
+    assert audited.alarm
+    # "One in sixteen in spring", and the margin of .02.
+    assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
+    assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
