@@ -7,6 +7,8 @@ names survive. Only its length, column names and column count are checked.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,18 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
 from skrank_abstain._validation._arrays import names_of_columns, refuse_lazy
+from skrank_abstain._validation._values import listed, shown
 
 
 def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     refuse_lazy(X, "X")
+    item = X[0] if isinstance(X, list) and X else X
+    if isinstance(item, str | PathLike | Mapping):
+        call = "read_csv" if isinstance(item, str | PathLike) else "DataFrame"
+        raise TypeError(
+            f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}(X)."
+        )
     if not hasattr(X, "shape"):
         X = np.asarray(X)
     if issparse(X) and getattr(X, "format", "") not in ("csr", "csc"):
@@ -44,6 +53,12 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise ValueError(f"Complex data not supported: X has dtype {X.dtype}.")
     names = list(getattr(estimator, "feature_names_in_", []))
     columns = names_of_columns(X) or []
+    twice = [name for name, times in Counter(columns).items() if times > 1]
+    if twice:
+        raise ValueError(
+            f"X must have columns of different names, got {listed(twice)} more than "
+            "once; rename or drop them."
+        )
     if not reset and columns != names and Counter(columns) == Counter(names):
         # scikit-learn's models refuse columns in another order, LightGBM scores them
         # wrongly without a word. `validate_data` reports missing and unknown names.

@@ -30,6 +30,7 @@ from skrank_abstain.intake import (
     take_items,
     warn_of_batch,
     warn_of_divided,
+    warn_of_exchange,
 )
 from skrank_abstain.pairs import (
     PairDecisions,
@@ -443,6 +444,7 @@ class PairDecider(ModelWrapper):
         relevance = check_relevance(y, items.values.size)
         weight = check_sample_weight(sample_weight, items.values.size)
         warn_of_divided(self, items.queries)
+        warn_of_exchange(relevance, items.queries, "evaluate")
         if pairs is None:
             return decision.totals(self._region, items.sorted(relevance), weight)
         made = self._decided(decision, items, pairs)

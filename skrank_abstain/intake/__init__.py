@@ -29,6 +29,7 @@ from skrank_abstain.intake._training import (
     split_for_calibration,
     take_labelled_items,
     train_and_score,
+    warn_of_exchange,
 )
 
 __all__ = ["OneQueryWarning"]

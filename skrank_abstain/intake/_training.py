@@ -102,12 +102,12 @@ def take_labelled_items(
     if doubt is not None:
         warn_user(doubt)
     _warn_of_negative_grades(relevance)
-    _warn_of_exchange(relevance, items.queries)
+    warn_of_exchange(relevance, items.queries, "fit")
     _warn_of_labels_in(items.X, relevance)
     return items, relevance
 
 
-def _warn_of_exchange(y: FloatArray, queries: Queries) -> None:
+def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
     """Warn where y looks like the queries, and qid like the grades."""
     n_runs = 1 + np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
     in_blocks = n_runs == queries.n_queries
@@ -118,7 +118,7 @@ def _warn_of_exchange(y: FloatArray, queries: Queries) -> None:
         warn_user(
             f"y never falls from row to row and has {n_grades} values, qid goes up and "
             f"down and has {queries.n_queries}: if they were exchanged, the order is "
-            "fit(X, y, qid)."
+            f"{method}(X, y, qid)."
         )
 
 

@@ -57,8 +57,8 @@ def check_names(frame: Any, **names: Any) -> None:
     for name in ("label", "qid"):
         if not tuples and name in names and names[name] is None:
             raise ValueError(
-                f"{name} must name a column of frame, got None; only tuples (X, y, "
-                "qid) have none."
+                f"{name} must name a column of frame, got None; only a list of "
+                "tuples, [(X, y, qid), ...], has none."
             )
     given = [value for value in names.values() if value is not None]
     if len(set(given)) < len(given):

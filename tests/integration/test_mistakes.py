@@ -96,6 +96,9 @@ MISTAKES = {
         lambda _: FITTED.evaluate(NEW.data, NEW.target), "error", "Pass qid="),
     "rows of queries divided by `train_test_split`": (
         lambda _: divided(), "warning", "GroupShuffleSplit and GroupKFold"),
+    "`evaluate(X, qid, y)`: exchanged": (
+        lambda _: FITTED.evaluate(NEW.data, NEW.qid, NEW.target), "warning",
+        r"the order is evaluate\(X, y, qid\)"),
     "`pairs=` of two queries": (
         lambda _: FITTED.predict_pairs(NEW.data, NEW.qid, pairs=[[0, 200]]),
         "error", "two rows of the same query"),
@@ -127,6 +130,14 @@ MISTAKES = {
     # ---- features
     "the labels are among the features": (
         lambda _: fit(text(Y, "grade")), "warning", "column 'grade' of X equals y"),
+    "two columns of one name": (
+        lambda _: fit(pd.concat([FRAME, FRAME[["f0"]]], axis=1)), "error",
+        r"got \['f0'\] more than once"),
+    "the path of a table as X": (
+        lambda _: fit("train.csv"), "error", r"pass pandas.read_csv\(X\)"),
+    "a list of dictionaries as X": (
+        lambda _: fit(FRAME.to_dict("records")), "error",
+        r"pass pandas.DataFrame\(X\)"),
     "a column of text": (
         lambda _: fit(text("a")), "error", "column 't', such as 'a'"),
     "a column of dates": (
@@ -224,6 +235,12 @@ MISTAKES = {
     # ---- files and partitions
     "a collection that is not there": (
         lambda folder: load_letor(folder / "MQ2009"), "error", "existing file"),
+    "one tuple in place of partitions": (
+        lambda _: evaluate(FITTED, (X, Y, QID)), "error", r"\[\(X, y, qid\), \.\.\.\]"),
+    "partitions whose columns stand in another order": (
+        lambda _: evaluate(FITTED, [FRAME.assign(y=Y, q=QID).iloc[:, turn] for turn in (
+            slice(None), slice(None, None, -1))], label="y", qid="q"),
+        "error", "columns in one order"),
     "a query in two partitions": (
         lambda _: evaluate(FITTED, [(X[:9], Y[:9], "a"), (X[9:20], Y[9:20], "a")]),
         "error", "query 'a' in partitions 0 and 1"),
