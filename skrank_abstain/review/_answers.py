@@ -278,7 +278,7 @@ def _rows(
         [[known.get(key, -1) for key in keys] for keys in sides.values()],
         dtype=np.int64,
     ).reshape(2, -1)
-    _follow_pair_ids(rows, qid, table.get("pair_id", []), known, query_names, queries)
+    _follow_pair_ids(rows, sides, table.get("pair_id", []), known, query_names, queries)
     kind, hint = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
@@ -304,7 +304,7 @@ def _rows(
 
 def _follow_pair_ids(
     rows: IntArray,
-    qid: Sequence[str | None],
+    sides: dict[str, list[tuple[str | None, str]]],
     ids: list[Any],
     known: dict[tuple[str | None, str], int],
     query_names: list[str],
@@ -316,7 +316,8 @@ def _follow_pair_ids(
     ----------
     rows : ndarray of shape (2, n_answers), int64
         Rows of X of the left and of the right items, -1 where unknown; filled in.
-    qid : sequence of str or None, of length n_answers
+    sides : dict of str to list of (str or None, str)
+        Query and item on the left and on the right of each answer, as written.
     ids : list of object
         Of the pairs, one for each answer; or none.
     known : dict
@@ -338,7 +339,7 @@ def _follow_pair_ids(
     names = {row: name for each in items.values() for name, row in each.items()}
     lost = [k for k in ours if (rows[:, k] < 0).any()]
     # A changed qid names no query: all are looked through.
-    named = {qid[k] for k in lost}
+    named = {sides["left"][k][0] for k in lost}
     some = items if named - items.keys() else {q: items[q] for q in items if q in named}
     pairs = pairs_by_id(some.items())
     for k in ours:
@@ -352,8 +353,11 @@ def _follow_pair_ids(
             found = pairs.get(ids[k])
             if found is None:
                 continue
-            # A name that is still known says which side is which.
+            # A name that is still known says which side is which, or still a number.
             turned = left == found.right or right == found.left
+            if max(left, right) < 0:
+                written = [_number(sides[side][k][1]) for side in ("left", "right")]
+                turned = written == [_number(names[row]) for row in found[::-1]]
             rows[:, k] = found[::-1] if turned else found
             same = max(left, right) < 0 or max(left, right) in found
         if not same:
@@ -380,6 +384,14 @@ def _queries_named(
     return [None] * n
 
 
+def _number(value: Any) -> Any:
+    """Return the number that a text writes, such as 7 for 007, or else the value."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
 def _labels(column: list[Any], labels: Any) -> IntArray:
     if not column:
         return np.empty(0, dtype=np.int64)
@@ -390,7 +402,6 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
                 f"{shown(value)} in row {number}."
             )
     values = np.empty(len(column), dtype=object)
-    values[:] = column
     blank = [k for k, value in enumerate(column) if _blank(value)]
     if blank:
         raise ValueError(
@@ -398,13 +409,17 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
             f"{blank[0]} and {len(blank)} such rows in all: drop the rows without an "
             "answer, as review.read_answers does with a file of tasks."
         )
+    # In a file all labels are texts, and a frame may have made 1.0 of 1.
+    values[:] = [_number(value) for value in column]
     if labels is not None:
+        if np.ndim(labels) == 1:
+            labels = [_number(label) for label in labels]
         return read_pair_labels(values, labels, name="answers")
     try:
         label = read_pair_labels(values)
         # Elsewhere 0 and 1 mean right and left. Here they may also be the rest of
         # -1, 0, 1 on a day without a -1.
-        unclear = {*column} == {0, 1}
+        unclear = {*values.tolist()} == {0, 1}
     except ValueError:
         unclear = True
     if unclear:

@@ -34,6 +34,8 @@ _FORMAT_OF = {ending: kind for kind, ending in _ENDING.items()}
 _WORKBOOKS = (".xlsx", ".xlsm", ".xls", ".ods", ".numbers")
 #: What a spreadsheet takes for the start of a formula, and the sign that prevents it.
 _FORMULA, _AS_TEXT = "=+-@\t\r", "'"
+#: What starts so and is a number all the same; +inf and -1_0 are none.
+_SIGNED = re.compile(r"[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def tasks_of(questions: PairDecisions, index: Any, shown: Any) -> list[dict[str, Any]]:
@@ -106,6 +108,7 @@ def write_page(
 ) -> None:
     """Write tasks as a page for a browser, under a question."""
     words = _page_texts(language)
+    _check_text(words | {"question": question})
     # Texts: a browser would round large integers, and JSON has no infinity.
     texts = [{name: str(value) for name, value in task.items()} for task in tasks]
     # The browser stores answers under this key, for these questions alone.
@@ -148,7 +151,7 @@ def _page_texts(language: Any) -> dict[str, str]:
             f"{type(language).__name__}."
         )
     needed = known["en"] | {"language": "en"}
-    words = {str(name): str(text) for name, text in language.items()}
+    words = {str(name): text for name, text in language.items()}
     unknown = words.keys() - needed.keys()
     lacking = {name: text for name, text in needed.items() if name not in words}
     if lacking or unknown:
@@ -157,18 +160,30 @@ def _page_texts(language: Any) -> dict[str, str]:
             f"{listed(sorted(unknown))} too many, and lacks these, here in English: "
             f"{lacking}."
         )
+    for name, text in needed.items():
+        word = words[name]
+        if not isinstance(word, str) or _marks(word) != _marks(text):
+            raise ValueError(
+                "language must have texts with the same {marks} as the English ones, "
+                f"got {word!r} for {name!r}, in English {text!r}."
+            )
     return words
+
+
+def _marks(text: str) -> set[str]:
+    return {*re.findall(r"{\w+}", text)}
 
 
 def _check_text(task: Mapping[str, Any]) -> None:
     """Refuse halves of characters, before a file is written: no encoding has them."""
     for name, value in task.items():
         try:
-            str(value).encode()
+            f"{name}{value}".encode()
         except UnicodeEncodeError as error:
+            safe = name.encode(errors="backslashreplace").decode()
             raise ValueError(
-                f"{name} must be text, got {value!r}, which holds half of a character "
-                "(a lone surrogate): mend it where it was read."
+                f"{safe} must be text, got {value!r}, and it or its name holds half of "
+                "a character (a lone surrogate): mend it where it was read."
             ) from error
 
 
@@ -176,11 +191,7 @@ def _as_cell(value: Any) -> Any:
     """Return a value that a spreadsheet does not take for a formula."""
     if not isinstance(value, str) or not value.startswith((*_FORMULA, _AS_TEXT)):
         return value
-    try:
-        float(value)
-    except ValueError:
-        return _AS_TEXT + value
-    return value
+    return value if _SIGNED.fullmatch(value) else _AS_TEXT + value
 
 
 def _of_cell(value: str) -> str:

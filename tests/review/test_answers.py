@@ -288,7 +288,22 @@ def test_numbers_mean_what_labels_say(some):
         take_answers({**table, "label": [7] * n}, QUERIES, None, labels=(-1, 0, 1))
 
 
-@pytest.mark.parametrize("some", [[0], [0, 1]])
+@pytest.mark.parametrize(
+    ("some", "expected"),
+    [(["1", "0"], [1, 0]), (["1.0", "0"], [1, 0]), (["-1.0", "0.0", 1], [-1, 0, 1])],
+)
+@pytest.mark.parametrize("labels", [(-1, 0, 1), ("-1", "0", "1.0")])
+def test_numbers_written_as_texts_are_numbers(some, expected, labels):
+    n = len(some)
+    table = {"left": [0, 0, 1][:n], "right": [2, 4, 3][:n], "label": some}
+    of_row = take_answers(table, QUERIES, None, labels=labels)
+    assert of_row.label[np.argsort(of_row.row)].tolist() == expected
+    if n == 3:  # clear without labels=
+        same = take_answers(table, QUERIES, None)
+        np.testing.assert_array_equal(same.label, of_row.label)
+
+
+@pytest.mark.parametrize("some", [[0], [0, 1], ["0", "1"], ["1.0", "0"]])
 def test_numbers_that_may_mean_two_things_name_the_remedy(some):
     n = len(some)
     table = {"left": [0, 0][:n], "right": [2, 4][:n], "label": some}

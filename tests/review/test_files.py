@@ -366,7 +366,16 @@ def test_the_pair_id_finds_items_whose_names_were_changed(how, table, tmp_path):
     assert same(answered(tmp_path, changed(table, **how)), answered(tmp_path, table))
 
 
-@pytest.mark.parametrize("how", [{}, {"left_id": drop_zeros}, {"right_id": drop_zeros}])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"left_id": drop_zeros},
+        {"right_id": drop_zeros},
+        {"left_id": drop_zeros, "right_id": drop_zeros},
+        {"left_id": lambda text: f"{int(text)}.0", "right_id": drop_zeros},
+    ],
+)
 def test_a_label_is_of_the_sides_as_they_stand_in_its_row(how, table, tmp_path):
     other = {"left": "right", "same": "same", "right": "left"}
     turned = [
@@ -402,13 +411,14 @@ def test_too_many_pairs_are_not_looked_through(table, tmp_path, monkeypatch):
 
 def test_no_text_is_a_formula_and_all_come_back(tmp_path):
     signs = ["=1+1", "+49 170", "-x", "@SUM(A1)", "\tx", "'quoted", "'=x", "-5", "1e3"]
-    names = [f"{signs[k % 9]}{'' if k < 9 else k}" for k in range(24)]
+    signs += ["+inf", "-nan", "-1_0"]
+    names = [f"{signs[k % 12]}{'' if k < 12 else k}" for k in range(24)]
     asked = RANKER.review(X, DAY, item_id=names).ask(40)
     asked.to_tasks(tmp_path / "tasks.csv", shown={"note": names})
     rows = tasks_of(tmp_path / "tasks.csv", "csv")
     cells = [value for row in rows for value in row.values()]
     assert {cell for cell in cells if cell.startswith(tuple("=+@\t"))} == set()
-    assert {cell for cell in cells if cell.startswith("-")} <= {"-5", "-516"}
+    assert {cell for cell in cells if cell.startswith("-")} <= {"-5", "-519"}
     answers = answered_by(tmp_path, [row | {"label": "left"} for row in rows])
     sides = {(a["left"], a["right"]) for a in answers}
     expected = asked.to_dicts()
@@ -460,4 +470,6 @@ def test_half_a_character_empties_no_file(kind, tmp_path):
     write = ASKED.to_page if kind == "page" else partial(ASKED.to_tasks, format=kind)
     with pytest.raises(ValueError, match=r"left_note must be text, .* lone surrogate"):
         write(path, shown={"note": ["\ud800"] * 24})
+    with pytest.raises(ValueError, match=r"left_.* must be text, .* lone surrogate"):
+        write(path, shown={"\ud800": ["note"] * 24})
     assert path.read_text() == "precious"

@@ -404,7 +404,8 @@ def test_the_page_speaks_german(browser, tmp_path):
 
 
 def test_texts_in_any_language_are_no_markup(browser, tmp_path):
-    texts = {name: f"{name} {SCRIPT}" for name in (*TEXTS["en"], "language")}
+    english = TEXTS["en"] | {"language": "en"}
+    texts = {name: f"{name} {SCRIPT} {text}" for name, text in english.items()}
     ASKED.to_page(tmp_path / "page.html", language=texts, shown={"n": range(24)})
     tab = Tab(browser, tmp_path / "page.html")
     assert f"start {SCRIPT}" in tab.seen()
@@ -422,6 +423,12 @@ def test_texts_in_any_language_are_no_markup(browser, tmp_path):
             r"got \['strat'\] too many, and lacks .* 'start': 'Start'",
         ),
         (TEXTS["de"], ValueError, "lacks these, .*: {'language': 'en'}"),
+        (
+            TEXTS["de"] | {"language": "de", "progress": "{k} / {m}"},
+            ValueError,
+            r"same {marks} .* got '{k} / {m}' for 'progress', in English '{k} of {n}'",
+        ),
+        (TEXTS["de"] | {"language": "de", "start": None}, ValueError, "got None for"),
     ],
 )
 def test_a_language_without_texts_is_refused(language, error, match, tmp_path):
