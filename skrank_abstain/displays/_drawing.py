@@ -174,6 +174,7 @@ def join_label(name: str | None, fact: str = "") -> str:
     """Return the text of a legend entry: ``name (fact)``, or the one that is given."""
     if name is None:
         return fact or "_nolegend_"
+    name = name.replace("$", r"\$")  # a name is no formula
     return f"{name} ({fact})" if fact else name
 
 

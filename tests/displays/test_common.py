@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.text import Text
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -132,6 +133,18 @@ def test_legend_stands_below_the_axes_and_inside_the_figure(cls, size, ranker, n
         box = ax.get_window_extent()
         assert label.width <= box.width
         assert ax.yaxis.label.get_window_extent().height <= box.height
+
+
+@pytest.mark.parametrize("cls", PREDICTIONS)
+def test_a_name_is_no_formula(cls):
+    name = r"costs 5 $, \bad{ 7 $"
+    display = cls.from_predictions(*PREDICTIONS[cls], name=name)
+    # The texts as matplotlib lays them out.
+    display.figure_.canvas.draw()
+    seen = [
+        text._preprocess_math(text.get_text()) for text in display.figure_.findobj(Text)
+    ]
+    assert any(name in text and math is False for text, math in seen)
 
 
 @pytest.mark.parametrize("cls", CURVES)
