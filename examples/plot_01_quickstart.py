@@ -11,7 +11,8 @@ scikit-learn's diabetes data; the clinic days are a synthetic grouping.
 # Train and calibrate
 # -------------------
 # One row per patient, one query per clinic day (:doc:`../data` says what a query, a
-# pair, a tie and an abstention are). BALToR trains the ranker on 70 % of the
+# pair, a tie and an abstention are). Higher is better: ``y`` grows with urgency; where
+# 1 is the most urgent case, pass ``-y``. BALToR trains the ranker on 70 % of the
 # earlier days and calibrates on the rest, so that the threshold is set on patients that
 # the ranker has not seen.
 from pathlib import Path
