@@ -84,6 +84,7 @@ def capital(losses, bound):
     return 0
 
 
+@pytest.mark.slow
 def test_an_audit_is_seldom_wrong():
     rng = np.random.default_rng(0)
     alarms = [capital(rng.random(500) < 0.1, 0.1) > 0 for _ in range(500)]

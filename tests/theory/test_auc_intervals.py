@@ -209,6 +209,7 @@ def test_delong_covers(m, n, auc):
     assert 0.92 < hits / 500 < 0.985
 
 
+@pytest.mark.slow
 def test_bootstrap_covers():
     # Percentiles are a little short: about 93 %.
     rng = np.random.default_rng(0)
