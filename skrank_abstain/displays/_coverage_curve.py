@@ -222,7 +222,10 @@ def _intervals(
         return None
     accepted = accepted[with_pairs]
     whole = np.broadcast_to(pairs[with_pairs, None], accepted.shape)
-    return np.stack(ratio_interval(accepted, whole, confidence=confidence), axis=1)
+    ends = ratio_interval(accepted, whole, confidence=confidence)
+    # Symmetric about the coverage, which may be near 0 or 1.
+    inside: FloatArray = np.clip(np.stack(ends, axis=1), 0.0, 1.0)
+    return inside
 
 
 def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:

@@ -291,4 +291,5 @@ def _intervals(
     pairs = np.bincount(cell, minlength=n_queries * n_bins).reshape(shape)
     tables = _sums(observed, cell, pairs.size).reshape(3, *shape)
     ends = [ratio_interval(table, pairs, confidence=confidence) for table in tables]
-    return np.moveaxis(np.array(ends), 1, 2)
+    # Symmetric about the frequency, which may be near 0 or 1.
+    return np.clip(np.moveaxis(np.array(ends), 1, 2), 0.0, 1.0)

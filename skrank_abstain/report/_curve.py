@@ -107,7 +107,8 @@ class LossCurve:
 def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
     """Return an interval for each column of two tables, shape (n_columns, 2)."""
     ends = [ratio_interval(*both) for both in zip(loss.T, pairs.T, strict=True)]
-    return np.array(ends).reshape(-1, 2)
+    # Symmetric about the mean, which may be near 0.
+    return np.maximum(np.array(ends).reshape(-1, 2), 0.0)
 
 
 def _tables(

@@ -149,18 +149,19 @@ def known_rates(
     """
     given = check_reviewer_error(reviewer_error)
     typical = given if isinstance(given, float) else np.nan
-    known = dict.fromkeys(reviewers, typical)
+    answered = [name for name in reviewers if not (gold and name == GOLD)]
+    known = dict.fromkeys(answered, typical)
     if isinstance(given, dict):
         known |= {name.strip(): rate for name, rate in given.items()}
         check_spelling(known, "reviewer_error")
-        nobody = [name for name in known if name not in reviewers]
-        if reviewers and nobody:
+        nobody = [name for name in known if name not in answered]
+        if answered and nobody:
             raise ValueError(
                 "reviewer_error must name reviewers who answered, "
-                f"{listed(reviewers)}, got {nobody[0]!r}: leave a name out until its "
+                f"{listed(answered)}, got {nobody[0]!r}: leave a name out until its "
                 "answers are there."
             )
-    if not reviewers and np.isnan(typical):
+    if not answered and np.isnan(typical):
         typical = float(np.mean([*known.values()])) if known else TYPICAL_ERROR
     if gold:
         known[GOLD] = 0.0

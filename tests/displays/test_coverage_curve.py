@@ -133,3 +133,13 @@ def test_a_coverage_is_asked_for_in_the_ranker_s_own_way(options, ranker, new):
         for target in TARGETS
     ]
     np.testing.assert_array_equal(display.coverage, expected)
+
+
+def test_intervals_end_where_coverage_does():
+    rng = np.random.default_rng(0)
+    masks = rng.random((2, 60)) < [[0.02], [0.97]]
+    display = CoverageDisplay.from_predictions(
+        [0.02, 0.97], masks, qid=np.repeat(np.arange(5), 12)
+    )
+    assert display.interval.min() == 0
+    assert display.interval.max() == 1

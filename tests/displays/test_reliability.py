@@ -155,3 +155,13 @@ def test_max_pairs_is_checked(ranker, new):
         PairReliabilityDisplay.from_estimator(
             ranker, new.data, new.target, new.qid, max_pairs=0
         )
+
+
+def test_intervals_end_where_frequencies_do():
+    rng = np.random.default_rng(0)
+    labels = rng.choice([-1, 0, 1], 60, p=[0.04, 0.04, 0.92])
+    display = PairReliabilityDisplay.from_predictions(
+        labels, [[0.04, 0.04, 0.92]] * 60, np.ones(60), qid=np.repeat(np.arange(5), 12)
+    )
+    assert display.interval.min() == 0
+    assert display.interval.max() == 1

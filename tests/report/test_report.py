@@ -400,3 +400,10 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
     one = ranker.report(new.data)
     assert f"the ranker was calibrated on {ranker.n_queries_}: if these are" in one
     assert "taken for one query" not in ranker.report(new.data, qid=new.qid)
+
+
+def test_no_interval_of_the_loss_falls_below_zero():
+    loss = np.array([[1.0], [0.0], [0.0], [0.0]])
+    low, high = _curve.intervals(loss, np.full((4, 1), 9.0))[0]
+    assert low == 0
+    assert high > 1 / 36

@@ -230,6 +230,11 @@ def test_gold_answers_are_right_and_measure_the_others():
     assert known.reviewer_error_ == {"Bo": 0.3, "gold=": 0.0}
     only = RANKER.review(*INPUT, gold=gold)
     assert (only.typical_error, only.reviewer_error_) == (0.1, {"gold=": 0.0})
+    # A rate may be known before its reviewer answers, as in the first round.
+    first = RANKER.review(*INPUT, gold=gold, reviewer_error={"Bo": 0.3})
+    assert (first.typical_error, first.reviewer_error_) == (0.3, {"gold=": 0.0})
+    with pytest.raises(ValueError, match=r"who answered, \['Bo'\], got 'Cy': leave"):
+        RANKER.review(*INPUT, answers=said, gold=gold, reviewer_error={"Cy": 0.3})
     timed = [row | {"time": k} for k, row in enumerate(said)]
     np.testing.assert_array_equal(
         RANKER.review(*INPUT, answers=timed, gold=gold).decisions.proba,
