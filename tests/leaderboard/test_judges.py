@@ -162,7 +162,7 @@ def test_few_battles_of_judges_alone_still_converge():
     ("change", "message"),
     [
         (lambda p, j: (p, {k: v[:50] for k, v in j.items()}), "Got battles that peo"),
-        (lambda p, j: (p, {k: v[50:] for k, v in j.items()}), "Got other battles alo"),
+        (lambda p, j: (p, {k: v[50:] for k, v in j.items()}), "Got other battles"),
         (lambda p, j: (p, j | {"vote_id": j["vote_id"][::-1]}), "same two items"),
         (lambda p, j: (p, j | {"label": ["won"] * 100}), r"judges: votes\['label'\]"),
         (lambda p, j: (p, {"left": j["left"]}), "judges: votes must have columns"),
