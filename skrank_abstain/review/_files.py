@@ -107,6 +107,11 @@ def write_page(
     language: Any,
 ) -> None:
     """Write tasks as a page for a browser, under a question."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise ValueError(
+            f"path must end in .html or .htm, got {os.fspath(path)!r}: the page is "
+            "HTML. A table of the questions is to_tasks(path)."
+        )
     words = _page_texts(language)
     _check_text(words | {"question": question})
     # Texts: a browser would round large integers, and JSON has no infinity.

@@ -113,8 +113,8 @@ class Questions(PairDecisions):
         Raises
         ------
         ValueError
-            If ``shown`` has other rows than X, as in ``to_tasks``, or texts of the
-            language are missing.
+            If ``shown`` has other rows than X, as in ``to_tasks``, if texts of the
+            language are missing, or if ``path`` does not end in .html or .htm.
 
         Notes
         -----

@@ -437,6 +437,13 @@ def test_a_language_without_texts_is_refused(language, error, match, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("name", ["page.pdf", "page.xlsx", "page"])
+def test_a_page_is_called_a_page(name, tmp_path):
+    with pytest.raises(ValueError, match=r"path must end in .html or .htm, got"):
+        ASKED.to_page(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_all_languages_have_the_same_texts_and_blanks():
     blanks = {
         code: {name: set(re.findall(r"{\w}", text)) for name, text in texts.items()}
