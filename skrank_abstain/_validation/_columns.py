@@ -23,7 +23,8 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Check shape and names of X; put named columns into the order of ``fit``."""
     refuse_lazy(X, "X")
     item = X[0] if isinstance(X, list) and X else X
-    if isinstance(item, str | PathLike | Mapping):
+    # A dok_array is a mapping, too.
+    if isinstance(item, str | PathLike | Mapping) and not issparse(item):
         call = "read_csv" if isinstance(item, str | PathLike) else "DataFrame"
         raise TypeError(
             f"X must be an array or a frame, got {shown(X)}; pass pandas.{call}(X)."
