@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import pair_labels
+from skrank_abstain.pairs import _memory, pair_labels
 from skrank_abstain.review._reviewers import Reviewers
 
 
@@ -620,3 +620,11 @@ def test_the_score_of_a_novel_item_says_nothing():
     ]
     np.testing.assert_allclose(*sides)
     assert not high.accepted[with_it].any()
+
+
+def test_pairs_that_do_not_fit_are_refused_before_they_are_formed(monkeypatch):
+    review = RANKER.review(np.linspace(0, 1, 3000)[:, None], 0)
+    # Enough for the rows of the pairs, not for all that is said of them.
+    monkeypatch.setattr(_memory, "available_memory", lambda: 2 * 10**8)
+    with pytest.raises(ValueError, match=r"4498500 pairs take"):
+        review.decisions  # noqa: B018 - a property

@@ -9,6 +9,7 @@ from skrank_abstain.review._reviewers import (
     Reviewers,
     check_reviewer_error,
     judge_reviewers,
+    known_rates,
 )
 
 
@@ -127,6 +128,11 @@ def test_nobody_is_believed_the_opposite_of_what_they_said():
     assert found.turned[1] <= (1 - found.missed[1]) / 2
     heard = found.answer_proba()
     assert (heard[:, 2, 2] >= heard[:, 0, 2] - 1e-12).all()
+
+
+def test_before_any_answer_the_known_reviewers_are_typical():
+    rates, typical = known_rates({"ann": 0.1, "bo": 0.3}, (), gold=False)
+    assert (rates.size, typical) == (0, pytest.approx(0.2))
 
 
 def test_who_says_little_is_typical():
