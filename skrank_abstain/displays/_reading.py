@@ -17,7 +17,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
-from skrank_abstain.intake import take_column
+from skrank_abstain.intake import take_columns
 from skrank_abstain.pairs import PairDecisions, Queries, group_queries, pair_labels
 from skrank_abstain.selection import PairTotals
 
@@ -75,7 +75,8 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is not None:
         # The column that names the queries is still in X.
-        _, qid = take_column(X if hasattr(X, "shape") else np.asarray(X), column)
+        rows = X if hasattr(X, "shape") else np.asarray(X)
+        _, (qid,) = take_columns(rows, qid_col=column)
     return group_queries(qid, _num_samples(X))
 
 

@@ -70,6 +70,11 @@ default="misranking"
         the tie model (70 % of them): a random pair of a new query from the same source
         is accepted with a probability of at least ``coverage``, for any number of
         queries. Fewer than ``coverage / (1 - coverage)`` queries accept every pair.
+    groups : str or int, default=None
+        Column of X with the group of each item, such as a sex or a site, which the
+        model does not see. Each two groups, and each by itself, get a threshold of
+        their own, so that no group is decided less often than another. Goes with the
+        plain quantile, and with neither ``novelty`` nor ``review``.
     weighting : {"queries", "pairs"}, default="queries"
         What the guarantee counts alike. With "pairs", at least a share ``coverage`` of
         the pairs of new queries is accepted in expectation. Without a guarantee the
@@ -171,6 +176,7 @@ default="misranking"
         boundary: str = "accept",
         quantile: str = "inverted_cdf",
         coverage_guarantee: str | None = None,
+        groups: str | int | None = None,
         weighting: str = "queries",
         largest_query: int | None = None,
         prefit: bool | str = "auto",
@@ -199,11 +205,17 @@ default="misranking"
         self.boundary = boundary
         self.quantile = quantile
         self.coverage_guarantee = coverage_guarantee
+        self.groups = groups
         self.weighting = weighting
         self.largest_query = largest_query
 
     def _rule(self) -> Rule:
-        plain = Coverage(self.coverage, boundary=self.boundary, quantile=self.quantile)
+        plain = Coverage(
+            self.coverage,
+            boundary=self.boundary,
+            quantile=self.quantile,
+            groups=self.groups,
+        )
         if self.coverage_guarantee is None:
             if (self.weighting, self.largest_query) != ("queries", None):
                 raise ValueError(
@@ -220,9 +232,9 @@ default="misranking"
         # Any other boundary or quantile than the default would have no effect.
         if plain != Coverage(self.coverage):
             raise ValueError(
-                "coverage_guarantee='hierarchical' must go with boundary='accept' and "
-                f"quantile='inverted_cdf', got {self.boundary!r} and "
-                f"{self.quantile!r}: it has its own quantile."
+                "coverage_guarantee='hierarchical' must go with boundary='accept', "
+                f"quantile='inverted_cdf' and groups=None, got {self.boundary!r}, "
+                f"{self.quantile!r} and {self.groups!r}: it has its own quantile."
             )
         return GuaranteedCoverage(
             self.coverage,

@@ -273,7 +273,7 @@ class RuleThreshold(ModelWrapper):
         if self._answers_ties:
             self._calibration.warn_of_ties(self._region)
         self._warn_of_excess(rule)
-        rule.warn_of_weighting(self._calibration, self._region)
+        rule.warn_of_promise(self._calibration, self._region)
         if self.verbose:
             print(  # noqa: T201
                 f"[{type(self).__name__}] calibrated on {self.n_pairs_} pairs of "
@@ -427,6 +427,11 @@ class RuleThreshold(ModelWrapper):
                 f"The rule must be {type(rule).__name__} in fit already, got "
                 f"{type(self._fitted_rule).__name__}: its promise needs queries that "
                 "did not fit the tie model, and all of them did. Call fit again."
+            )
+        if rule.groups != self._fitted_rule.groups:
+            raise ValueError(
+                f"groups must be {self._fitted_rule.groups!r} as in fit, got "
+                f"{rule.groups!r}. Call fit again."
             )
         other._set_threshold(rule)
         return other

@@ -27,6 +27,7 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators._model_wrapper import ModelWrapper
 from skrank_abstain.intake import (
     Items,
+    take_columns,
     take_items,
     warn_of_batch,
     warn_of_divided,
@@ -69,6 +70,8 @@ class ItemValues(NamedTuple):
         Items whose pairs are abstained on.
     keys : ndarray of shape (n_items,), uint64, or None
         Hashes of the rows, where a boundary is randomised.
+    group : ndarray of shape (n_items,), int64, or None
+        Numbers of the groups, where the rule goes by groups of items.
     """
 
     scores: FloatArray
@@ -76,10 +79,12 @@ class ItemValues(NamedTuple):
     queries: Queries
     novel: BoolArray | None = None
     keys: NDArray[np.uint64] | None = None
+    group: IntArray | None = None
 
     def sorted(self, y: FloatArray | None = None) -> ScoredItems:
         """Return the items in the order of their values, with their relevance."""
-        return ScoredItems.build(self.values, self.queries, y, self.novel, self.keys)
+        others = self.novel, self.keys, self.group
+        return ScoredItems.build(self.values, self.queries, y, *others)
 
 
 def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
@@ -90,8 +95,20 @@ def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
     check_is_fitted(ranker, "estimator_")
     _check_sparsity(ranker, X)
     if qid is None and ranker._fitted_qid_col is None:
-        return score_items(ranker.estimator_, check_columns(ranker, X, reset=False))
+        return score_items(ranker.estimator_, model_columns(ranker, X))
     return score_new_items(ranker, X, qid)[1]
+
+
+def model_columns(ranker: Any, X: Any) -> Any:
+    """Return X as the model sees it, without the columns of queries and of groups."""
+    X = check_columns(ranker, X, reset=False)
+    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
+    return take_columns(X, qid_col=column, groups=groups)[0]
+
+
+def _groups_of_fit(ranker: Any) -> str | int | None:
+    """Return the column of X with the groups of the items, if there is one."""
+    return getattr(getattr(ranker, "_fitted_rule", None), "groups", None)
 
 
 def score_new_items(
@@ -105,7 +122,8 @@ def score_new_items(
     """
     check_is_fitted(ranker, "estimator_")
     _check_sparsity(ranker, X)
-    items = take_items(ranker, X, qid, ranker._fitted_qid_col, reset=False)
+    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
+    items = take_items(ranker, X, qid, column, reset=False, groups=groups)
     if needs_qid and ranker._fitted_with_qid and not items.has_qid:
         raise ValueError(
             "qid= must be given to score labelled rows, since fit got one: rows of "
@@ -299,10 +317,10 @@ class PairDecider(ModelWrapper):
         names = _ItemNames.of(items, item_id)
         given = decision, self._region, items.values, items.queries
         if pairs is None:
-            made = decide_queries(*given, keys=items.keys)
+            made = decide_queries(*given, keys=items.keys, group=items.group)
         else:
             rows = check_pairs(pairs, items.queries)
-            made = decide_pairs(*given, *rows, keys=items.keys)
+            made = decide_pairs(*given, *rows, keys=items.keys, group=items.group)
         return names.added_to(made)
 
     def abstain(
@@ -344,9 +362,10 @@ class PairDecider(ModelWrapper):
         names = _ItemNames.of(items, item_id)
         given = decision, self._region, items.values, items.queries
         # Some logs have many queries of one item: they share one empty result.
-        none = names.added_to(decide_queries(*given, 0, 0))
+        by_row: dict[str, Any] = {"keys": items.keys, "group": items.group}
+        none = names.added_to(decide_queries(*given, 0, 0, **by_row))
         return (
-            names.added_to(decide_queries(*given, query, query + 1, keys=items.keys))
+            names.added_to(decide_queries(*given, query, query + 1, **by_row))
             if n_pairs
             else none
             for query, n_pairs in enumerate(items.queries.pair_counts.tolist())

@@ -15,7 +15,6 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
-    check_columns,
     check_fraction,
     check_loss,
     check_relevance,
@@ -27,6 +26,7 @@ from skrank_abstain.estimators._operating_points import OperatingPoint
 from skrank_abstain.estimators._pair_decider import (
     ItemValues,
     PairDecider,
+    model_columns,
     score_new_items,
 )
 from skrank_abstain.intake import (
@@ -34,7 +34,6 @@ from skrank_abstain.intake import (
     describe_rows,
     groups_of_queries,
     hash_rows,
-    take_column,
     take_labelled_items,
     train_and_score,
     warn_of_divided,
@@ -48,8 +47,10 @@ from skrank_abstain.pairs import (
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
 from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
+from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
+    PlaceTotals,
     Region,
     RiskEngine,
     RiskProfile,
@@ -172,7 +173,13 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         tie_model = resolve_tie_model(self.tie_model)
         if self.novelty is not None:
             check_novelty(self.novelty, self.novelty_level)
-        items, relevance = take_labelled_items(self, X, y, qid)
+            if rule.groups is not None:
+                raise ValueError(
+                    f"novelty must be None with groups={rule.groups!r}, got "
+                    f"{describe(self.novelty)}: coverage by group would count the "
+                    "pairs of novel items, which are never decided."
+                )
+        items, relevance = take_labelled_items(self, X, y, qid, rule.groups)
         check_largest_query(int(items.queries.sizes.max()), rule.largest_query)
         record = train_and_score(
             self, items, relevance, groups=groups, tuning_size=rule.tuning_size
@@ -370,17 +377,36 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         return self._places(self._scored(X, qid), confidence)
 
+    def evaluate_places(
+        self, X: Any, y: ArrayLike, qid: Any = None, *, confidence: float
+    ) -> PlaceTotals:
+        """Return how often places with a confidence hold, and how wide they are.
+
+        Parameters
+        ----------
+        X, y, qid
+            As in ``evaluate``.
+        confidence : float
+            As in ``rank_intervals``, in (0, 1).
+
+        Returns
+        -------
+        totals : PlaceTotals
+            By query; ``share_held`` and ``mean_width`` are means over queries.
+        """
+        check_row_order(X, y=y, qid=qid)
+        items = self._scored(X, qid, needs_qid=True)
+        relevance = check_relevance(y, items.values.size)
+        check_fraction(confidence, "confidence")
+        places = self._places(items, confidence)
+        return PlaceTotals.of(places, items.sorted(relevance))
+
     def _places(self, items: ItemValues, confidence: float | None) -> IntArray:
         known, sorted_ = self._calibration, items.sorted()
         if confidence is None:
             return known.engine.rank_bounds(self._region, sorted_)
         shares, n_queries = known.place_shares(), known.items.n_queries
-        places = confident_places(known.model, shares, n_queries, sorted_, confidence)
-        # An expected rank may be a little off the place that the item is given.
-        rows, own = rows_by_place(items.values, items.queries)
-        places[rows, 0] = np.minimum(places[rows, 0], own)
-        places[rows, 1] = np.maximum(places[rows, 1], own)
-        return places
+        return confident_places(known.model, shares, n_queries, sorted_, confidence)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
@@ -461,6 +487,12 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         check_row_order(X, qid=qid, item_id=item_id)
         items = self._scored(X, qid)
         rule, known = self._rule_of_fit(), self._calibration
+        if known.item_groups is not None:
+            raise ValueError(
+                f"groups must be None for a review, got {rule.groups!r}: answers move "
+                "the risks of pairs, and no threshold by group is known for the moved "
+                "ones. Ask for predict_pairs(...).deferred() instead."
+            )
         reviewed = ItemsUnderReview(
             *graded_calibration(rule, known, self._region),
             items.scores,
@@ -539,7 +571,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, groups=groups)
         items, queries, relevance = self._items_of_report(X, y, qid)
-        features = self._features(X)
+        features = model_columns(self, X)
         hashes = hash_rows(features)
         rows = describe_rows(self, hashes, queries.codes, relevance)
         if y is not None and (divided := warn_of_divided(self, queries)):
@@ -686,7 +718,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
                 "novelty=None. Pass an outlier detector, such as "
                 "EllipticEnvelope(support_fraction=1.0)."
             )
-        return self._novelty.pvalues(self._features(X))
+        return self._novelty.pvalues(model_columns(self, X))
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
@@ -702,15 +734,10 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         values = self.tie_model_.checked_transform(scores, items.queries, items.X)
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
         keys = self._keys_of_draws(hash_rows, items.X)
-        return ItemValues(scores, values, items.queries, novel, keys)
+        group = self._calibration.codes_of_groups(items.group)
+        return ItemValues(scores, values, items.queries, novel, keys, group)
 
     def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         return items.sorted(check_relevance(y, items.values.size))
-
-    def _features(self, X: Any) -> Any:
-        """Return X as the model sees it, without the column of queries."""
-        X = check_columns(self, X, reset=False)
-        column = self._fitted_qid_col
-        return X if column is None else take_column(X, column)[0]

@@ -4,7 +4,7 @@ from skrank_abstain.intake._item_rows import (
     Items,
     OneQueryWarning,
     groups_of_queries,
-    take_column,
+    take_columns,
     take_items,
     warn_of_batch,
 )

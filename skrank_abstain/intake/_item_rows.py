@@ -50,15 +50,18 @@ class Items:
     Attributes
     ----------
     X : array or frame of shape (n_items, n_features)
-        For the wrapped model: without the query column, if X had one.
+        For the wrapped model: without the columns of queries and groups, if X had them.
     queries : Queries
     has_qid : bool
         Whether the caller named the query of each row.
+    group : ndarray of shape (n_items,), default=None
+        Group of each item, from a column of X.
     """
 
     X: Any
     queries: Queries
     has_qid: bool
+    group: NDArray[Any] | None = None
 
     @property
     def named_queries(self) -> Queries | None:
@@ -71,7 +74,8 @@ class Items:
         if rows.size == self.queries.n_items:
             return self
         queries = group_queries(self.queries.codes[rows], rows.size)
-        return Items(_safe_indexing(self.X, rows), queries, self.has_qid)
+        group = None if self.group is None else self.group[rows]
+        return Items(_safe_indexing(self.X, rows), queries, self.has_qid, group)
 
     def without(self, rows: IntArray) -> Any:
         """Return X without some rows; None if nothing is left."""
@@ -80,7 +84,13 @@ class Items:
 
 
 def take_items(
-    estimator: Any, X: Any, qid: Any, qid_col: str | int | None, *, reset: bool
+    estimator: Any,
+    X: Any,
+    qid: Any,
+    qid_col: str | int | None,
+    *,
+    reset: bool,
+    groups: str | int | None = None,
 ) -> Items:
     """Check X against the columns of ``fit`` and group its rows by query.
 
@@ -90,80 +100,115 @@ def take_items(
     check_row_order(X, qid=qid)
     X = check_columns(estimator, X, reset=reset)
     n_items = _num_samples(X)
-    if qid_col is not None:
-        if qid is not None:
-            raise ValueError(
-                f"qid must not be given when qid_col={qid_col!r} names a column of X; "
-                "use one of the two."
-            )
-        X, qid = take_column(X, qid_col)
-    return Items(X, group_queries(qid, n_items), has_qid=qid is not None)
-
-
-def take_column(X: Any, qid_col: str | int) -> tuple[Any, NDArray[Any]]:
-    """Take the query column out of X."""
-    columns = names_of_columns(X)
-    position = _position(qid_col, columns, X)
-    rest = np.delete(np.arange(X.shape[1]), position)
-    if rest.size == 0:
+    if qid_col is not None and qid is not None:
         raise ValueError(
-            f"X must have a column besides qid_col={qid_col!r}, got 1 column."
+            f"qid must not be given when qid_col={qid_col!r} names a column of X; "
+            "use one of the two."
         )
+    X, (column, group) = take_columns(X, qid_col=qid_col, groups=groups)
+    qid = qid if qid_col is None else column
+    return Items(X, group_queries(qid, n_items), qid is not None, group)
+
+
+def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
+    """Take columns of identifiers out of X.
+
+    Parameters
+    ----------
+    X : array or frame of shape (n_items, n_columns)
+    **named : str, int or None
+        Names or positions of columns, or None, by the parameter that gives them.
+
+    Returns
+    -------
+    X : array or frame
+        Without these columns.
+    values : list
+        Of each column, in the order given; None for None.
+    """
+    given = {name: column for name, column in named.items() if column is not None}
+    if not given:
+        return X, [None] * len(named)
+    columns = names_of_columns(X)
+    positions = {name: _position(name, given[name], columns, X) for name in given}
+    taken = [*positions.values()]
+    if len(set(taken)) < len(taken):
+        raise ValueError(
+            f"{' and '.join(given)} must be different columns, got {given['groups']!r} "
+            "twice."
+        )
+    rest = np.delete(np.arange(X.shape[1]), taken)
+    if rest.size == 0:
+        said = " and ".join(f"{name}={column!r}" for name, column in given.items())
+        raise ValueError(f"X must have a column besides {said}, got {len(taken)}.")
+    values = [
+        None
+        if column is None
+        else _column_of(X, name, column, columns, positions[name])
+        for name, column in named.items()
+    ]
+    if columns is None:
+        return X[:, rest], values
+    return select_columns(X, [columns[i] for i in rest]), values
+
+
+def _column_of(
+    X: Any, name: str, column: Any, columns: list[Any] | None, position: int
+) -> NDArray[Any]:
+    """Return the values of one column, which are identifiers."""
     if columns is None:
         # A list of one position: with a single integer sparse matrices return a matrix,
         # sparse arrays a vector.
-        column = X[:, [position]]
-        qid = np.asarray(column.toarray() if issparse(X) else column)[:, 0]
-        X = X[:, rest]
+        part = X[:, [position]]
+        values = np.asarray(part.toarray() if issparse(X) else part)[:, 0]
     else:
-        qid = np.asarray(X[columns[position]])
-        X = select_columns(X, [columns[i] for i in rest])
-    if qid.dtype.kind == "f" and (np.abs(qid) > _LARGEST_EXACT_FLOAT).any():
-        largest = qid[np.nanargmax(np.abs(qid))]
+        values = np.asarray(X[columns[position]])
+    if values.dtype.kind == "f" and (np.abs(values) > _LARGEST_EXACT_FLOAT).any():
+        largest = values[np.nanargmax(np.abs(values))]
         raise ValueError(
-            f"qid_col={qid_col!r} must hold identifiers that are exact as floats (up "
+            f"{name}={column!r} must hold identifiers that are exact as floats (up "
             f"to 2**53), got {largest!r}. Use strings or integers in a data frame."
         )
-    return X, qid
+    return values
 
 
-def _position(qid_col: Any, columns: list[Any] | None, X: Any) -> int:
-    """Return the position of the query column."""
-    if isinstance(qid_col, str):
+def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
+    """Return the position of the column that a parameter gives."""
+    if isinstance(column, str):
         if columns is None:
             raise ValueError(
-                "qid_col must be an integer position when X has no column names, "
-                f"got {qid_col!r} and X of type {type(X).__name__}. Transformers in "
+                f"{name} must be an integer position when X has no column names, "
+                f"got {column!r} and X of type {type(X).__name__}. Transformers in "
                 "front of the ranker, such as a ColumnTransformer, keep names with "
                 "set_output(transform='pandas')."
             )
-        if qid_col not in columns:
+        if column not in columns:
             raise ValueError(
-                f"qid_col must name a column of X, got {qid_col!r}; X has "
-                f"{listed(columns)}.{_renamed(qid_col, columns)}"
+                f"{name} must name a column of X, got {column!r}; X has "
+                f"{listed(columns)}.{_renamed(name, column, columns)}"
             )
-        return columns.index(qid_col)
+        return columns.index(column)
     # True is an integer to Python, and would name the second column.
-    if isinstance(qid_col, bool) or not isinstance(qid_col, int | np.integer):
+    if isinstance(column, bool) or not isinstance(column, int | np.integer):
         raise TypeError(
-            f"qid_col must be a column name or position, got {shown(qid_col)}."
+            f"{name} must be a column name or position, got {shown(column)}."
         )
     n_columns = X.shape[1]
-    if not -n_columns <= qid_col < n_columns:
+    if not -n_columns <= column < n_columns:
         raise ValueError(
-            f"qid_col must be a position below {n_columns}, the number of columns of "
-            f"X, got {qid_col}."
+            f"{name} must be a position below {n_columns}, the number of columns of "
+            f"X, got {column}."
         )
-    return int(qid_col) % int(n_columns)
+    return int(column) % int(n_columns)
 
 
-def _renamed(qid_col: str, columns: list[Any]) -> str:
+def _renamed(name: str, column: str, columns: list[Any]) -> str:
     """Say what a ColumnTransformer made of a name."""
-    found = [name for name in columns if str(name).endswith(f"__{qid_col}")]
+    found = [each for each in columns if str(each).endswith(f"__{column}")]
     if not found:
         return ""
     return (
-        f" Pass qid_col={found[0]!r}, or give the ColumnTransformer "
+        f" Pass {name}={found[0]!r}, or give the ColumnTransformer "
         "verbose_feature_names_out=False."
     )
 

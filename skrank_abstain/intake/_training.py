@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_relevance,
     check_row_order,
+    encode_qid,
     rounded_share,
 )
 from skrank_abstain._warnings import warn_user
@@ -95,10 +96,10 @@ class TrainingRecord:
 
 
 def take_labelled_items(
-    ranker: Any, X: Any, y: Any, qid: Any
+    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
 ) -> tuple[Items, FloatArray]:
     """As `check_labelled_items`, but warn of doubts about the queries."""
-    items, relevance, doubt = check_labelled_items(ranker, X, y, qid)
+    items, relevance, doubt = check_labelled_items(ranker, X, y, qid, groups)
     if doubt is not None:
         warn_user(doubt)
     _warn_of_negative_grades(relevance)
@@ -159,18 +160,19 @@ def _warn_of_negative_grades(y: FloatArray) -> None:
 
 
 def check_labelled_items(
-    ranker: Any, X: Any, y: Any, qid: Any
+    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
 ) -> tuple[Items, FloatArray, OneQueryWarning | None]:
     """Check the data of ``fit``; return items, relevance and doubts about the queries.
 
-    ``ranker`` stores the columns of X, and is named in messages.
+    ``ranker`` stores the columns of X, and is named in messages; ``groups`` is the
+    column of X with the groups of the items.
     """
     if y is None:
         raise ValueError(
             f"{type(ranker).__name__} requires y to be passed, but the target y is None"
         )
     check_row_order(X, y=y, qid=qid)
-    items = take_items(ranker, X, qid, ranker.qid_col, reset=True)
+    items = take_items(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
     relevance = check_relevance(y, items.queries.n_items)
     ranker._fitted_sparse = issparse(X)
     return items, relevance, doubt_about_queries(ranker, X, qid, items)
@@ -237,7 +239,11 @@ def train_and_score(
     parts = divide_queries(sizes, group, tuning_size, seed) if tuning_size else None
     columns = columns_of_fit(ranker)
     scores = score_items(model, left.X, left.named_queries)
-    rest, tuning = LabelledScores(scores, relevance[rows], left.queries, left.X), None
+    rest = LabelledScores(scores, relevance[rows], left.queries, left.X)
+    if items.group is not None:
+        codes, names = encode_qid(items.group, items.group.size, name="groups")
+        rest = replace(rest, item_groups=Groups(codes[rows], names.tolist()))
+    tuning = None
     if parts is not None:
         tuning, rest = map(rest.take_queries, parts)
         group = group[parts[1]]

@@ -230,6 +230,45 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     )
 
 
+def neg_place_width(
+    confidence: float, *, zero_division: float = np.nan
+) -> RankerScorer:
+    """Return a scorer: minus the mean width of places with a confidence.
+
+    Higher is better, in [-1, 0]: which ranker says most about the places of items,
+    when all of them hold the true place equally often (``rank_intervals``).
+
+    Parameters
+    ----------
+    confidence : float
+        In (0, 1).
+    zero_division : float, default=np.nan
+        Value without a query of two items; NaN comes with an UndefinedMetricWarning.
+
+    Notes
+    -----
+    A width is the number of places an item is given, as a share of its query; each
+    query counts alike. How often places hold is in ``ranker.evaluate_places``.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import neg_place_width
+    >>> neg_place_width(0.9)
+    neg_place_width(0.9)
+    """
+    checked = check_fraction(confidence, "confidence")
+    return _with_number(
+        _neg_width, "neg_place_width", checked, zero_division, needs="evaluate_places"
+    )
+
+
+def _neg_width(
+    confidence: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
+) -> float:
+    width = ranker.evaluate_places(X, y, qid, confidence=confidence).mean_width
+    return undefined("neg_place_width", default) if np.isnan(width) else -width
+
+
 def _accuracy_at(
     coverage: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
 ) -> float:

@@ -49,6 +49,8 @@ class ScoredItems(Value):
     keys : ndarray of shape (n_items,), uint64, or None
         Hashes of the rows, aligned with ``values``, for draws on a boundary; None where
         none are made.
+    group : ndarray of shape (n_items,), int64, or None
+        Number of the group of each item, aligned with ``values``; None without groups.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class ScoredItems(Value):
     grades: IntArray | None = None
     novel: BoolArray | None = None
     keys: NDArray[np.uint64] | None = None
+    group: IntArray | None = None
 
     @classmethod
     def build(
@@ -75,22 +78,24 @@ class ScoredItems(Value):
         y: FloatArray | None = None,
         novel: BoolArray | None = None,
         keys: NDArray[np.uint64] | None = None,
+        group: IntArray | None = None,
     ) -> Self:
         """Sort items within their queries, O(n log n)."""
         from skrank_abstain._kernels.sorting import rank_integers, sort_within_queries
 
         ascending, rows = sort_within_queries(values, queries.order, queries.offsets)
-        novel = None if novel is None else novel[rows]
-        keys = None if keys is None else keys[rows]
+        others: list[Any] = [
+            None if each is None else each[rows] for each in (novel, keys, group)
+        ]
         if y is None:
-            return cls(ascending, rows, queries.offsets, None, novel, keys)
+            return cls(ascending, rows, queries.offsets, None, *others)
         # Relevance is nearly always a few small integers: a table ranks them in O(n),
         # np.unique would sort all items.
         grades = rank_integers(y, rows)
         if grades is None:
             grades = np.unique(y[rows], return_inverse=True)[1].reshape(-1)
         grades = grades.astype(np.int64, copy=False)
-        return cls(ascending, rows, queries.offsets, grades, novel, keys)
+        return cls(ascending, rows, queries.offsets, grades, *others)
 
     def to_plain(self) -> dict[str, Any]:
         plain = super().to_plain()
@@ -109,7 +114,7 @@ class ScoredItems(Value):
     def _items_at(self, items: Any, offsets: IntArray) -> Self:
         others = (
             None if each is None else each[items]
-            for each in (self.grades, self.novel, self.keys)
+            for each in (self.grades, self.novel, self.keys, self.group)
         )
         return type(self)(self.values[items], self.rows[items], offsets, *others)
 
@@ -122,8 +127,20 @@ class ScoredItems(Value):
         """
         if self.novel is None:
             return self
-        items, offsets = part_novel_items(self.novel, self.offsets)
+        items, offsets = set_apart(self.novel, self.offsets)
         return replace(self._items_at(items, offsets), novel=None)
+
+    def of_groups(self, *groups: int) -> Self:
+        """Return the items, those of other groups at the end, each alone in a query."""
+        # Thresholds and totals ask for the same groups again and again.
+        if groups not in self._parts:
+            others = ~np.isin(self.known_groups, groups)
+            self._parts[groups] = self._items_at(*set_apart(others, self.offsets))
+        return self._parts[groups]
+
+    @cached_property
+    def _parts(self) -> dict[tuple[int, ...], Self]:
+        return {}
 
     def by_query(
         self, task: Callable[[Any], tuple[FloatArray, ...]], most: int
@@ -426,6 +443,13 @@ class ScoredItems(Value):
             raise ValueError("outcomes need relevance: build these items with y.")
         return self.grades
 
+    @property
+    def known_groups(self) -> IntArray:
+        """The groups, of items that were built with them."""
+        if self.group is None:
+            raise ValueError("cells need groups: build these items with group.")
+        return self.group
+
 
 def counts_by_gap(found: GapOutcomes, *, exact: bool) -> tuple[FloatArray, FloatArray]:
     """Return ascending gaps, and the pairs of each by outcome, shape (n_gaps, 3).
@@ -485,12 +509,12 @@ def thin(offsets: IntArray, most: int) -> IntArray:
     return spread_rows(offsets, *spread_queries(np.diff(offsets), most))
 
 
-def part_novel_items(novel: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
-    """Put each novel item into a query of its own, after all others.
+def set_apart(marked: BoolArray, offsets: IntArray) -> tuple[IntArray, IntArray]:
+    """Put each marked item into a query of its own, after all others.
 
     Parameters
     ----------
-    novel : ndarray of shape (n_items,), bool
+    marked : ndarray of shape (n_items,), bool
     offsets : ndarray of shape (n_queries + 1,), int64
         Where the queries begin; none is empty.
 
@@ -499,12 +523,12 @@ def part_novel_items(novel: BoolArray, offsets: IntArray) -> tuple[IntArray, Int
     items : ndarray of shape (n_items,), int64
         Their new order.
     offsets : ndarray of int64
-        A query of novel items alone keeps one of them, so that none is empty.
+        A query of marked items alone keeps one of them, so that none is empty.
     """
     sizes = np.diff(offsets)
-    all_novel = np.logical_and.reduceat(novel, offsets[:-1])
-    alone = novel.copy()
-    alone[offsets[:-1][all_novel]] = False
+    all_marked = np.logical_and.reduceat(marked, offsets[:-1])
+    alone = marked.copy()
+    alone[offsets[:-1][all_marked]] = False
     query = np.repeat(np.arange(sizes.size), sizes)
     kept = np.bincount(query[~alone], minlength=sizes.size)
     ends = np.cumsum(np.append(kept, np.ones(alone.sum(), dtype=np.int64)))

@@ -168,6 +168,11 @@ def _check_ranker(ranker: Any) -> None:
             f"qid_col must be None over partitions, got {ranker.qid_col!r}: give the "
             "column as qid= instead."
         )
+    if (groups := ranker._checked_rule().groups) is not None:
+        raise ValueError(
+            f"groups must be None over partitions, got {groups!r}: thresholds by group "
+            "are set on one machine; then new queries can be decided over partitions."
+        )
     if ranker.novelty is not None:
         raise ValueError(
             "novelty must be None over partitions, where no detector is fitted, got "

@@ -222,7 +222,9 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     # The risk of a pair also depends on whether novel items were looked for.
     novel = None if fitted_on.novel is None else fitted_on.novel[:0]
     items: Any = PartitionedItems(None, summary, novel=novel)
-    calibration = Calibration(known.model, items, known.loss, seed=known.seed)
+    calibration = Calibration(
+        known.model, items, known.loss, seed=known.seed, item_groups=known.item_groups
+    )
     other: Any = ranker._calibrated_by(calibration)
     other._fit_rows = None
     return other

@@ -29,7 +29,7 @@ from skrank_abstain.intake import (
     TrainingRecord,
     describe_rows,
     hash_rows,
-    take_column,
+    take_columns,
     train_and_score,
 )
 from skrank_abstain.pairs import Queries
@@ -215,8 +215,7 @@ class GradedLists(ModelWrapper):
         """Return what a report says about the ranker and the rows."""
         check_is_fitted(self, "threshold_")
         X = check_columns(self, X, reset=False)
-        if self._fitted_qid_col is not None:
-            X, _ = take_column(X, self._fitted_qid_col)
+        X, _ = take_columns(X, qid_col=self._fitted_qid_col)
         rows = describe_rows(self, hash_rows(X), items.queries.codes, relevance)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"

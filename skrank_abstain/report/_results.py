@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from skrank_abstain.report._rows import (
     rows_of_places,
     rows_of_queries,
 )
-from skrank_abstain.selection import RiskProfile
+from skrank_abstain.selection import CellEngine, PairTotals, RiskProfile
 
 _TITLE = "On these data"
 
@@ -181,33 +182,63 @@ def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
 
 def _by_group(data: ReportData) -> list[Section]:
     """Return the section of the groups, if there are any."""
-    if data.groups is None:
-        return []
-    totals, code = data.totals, data.groups.code
-    names = [" ".join(str(name).split()) for name in data.groups.names]
-    columns = {"coverage: share decided": (totals.accepted, totals.pairs)}
+    sections = []
+    if data.groups is not None:
+        totals, code = data.totals, data.groups.code
+        parts = [totals.of_queries(code == k) for k in range(len(data.groups.names))]
+        names = [*map(_one_line, data.groups.names)]
+        sections.append(_table_of_groups(data, "By group", "group", names, parts))
+    engine, known = data.ranker.calibration.engine, data.ranker.calibration.item_groups
+    if known is not None and isinstance(engine, CellEngine):
+        region: Any = data.ranker.region
+        cells = [*engine.cells(data.items)]
+        names = [
+            f"{_one_line(known[cell.one])}, {_one_line(known[cell.other])}: risk at "
+            f"most {region.at(cell).risk:.4g}"
+            for cell in cells
+        ]
+        parts = [engine.totals_of(cell, region, data.items) for cell in cells]
+        parts = [part.of_queries(part.pairs > 0) for part in parts]
+        title = "By the groups of the two items"
+        sections.append(_table_of_groups(data, title, "groups", names, parts))
+    return sections
+
+
+def _one_line(name: Any) -> str:
+    return " ".join(str(name).split())
+
+
+def _table_of_groups(
+    data: ReportData, title: str, what: str, names: list[str], parts: list[PairTotals]
+) -> Section:
+    """Return shares by group, from the totals of each."""
+    columns = {"coverage: share decided": ("accepted", "pairs")}
     if data.labelled:
         if data.ranker.counts_errors:
-            columns["share of decided right"] = totals.correct, totals.accepted
+            columns["share of decided right"] = "correct", "accepted"
         else:
-            columns["loss per decided pair"] = totals.loss, totals.accepted
-        columns["orders wrong"] = totals.misranked, totals.answered_order
-    counts = [totals.pairs, totals.answered_order, totals.answered_tie]
+            columns["loss per decided pair"] = "loss", "accepted"
+        columns["orders wrong"] = "misranked", "answered_order"
     highest = max(1.0, data.ranker.highest_loss)
     rows, shares = [], np.full((len(columns), len(names), 3), np.nan)
-    for k, name in enumerate(names):
-        own = code == k
+    for k, (name, part) in enumerate(zip(names, parts, strict=True)):
         shares[:, k] = [
-            ratio_and_interval(part[own], whole[own], highest=highest)
-            for part, whole in columns.values()
+            ratio_and_interval(getattr(part, of), getattr(part, all_), highest=highest)
+            for of, all_ in columns.values()
         ]
-        numbers = [f"{count[own].sum():.0f}" for count in counts]
-        rows.append([name, f"{own.sum()}", *numbers, *map(_share_cell, shares[:, k])])
-    head = ["group", "queries", "pairs", "decided orders", "decided ties", *columns]
+        counts = part.pairs, part.answered_order, part.answered_tie
+        numbers = [f"{count.sum():.0f}" for count in counts]
+        row = [name, f"{part.pairs.size}", *numbers]
+        rows.append([*row, *map(_share_cell, shares[:, k])])
+    head = [what, "queries", "pairs", "decided orders", "decided ties", *columns]
+    every = {
+        name: float(sum(getattr(part, name).sum() for part in parts))
+        for name in {name for both in columns.values() for name in both}
+    }
     panels = {
-        what: (shares[k], float(part.sum() / max(whole.sum(), 1)))
-        for k, (what, (part, whole)) in enumerate(columns.items())
-        if what != "orders wrong"
+        column: (shares[k], every[of] / max(every[all_], 1))
+        for k, (column, (of, all_)) in enumerate(columns.items())
+        if column != "orders wrong"
     }
     picture = Picture(
         "Shares by group, with intervals.",
@@ -219,7 +250,7 @@ def _by_group(data: ReportData) -> list[Section]:
         "In brackets 95 % intervals over queries, each by itself: one in twenty misses "
         "its value by chance."
     )
-    return [Section("By group", [note, Table(head, rows), picture])]
+    return Section(title, [note, Table(head, rows), picture])
 
 
 def _share_cell(share: tuple[float, float, float]) -> str:

@@ -8,7 +8,7 @@ from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.report._data import ReportData
-from skrank_abstain.selection import PairTotals, confident_places, true_places
+from skrank_abstain.selection import PairTotals, PlaceTotals, confident_places
 
 HEAD = ("quantity", "value", "95 % interval")
 _ALIKE = "each query counting alike"
@@ -88,15 +88,9 @@ def rows_of_places(data: ReportData) -> list[list[str]]:
         places = confident_places(known.model, shares, n_queries, items, _CONFIDENCE)
     except (ValueError, RuntimeError):  # too few queries; the partitions are gone
         return []
-    best, worst = places[items.rows].T
-    first, last = true_places(items.known_grades, items.offsets).T
-    size = np.diff(items.offsets)
-    query, of_query = np.repeat(np.arange(size.size), size), 1 / np.repeat(size, size)
-    some = size > 1
-    held, width = (
-        np.bincount(query, each * of_query, size.size)[some].astype(np.float64)
-        for each in ((best <= last) & (worst >= first), (worst - best + 1) * of_query)
-    )
+    found = PlaceTotals.of(places, items)
+    some = ~np.isnan(found.held)
+    held, width = found.held[some], found.width[some]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
     return [
         row(f"{alike}: hold the true one, {_ALIKE}", held, np.ones(held.size)),

@@ -13,6 +13,7 @@ from skrank_abstain.selection._calibration import (
     fit_calibration,
     risk_engine,
 )
+from skrank_abstain.selection._cells import CellEngine
 from skrank_abstain.selection._certified_risk import CertifiedRisk
 from skrank_abstain.selection._coverage import Coverage
 from skrank_abstain.selection._engine import (
@@ -26,7 +27,7 @@ from skrank_abstain.selection._engine import (
 )
 from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
-from skrank_abstain.selection._places import confident_places, true_places
+from skrank_abstain.selection._places import PlaceTotals, confident_places
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
@@ -41,5 +42,6 @@ __all__ = [
     "RuleText",
     "Calibration",
     "PairTotals",
+    "PlaceTotals",
     "RiskProfile",
 ]

@@ -95,7 +95,7 @@ class BinEngine(RiskEngine[BinRegion]):
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
-        self._counted: tuple[ScoredItems, FloatArray] | None = None
+        self._counted: dict[int, tuple[ScoredItems, FloatArray]] = {}
 
     def select_risk(self, risk: float) -> BinRegion:
         return BinRegion(risk, (self._risk <= risk).astype(np.float64))
@@ -117,10 +117,12 @@ class BinEngine(RiskEngine[BinRegion]):
 
     def _count(self, items: ScoredItems) -> FloatArray:
         """Return the number of pairs of each two bins, shape (n_pairs_of_bins,)."""
-        # Setting and describing a threshold count the same pairs several times.
-        if self._counted is None or self._counted[0] is not items:
-            self._counted = items, self._model.count_pairs(items).sum(axis=1)
-        return self._counted[1]
+        # Setting and describing a threshold count the same pairs several times. The
+        # items are kept, too, so that no others get their id.
+        if id(items) not in self._counted:
+            counts = self._model.count_pairs(items).sum(axis=1)
+            self._counted[id(items)] = items, counts
+        return self._counted[id(items)][1]
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.

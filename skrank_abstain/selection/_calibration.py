@@ -8,16 +8,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray, shown
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    encode_qid,
+    listed,
+    shown,
+)
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
+from skrank_abstain.selection._cells import CellEngine
 from skrank_abstain.selection._engine import Region, RiskEngine
 from skrank_abstain.selection._gap_engine import GapEngine
 from skrank_abstain.selection._places import place_shares
@@ -52,6 +60,8 @@ class LabelledScores:
         Their features.
     novel : ndarray of shape (n_items,), bool, default=None
         Items whose pairs are always abstained on.
+    item_groups : Groups, default=None
+        Groups of the items.
     """
 
     scores: FloatArray
@@ -59,19 +69,24 @@ class LabelledScores:
     queries: Queries
     X: Any = None
     novel: BoolArray | None = None
+    item_groups: Groups | None = None
 
     def fit(self, model: TieModel) -> ScoredItems:
         """Fit a model; return the items by values from fits without their query."""
         check_spread(self.scores)
         values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
-        items = ScoredItems.build(values, self.queries, self.y, self.novel)
+        items = self._sorted(values)
         model.fit_items(items)
         return items
 
     def transformed_by(self, model: TieModel) -> ScoredItems:
         """Return the items sorted by their values."""
         values = model.checked_transform(self.scores, self.queries, self.X)
-        return ScoredItems.build(values, self.queries, self.y, self.novel)
+        return self._sorted(values)
+
+    def _sorted(self, values: FloatArray) -> ScoredItems:
+        group = None if self.item_groups is None else self.item_groups.code
+        return ScoredItems.build(values, self.queries, self.y, self.novel, group=group)
 
     def take(self, rows: IntArray) -> LabelledScores:
         """Return the items at the given rows, which ascend."""
@@ -81,6 +96,7 @@ class LabelledScores:
             group_queries(self.queries.codes[rows], rows.size),
             None if self.X is None else _safe_indexing(self.X, rows),
             None if self.novel is None else self.novel[rows],
+            None if self.item_groups is None else self.item_groups.take(rows),
         )
 
     def take_queries(self, queries: IntArray) -> LabelledScores:
@@ -90,18 +106,22 @@ class LabelledScores:
 
 @dataclass(frozen=True, eq=False)
 class Groups(Value):
-    """Kinds of queries, such as sites.
+    """Kinds of queries, such as sites, or of items.
 
     Attributes
     ----------
-    code : ndarray of shape (n_queries,), int64
-        Number of the group of each query that sets the threshold.
+    code : ndarray of shape (n_queries,) or (n_items,), int64
+        Number of the group of each query that sets the threshold, or of each item.
     names : list
         By code; [None] without groups.
     """
 
     code: IntArray
     names: list[Any]
+
+    def take(self, rows: IntArray) -> Groups:
+        """Return the groups of some rows."""
+        return Groups(self.code[rows], self.names)
 
 
 class LossTables(NamedTuple):
@@ -144,6 +164,8 @@ class Calibration(Value):
         For rules that draw random numbers.
     groups : Groups or None
         Groups of the queries of ``items``; None for one group.
+    item_groups : list or None
+        Names of the groups of items, each two of which have a threshold of their own.
     engine : RiskEngine
         Engine of the model.
 
@@ -175,15 +197,38 @@ class Calibration(Value):
     tuning: ScoredItems | None = None
     seed: int = 0
     groups: Groups | None = None
+    item_groups: list[Any] | None = None
 
     @cached_property
     def engine(self) -> RiskEngine[Region]:
         """The engine that finds the pairs below a risk."""
         fitted_on = self.items if self.tuning is None else self.tuning
-        engine = risk_engine(self.model, self.loss, fitted_on)
+        engine: Any = risk_engine(self.model, self.loss, fitted_on)
         if self.items.novel is not None:
             return SoundPairs(engine)
-        return engine
+        if self.item_groups is not None:
+            engine = CellEngine(engine, len(self.item_groups))
+        return cast("RiskEngine[Region]", engine)
+
+    def codes_of_groups(self, group: Any) -> IntArray | None:
+        """Return the numbers of the groups of new items, (n_items,); None without.
+
+        Raises
+        ------
+        ValueError
+            If there are groups that the calibration items do not have.
+        """
+        if self.item_groups is None:
+            return None
+        codes, found = encode_qid(group, len(group), name="groups")
+        known = {name: code for code, name in enumerate(self.item_groups)}
+        new = [name for name in found.tolist() if name not in known]
+        if new:
+            raise ValueError(
+                f"groups must be those of fit ({listed(self.item_groups)}), got "
+                f"{listed(new)}, which have no threshold."
+            )
+        return np.array([known[name] for name in found.tolist()], np.int64)[codes]
 
     @property
     def is_graded(self) -> bool:
@@ -311,7 +356,11 @@ def fit_calibration(
     fitted_on = data if tuning is None else tuning
     tuned = fitted_on.fit(model)
     if tuning is None:
-        return Calibration(model, tuned, loss, seed=seed, groups=groups)
+        kinds = getattr(data, "item_groups", None)  # pairs have none
+        names = None if kinds is None else kinds.names
+        return Calibration(
+            model, tuned, loss, seed=seed, groups=groups, item_groups=names
+        )
     items = data.transformed_by(model)
     return Calibration(model, items, loss, tuned, seed, groups)
 
@@ -377,6 +426,8 @@ class Rule(Value, ABC):
         which a promise about new queries needs. 0: all queries do both.
     largest_query : int or None
         Items of the largest query that ``fit`` and predictions allow; None: any.
+    groups : str, int or None
+        Column of X with the groups of the items, if the rule goes by them.
 
     Examples
     --------
@@ -387,12 +438,13 @@ class Rule(Value, ABC):
 
     tuning_size: float = 0.0
     largest_query: int | None = None
+    groups: str | int | None = None
 
     def check(self, loss: FloatArray) -> None:
         """Refuse parameters that make no sense with a loss, before data come in."""
 
-    def warn_of_weighting(self, calibration: Calibration, region: Region) -> None:
-        """Warn in ``fit`` where a promise depends on what it weighs."""
+    def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
+        """Warn in ``fit`` of what is promised less than one may think."""
 
     @abstractmethod
     def select(self, calibration: Calibration) -> Region:

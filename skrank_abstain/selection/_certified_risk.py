@@ -136,7 +136,7 @@ class CertifiedRisk(Rule):
         )
         return LossTables(tables.thresholds, tuned, rest)
 
-    def warn_of_weighting(self, calibration: Calibration, region: Region) -> None:
+    def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         found = risk_both_ways(calibration, region)
         warn_of_difference("selective risk", self.weighting, found)
 

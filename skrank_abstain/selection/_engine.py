@@ -63,21 +63,29 @@ class RowPairs(NamedTuple):
         By how much the left value exceeds the right one.
     keys : ndarray of shape (n_rows,), uint64, or None
         Hashes of the rows, for draws on a boundary.
+    group : ndarray of shape (n_rows,), int64, or None
+        Number of the group of each row.
     """
 
     left: IntArray
     right: IntArray
     difference: FloatArray
     keys: Keys = None
+    group: IntArray | None = None
 
     @classmethod
     def of(
-        cls, values: FloatArray, left: IntArray, right: IntArray, keys: Keys = None
+        cls,
+        values: FloatArray,
+        left: IntArray,
+        right: IntArray,
+        keys: Keys = None,
+        group: IntArray | None = None,
     ) -> Self:
         """Compare the values of the rows."""
         # An infinite difference of huge scores still has the right sign.
         with np.errstate(over="ignore"):
-            return cls(left, right, values[left] - values[right], keys)
+            return cls(left, right, values[left] - values[right], keys, group)
 
 
 @dataclass(frozen=True)
@@ -249,6 +257,7 @@ def decide_queries(
     stop: int | None = None,
     *,
     keys: Keys = None,
+    group: IntArray | None = None,
 ) -> PairDecisions:
     """Decide all pairs of the queries ``start`` to ``stop`` (exclusive).
 
@@ -263,6 +272,8 @@ def decide_queries(
     start, stop : int, default=0 and the number of queries
     keys : ndarray of shape (n_items,), uint64, default=None
         Hashes of the rows; needed for a region on whose boundary is drawn.
+    group : ndarray of shape (n_items,), int64, default=None
+        Groups of the rows; needed for a region by groups.
 
     Returns
     -------
@@ -289,7 +300,7 @@ def decide_queries(
         remedy=ALL_PAIRS if np.count_nonzero(counts) > 1 else PAIRS_OF_ONE_QUERY,
     )
     filled = fill_pairs(values, queries.order, queries.offsets, start, stop)
-    pairs = RowPairs(*filled, keys)
+    pairs = RowPairs(*filled, keys, group)
     qid = np.repeat(queries.values[start:stop], counts)
     made = engine.decide(region, values, pairs)
     return PairDecisions(pairs.left, pairs.right, qid, **vars(made))
@@ -304,10 +315,12 @@ def decide_pairs(
     right: IntArray,
     *,
     keys: Keys = None,
+    group: IntArray | None = None,
 ) -> PairDecisions:
     """Decide the given pairs of rows; parameters as in ``decide_queries``."""
     qid = queries.values[queries.codes[left]]
-    made = engine.decide(region, values, RowPairs.of(values, left, right, keys))
+    pairs = RowPairs.of(values, left, right, keys, group)
+    made = engine.decide(region, values, pairs)
     return PairDecisions(left, right, qid, **vars(made))
 
 

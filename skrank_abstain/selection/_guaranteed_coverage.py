@@ -114,7 +114,7 @@ class GuaranteedCoverage(Rule):
             )
         return engine.select_risk(min(found, engine.highest))
 
-    def warn_of_weighting(self, calibration: Calibration, region: Region) -> None:
+    def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         found = coverage_both_ways(calibration, region)
         warn_of_difference("coverage", self.weighting, found)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -146,6 +147,68 @@ def _shares_of(model: TieModel, items: ScoredItems) -> tuple[FloatArray]:
     return (np.cumsum(added, dtype=np.float64)[None, :],)
 
 
+@dataclass(frozen=True, eq=False)
+class PlaceTotals:
+    """How places with a confidence turned out, by query.
+
+    Attributes
+    ----------
+    held : ndarray of shape (n_queries,), float64
+        Share of the items whose true place the given places hold; higher is better.
+        NaN for a query of one item.
+    width : ndarray of shape (n_queries,), float64
+        Mean number of places an item is given, as a share of the query's size; lower
+        is better. NaN for a query of one item.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> known = make_ranking(n_queries=200, random_state=0)
+    >>> new = make_ranking(n_queries=200, random_state=1)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
+    >>> found = ranker.evaluate_places(new.data, new.target, new.qid, confidence=0.9)
+    >>> round(found.share_held, 2), round(found.mean_width, 2)
+    (0.97, 0.6)
+    """
+
+    held: FloatArray
+    width: FloatArray
+
+    @classmethod
+    def of(cls, places: IntArray, items: ScoredItems) -> Self:
+        """Compare places, (n_items, 2) by row, with the places of items with grades."""
+        best, worst = places[items.rows].T
+        first, last = true_places(items.known_grades, items.offsets).T
+        size = np.diff(items.offsets)
+        query = np.repeat(np.arange(size.size), size)
+        alone = np.where(size > 1, 0.0, np.nan)
+
+        def mean(of_item: Any) -> FloatArray:
+            found: FloatArray = np.bincount(query, of_item, size.size) / size + alone
+            return found
+
+        held = mean((best <= last) & (worst >= first))
+        return cls(held, mean((worst - best + 1) / size[query]))
+
+    @property
+    def share_held(self) -> float:
+        """Mean of ``held``, each query counting alike; NaN without any."""
+        return _mean_of_known(self.held)
+
+    @property
+    def mean_width(self) -> float:
+        """Mean of ``width``, each query counting alike; NaN without any."""
+        return _mean_of_known(self.width)
+
+
+def _mean_of_known(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else np.nan
+
+
 def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
     """Return the best and the worst place that relevance leaves each item.
 
@@ -214,6 +277,12 @@ def confident_places(
     # Rounded outwards, but not for the rounding of a sum.
     best = np.floor(rank - margin + _SLACK).clip(min=1)
     worst = np.minimum(np.ceil(rank + margin - _SLACK), size)
+    # An expected rank may be a little off the place that the item is given.
+    query = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
+    by_place = np.lexsort((items.rows, -items.values, query))
+    own = np.empty(size.size)
+    own[by_place] = 1 + np.arange(size.size) - items.offsets[query]
+    best, worst = np.minimum(best, own), np.maximum(worst, own)
     if items.novel is not None:
         best[items.novel], worst[items.novel] = 1, size[items.novel]
     places = np.empty((size.size, 2), dtype=np.int64)

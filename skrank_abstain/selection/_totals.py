@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -163,6 +164,22 @@ class PairTotals:
         )
         answers_tie = np.array([False, False, True, True])
         return cls.of_pieces(pieces, np.array([0.0, 1, 0, 1]), answers_tie, loss)
+
+    def of_queries(self, queries: Any) -> PairTotals:
+        """Return the totals of some queries.
+
+        Parameters
+        ----------
+        queries : slice or ndarray, bool or int
+            Their positions, or a mark for each query.
+
+        Returns
+        -------
+        totals : PairTotals
+        """
+        return PairTotals(
+            **{each.name: getattr(self, each.name)[queries] for each in fields(self)}
+        )
 
     def __repr__(self) -> str:
         return (

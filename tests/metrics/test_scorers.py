@@ -28,6 +28,7 @@ from skrank_abstain.metrics import (
     coverage_at_risk,
     coverage_score,
     neg_aurc_scorer,
+    neg_place_width,
     risk_coverage_curve,
     selective_accuracy_score,
     selective_accuracy_scorer,
@@ -41,6 +42,7 @@ SCORERS = {
     "selective_accuracy_scorer": selective_accuracy_scorer,
     "selective_auc_scorer": selective_auc_scorer,
     "neg_aurc_scorer": neg_aurc_scorer,
+    "neg_place_width(0.5)": neg_place_width(0.5),
     "accuracy_at_coverage(0.8)": accuracy_at_coverage(0.8),
     "coverage_at_risk(0.3)": coverage_at_risk(0.3),
     "selective_utility(0.3)": selective_utility(0.3),
@@ -167,6 +169,7 @@ def test_accuracy_and_auc_prefer_the_lowest_coverage_and_utility_does_not():
 def test_threshold_free_scorers_do_not_depend_on_the_threshold(ranker, data):
     for name in (
         "neg_aurc_scorer",
+        "neg_place_width(0.5)",
         "accuracy_at_coverage(0.8)",
         "coverage_at_risk(0.3)",
     ):

@@ -125,9 +125,13 @@ def test_places_that_held_are_those_of_the_ranker(ranker, new):
             last = [sum(y[own] >= each) for each in y[own]]
             held.append(np.mean((best[own] <= last) & (worst[own] >= first)))
             width.append(np.mean(worst[own] - best[own] + 1) / own.sum())
-    # The ranker's places also hold the place that it gives the item.
-    assert float(found["hold"]) == pytest.approx(np.mean(held), abs=0.02)
-    assert float(found["mean"]) == pytest.approx(np.mean(width), abs=0.02)
+    assert float(found["hold"]) == pytest.approx(np.mean(held), abs=5.1e-5)
+    assert float(found["mean"]) == pytest.approx(np.mean(width), abs=5.1e-5)
+    totals = ranker.evaluate_places(X, y, qid, confidence=0.9)
+    assert totals.share_held == pytest.approx(np.mean(held))
+    assert totals.mean_width == pytest.approx(np.mean(width))
+    known = totals.held[~np.isnan(totals.held)]
+    np.testing.assert_allclose(np.sort(known), np.sort(held))
     few = BALToR(Ridge(), random_state=0).fit(X[qid < 20], y[qid < 20], qid[qid < 20])
     rest = qid >= 20
     assert "places at" not in few.report(X[rest], y[rest], qid=qid[rest])
