@@ -50,7 +50,6 @@ from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
-    PlaceTotals,
     Region,
     RiskEngine,
     RiskProfile,
@@ -58,6 +57,7 @@ from skrank_abstain.selection import (
     check_largest_query,
     check_rule,
     confident_places,
+    place_results,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
 
@@ -379,7 +379,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
     def evaluate_places(
         self, X: Any, y: ArrayLike, qid: Any = None, *, confidence: float
-    ) -> PlaceTotals:
+    ) -> tuple[FloatArray, FloatArray]:
         """Return how often places with a confidence hold, and how wide they are.
 
         Parameters
@@ -391,15 +391,36 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
         Returns
         -------
-        totals : PlaceTotals
-            By query; ``share_held`` and ``mean_width`` are means over queries.
+        held : ndarray of shape (n_queries,), float64
+            Share of the items of each query, in order of first appearance, whose true
+            place the given places hold; NaN for a query of one item. The confidence is
+            promised for its mean.
+        width : ndarray of shape (n_queries,), float64
+            Mean number of places that an item is given, as a share of the query's
+            size; lower is better. NaN as above.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.linear_model import Ridge
+        >>> from skrank_abstain import BALToR
+        >>> from skrank_abstain.datasets import make_ranking
+        >>> known = make_ranking(n_queries=200, random_state=0)
+        >>> new = make_ranking(n_queries=200, random_state=1)
+        >>> ranker = BALToR(Ridge(), random_state=0)
+        >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
+        >>> found = ranker.evaluate_places(
+        ...     new.data, new.target, qid=new.qid, confidence=0.9
+        ... )
+        >>> np.nanmean(found, axis=1).round(2)
+        array([0.97, 0.6 ])
         """
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.values.size)
         check_fraction(confidence, "confidence")
         places = self._places(items, confidence)
-        return PlaceTotals.of(places, items.sorted(relevance))
+        return place_results(places, items.sorted(relevance))
 
     def _places(self, items: ItemValues, confidence: float | None) -> IntArray:
         known, sorted_ = self._calibration, items.sorted()

@@ -265,8 +265,9 @@ def neg_place_width(
 def _neg_width(
     confidence: float, default: float, ranker: Any, X: Any, y: ArrayLike, qid: Any
 ) -> float:
-    width = ranker.evaluate_places(X, y, qid, confidence=confidence).mean_width
-    return undefined("neg_place_width", default) if np.isnan(width) else -width
+    width = ranker.evaluate_places(X, y, qid, confidence=confidence)[1]
+    known = width[~np.isnan(width)]
+    return -float(known.mean()) if known.size else undefined("neg_place_width", default)
 
 
 def _accuracy_at(

@@ -8,7 +8,7 @@ from skrank_abstain._validation import FloatArray
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.report._data import ReportData
-from skrank_abstain.selection import PairTotals, PlaceTotals, confident_places
+from skrank_abstain.selection import PairTotals, confident_places, place_results
 
 HEAD = ("quantity", "value", "95 % interval")
 _ALIKE = "each query counting alike"
@@ -88,9 +88,8 @@ def rows_of_places(data: ReportData) -> list[list[str]]:
         places = confident_places(known.model, shares, n_queries, items, _CONFIDENCE)
     except (ValueError, RuntimeError):  # too few queries; the partitions are gone
         return []
-    found = PlaceTotals.of(places, items)
-    some = ~np.isnan(found.held)
-    held, width = found.held[some], found.width[some]
+    held, width = place_results(places, items)
+    held, width = held[~np.isnan(held)], width[~np.isnan(width)]
     alike = f"places at {_CONFIDENCE:.0%} confidence"
     return [
         row(f"{alike}: hold the true one, {_ALIKE}", held, np.ones(held.size)),

@@ -27,7 +27,7 @@ from skrank_abstain.selection._engine import (
 )
 from skrank_abstain.selection._gap_engine import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
-from skrank_abstain.selection._places import PlaceTotals, confident_places
+from skrank_abstain.selection._places import confident_places, place_results
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._sampling import coverage_interval
 from skrank_abstain.selection._totals import PairTotals, RiskProfile
@@ -42,6 +42,5 @@ __all__ = [
     "RuleText",
     "Calibration",
     "PairTotals",
-    "PlaceTotals",
     "RiskProfile",
 ]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -147,66 +146,28 @@ def _shares_of(model: TieModel, items: ScoredItems) -> tuple[FloatArray]:
     return (np.cumsum(added, dtype=np.float64)[None, :],)
 
 
-@dataclass(frozen=True, eq=False)
-class PlaceTotals:
-    """How places with a confidence turned out, by query.
+def place_results(
+    places: IntArray, items: ScoredItems
+) -> tuple[FloatArray, FloatArray]:
+    """Return how places, (n_items, 2) by row, turned out for items with relevance.
 
-    Attributes
-    ----------
-    held : ndarray of shape (n_queries,), float64
-        Share of the items whose true place the given places hold; higher is better.
-        NaN for a query of one item.
-    width : ndarray of shape (n_queries,), float64
-        Mean number of places an item is given, as a share of the query's size; lower
-        is better. NaN for a query of one item.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import Ridge
-    >>> from skrank_abstain import BALToR
-    >>> from skrank_abstain.datasets import make_ranking
-    >>> known = make_ranking(n_queries=200, random_state=0)
-    >>> new = make_ranking(n_queries=200, random_state=1)
-    >>> ranker = BALToR(Ridge(), random_state=0)
-    >>> ranker = ranker.fit(known.data, known.target, qid=known.qid)
-    >>> found = ranker.evaluate_places(new.data, new.target, new.qid, confidence=0.9)
-    >>> round(found.share_held, 2), round(found.mean_width, 2)
-    (0.97, 0.6)
+    Returns
+    -------
+    held, width : ndarray of shape (n_queries,), float64
+        Share of the items whose true place is held, and the mean number of places as a
+        share of the query's size; NaN for a query of one item.
     """
-
-    held: FloatArray
-    width: FloatArray
-
-    @classmethod
-    def of(cls, places: IntArray, items: ScoredItems) -> Self:
-        """Compare places, (n_items, 2) by row, with the places of items with grades."""
-        best, worst = places[items.rows].T
-        first, last = true_places(items.known_grades, items.offsets).T
-        size = np.diff(items.offsets)
-        query = np.repeat(np.arange(size.size), size)
-        alone = np.where(size > 1, 0.0, np.nan)
-
-        def mean(of_item: Any) -> FloatArray:
-            found: FloatArray = np.bincount(query, of_item, size.size) / size + alone
-            return found
-
-        held = mean((best <= last) & (worst >= first))
-        return cls(held, mean((worst - best + 1) / size[query]))
-
-    @property
-    def share_held(self) -> float:
-        """Mean of ``held``, each query counting alike; NaN without any."""
-        return _mean_of_known(self.held)
-
-    @property
-    def mean_width(self) -> float:
-        """Mean of ``width``, each query counting alike; NaN without any."""
-        return _mean_of_known(self.width)
-
-
-def _mean_of_known(values: FloatArray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else np.nan
+    best, worst = places[items.rows].T
+    first, last = true_places(items.known_grades, items.offsets).T
+    size = np.diff(items.offsets)
+    query = np.repeat(np.arange(size.size), size)
+    holds = (best <= last) & (worst >= first)
+    width = (worst - best + 1) / size[query]
+    total = np.where(size > 1, size, np.nan)
+    return (
+        np.bincount(query, holds, size.size) / total,
+        np.bincount(query, width, size.size) / total,
+    )
 
 
 def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
