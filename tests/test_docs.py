@@ -28,7 +28,7 @@ def test_scripts_that_are_named_are_there(path):
 def test_tests_that_are_named_are_there():
     text = "".join(path.read_text(encoding="utf-8") for path in TEXTS)
     named = re.findall(r"`([\w/]+\.py)::(\w+)`", text)
-    assert len(named) > 20
+    assert len(named) > 10
     for file, name in named:
         found = [
             path
