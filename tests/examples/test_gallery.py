@@ -481,3 +481,32 @@ def test_20_monitor(page, capsys):
     # "One in sixteen in spring", and the margin of .02.
     assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
     assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
+
+
+def test_21_clinic_day(page, capsys):
+    pytest.importorskip("lightgbm")
+    found = page("plot_21_clinic_day")
+    before, after = (found[name].ranking() for name in ("before", "after"))
+    # "Bea and Mina get a slot, whatever comes. Seven others may be third."
+    assert before.item_id[:2].tolist() == ["Bea", "Mina"]
+    assert before.worst[:2].tolist() == [2, 2]
+    assert ((before.best <= 3) & (before.worst > 3)).sum() == 7
+    # "No bar crosses the line." Kofi, sixth before, takes the slot of Fay.
+    assert not ((after.best <= 3) & (after.worst > 3)).any()
+    assert set(after.item_id[:3]) - set(before.item_id[:3]) == {"Kofi"}
+    assert set(before.item_id[:3]) - set(after.item_id[:3]) == {"Fay"}
+    assert before.item_id[5] == "Kofi"
+    grade = dict(zip(found["NAMES"], found["y"][found["today"]], strict=True))
+    assert (grade["Kofi"], grade["Fay"]) == (4, 3)
+    told = capsys.readouterr().out
+    assert told.count("Who is more urgent") == 2
+    assert "are the wrong way round" in told
+    # Slots well used, of 30, and the questions of ten days.
+    asked, alone, used = np.transpose(list(found["found"].values()))
+    assert alone.tolist() == [22, 22, 22]
+    assert used[1] == 26
+    assert round(asked[1]) == 4
+    assert used[2] - used[1] == 1
+    assert asked[2] - asked[1] == pytest.approx(2.5)
+    assert used[0] < used[1]
+    assert "does not guarantee an accuracy" in found["page"]
