@@ -156,8 +156,12 @@ def put_legend(ax: Axes, columns: int) -> None:
         key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
     )
     # Room for the tick labels and the label of the axis, which do not grow with it.
+    size = float(ax.xaxis.label.get_fontsize()) / 72
     lines = 1 + ax.get_xlabel().count("\n")
-    room = (2.9 + 1.3 * lines) * float(ax.xaxis.label.get_fontsize()) / 72
+    room = (2.9 + 1.3 * lines) * size
+    if ticks := ax.get_xticklabels():  # names may be long, and rotated
+        ends = [tick.get_window_extent().height for tick in ticks]
+        room += max(0.0, max(ends) / ax.figure.dpi - size)
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
     ax.legend(
         *zip(*entries, strict=True),

@@ -510,3 +510,29 @@ def test_21_clinic_day(page, capsys):
     assert asked[2] - asked[1] == pytest.approx(2.5)
     assert used[0] < used[1]
     assert "does not guarantee an accuracy" in found["page"]
+
+
+def test_22_search_week(page, capsys):
+    pytest.importorskip("lightgbm")
+    found = page("plot_22_search_week")
+    told = capsys.readouterr().out
+    assert "60 rated queries: not certified, decides 0%" in told
+    assert found["shares"][300] == pytest.approx(0.75, abs=0.03)
+    # "Isla stays; the next five may change places."
+    today = found["today"]
+    assert found["pinned"].tolist() == ["Isla"]
+    assert (today.best[1:6] == 2).all()
+    assert (today.worst[1:6] == 6).all()
+    # The index breaks at noon, and the team stops at the alarm.
+    display = plt.figure(2).axes[0]
+    (evidence,) = (line.get_ydata() for line in display.lines[:1])
+    hours = found["hours"][: evidence.size]
+    assert found["hour"] == hours[-1] == "Thu 13:00"
+    assert (evidence[: hours.index("Thu 12:00")] < 2).all()
+    # "About one in four is wrong"; two standard errors of 80 answers are 0.1.
+    assert found["audited"].alarm
+    assert found["thursday"] == pytest.approx(0.25, abs=0.05)
+    assert not found["monitor"].alarm
+    assert found["friday"] < 0.1
+    assert found["monitor"].bets.n == 80
+    assert found["truth"].selective_risk < 0.1 < found["truth"].yardstick

@@ -55,3 +55,13 @@ def test_audits_have_a_curve_of_their_own():
 def test_nothing_to_draw_is_an_error():
     with pytest.raises(ValueError, match="must have seen a day: call update first"):
         MonitorDisplay.from_monitor(watched(0))
+
+
+def test_the_legend_stands_below_long_names_of_days():
+    days = [f"Wednesday {hour}:00" for hour in range(10, 22)]
+    evidence = np.ones((len(days), 2))
+    display = MonitorDisplay(days=days, evidence=evidence, alarm=20.0).plot()
+    display.figure_.canvas.draw()
+    legend = display.ax_.get_legend().get_window_extent()
+    assert legend.y1 <= display.ax_.xaxis.label.get_window_extent().y0
+    assert legend.y0 >= 0
