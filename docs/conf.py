@@ -72,7 +72,6 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_theme_options = {
-    "github_url": "https://github.com/skrank-abstain/skrank-abstain",
     "footer_start": ["copyright"],
     "footer_end": [],
 }

@@ -6,7 +6,7 @@ The queries lie in partitions: LightGBM trains on some, the threshold comes from
 and the pairs of new ones are decided where they lie. Nothing but numbers of pairs and
 small samples comes back to this process, and the calibrated ranker is the one that one
 machine would have given, to the last bit. It takes
-``pip install "skrank-abstain[dask,lightgbm,plot]"``.
+``pip install -e ".[dask,lightgbm,plot]"``.
 """
 
 # %%

@@ -1,8 +1,8 @@
 """A ranker that is trained, calibrated and asked on Spark.
 
 XGBoost trains on a Spark frame, the threshold comes from another, and the pairs of new
-queries are decided by the executors. It needs Java 17 and ``pip install
-"skrank-abstain[spark]"``.
+queries are decided by the executors. It needs Java 17 and ``pip install -e
+".[spark]"``.
 
     python spark_calibration.py            # local[2], a minute or two
     python spark_calibration.py --smoke
