@@ -385,7 +385,7 @@ def _levels(ranker: Any, items: ScoredItems) -> IntArray:
     pairs = totals.pairs[some]
     abstained = 1 - totals.accepted[some] / pairs
     # The mean of the risk is the area over its distribution.
-    thresholds = np.arange(_N_LEVELS - 1) / (_N_LEVELS - 1)
+    thresholds = (np.arange(16) + 0.5) / 16
     below = engine.at_thresholds(items, thresholds * engine.highest)[0][some]
     mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
     shares = np.stack([abstained, mean_risk], axis=1)
