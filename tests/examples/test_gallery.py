@@ -536,3 +536,28 @@ def test_22_search_week(page, capsys):
     assert found["friday"] < 0.1
     assert found["monitor"].bets.n == 80
     assert found["truth"].selective_risk < 0.1 < found["truth"].yardstick
+
+
+def test_23_arena(page, capsys):
+    found = page("plot_23_arena")
+    told = capsys.readouterr().out
+    first, boards = found["first"].ranking(), found["boards"]
+    last = boards[-1].ranking()
+    # "Three systems may be first. It may say that Swift is last."
+    assert first.item_id[first.best == 1].tolist() == ["Heron", "Finch", "Dove"]
+    assert (first.item_id[-1], first.best[-1]) == ("Swift", 10)
+    assert "without 7 of the votes Finch would lead" in told
+    assert "without 70 of the votes Finch would lead" in told
+    # "It stops on day 3, and Heron is the winner"; nobody asked about those below.
+    assert len(boards) == 4
+    assert last.item_id[last.best == 1].tolist() == ["Heron"]
+    assert last.item_id[3:].tolist() == first.item_id[3:].tolist()
+    np.testing.assert_array_equal(last.worst[3:], first.worst[3:])
+    np.testing.assert_array_equal(last.best[3:], first.best[3:])
+    assert set(found["battles"]) == {
+        "Finch against Heron",
+        "Dove against Heron",
+        "Dove against Finch",
+    }
+    assert set(found["false"].values()) == {0}
+    assert [share[7] for share in found["settled"].values()] == [0.9, 0.15]
