@@ -18,9 +18,9 @@ from sphinx.search.en import SearchEnglish
 WANTED = {
     "higher is better": {"index", "start", "glossary", "data", "guide"},
     "urgent first": {"index", "start", "how_to", "gallery/plot_21_clinic_day"},
-    "which coverage": {"how_to", "glossary", "gallery/plot_06_grid_search"},
+    "which coverage": {"how_to", "glossary", "gallery/plot_07_grid_search"},
     "GroupKFold": {"how_to", "data"},
-    "leaderboard": {"leaderboards", "gallery/plot_19_leaderboard"},
+    "leaderboard": {"leaderboards", "gallery/plot_17_leaderboard"},
     "Excel": {"review"},
     "German": {"review"},
     "retrain": {"monitor", "how_to"},

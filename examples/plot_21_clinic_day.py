@@ -52,7 +52,7 @@ print(before.ranking().to_frame()[COLUMNS].to_string(index=False))
 # The clinic's rule: ask two questions at a time until the slots are certain, eight at
 # most. ``deferred`` has the pairs that nobody has decided, here those that can change
 # who is among the first three, least certain first. The true grades answer in place of
-# a nurse, so she is never wrong; :doc:`plot_09_review_loop` has people who are, and
+# a nurse, so she is never wrong; :doc:`plot_10_review_loop` has people who are, and
 # questions about the whole list.
 WORDS = {1: "left", 0: "same", -1: "right"}
 

@@ -90,7 +90,7 @@ def check_losses(rows):
     ("name", "found", "check"),
     [
         ("plot_03_tie_models", "accuracy", check_tie_models),
-        ("plot_04_losses", "rows", check_losses),
+        ("plot_05_losses", "rows", check_losses),
     ],
 )
 def test_pages_say_the_same_of_real_data(page, monkeypatch, name, found, check):
@@ -145,9 +145,35 @@ def test_03_tie_models(page):
     assert off[0] > 0.15 > 0.03 > max(off[1:])
 
 
-def test_04_losses(page, capsys):
+def test_04_ensembles(page, capsys):
     pytest.importorskip("lightgbm")
-    check_losses(page("plot_04_losses")["rows"])
+    found = page("plot_04_ensembles")
+    curves = [line.get_ydata() for line in plt.gcf().axes[0].lines[:3]]
+    right = {name: totals.accuracy for name, totals in found["totals"].items()}
+    assert right["ensemble"] > max(right["booster"], right["early stopping"]) + 0.03
+    plain, stopped, ensemble = (np.mean(curve) for curve in curves)
+    assert ensemble < min(plain, stopped) - 0.03
+    printed = capsys.readouterr().out
+    together, alone = re.findall(r"[+-]\d\.\d\d", printed)
+    assert together != alone
+    assert "qid must be given, got None" in printed
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
+def test_04_ensembles_on_real_queries(page, monkeypatch):
+    pytest.importorskip("lightgbm")
+    monkeypatch.setenv("SKRANK_DATA", str(DATA))
+    right = {
+        name: totals.accuracy
+        for name, totals in page("plot_04_ensembles")["totals"].items()
+    }
+    assert right["ensemble"] > right["booster"]
+
+
+def test_05_losses(page, capsys):
+    pytest.importorskip("lightgbm")
+    check_losses(page("plot_05_losses")["rows"])
     printed = re.findall(
         r"^(\w+) +(0\.\d+) +(0\.\d+) +(0\.\d+)$", capsys.readouterr().out, re.M
     )
@@ -159,8 +185,8 @@ def test_04_losses(page, capsys):
     assert score[1] > accuracy[0] + 0.02 > accuracy[1:].max() + 0.02
 
 
-def test_05_cost_or_budget(page, capsys):
-    found = page("plot_05_cost_or_budget")
+def test_06_cost_or_budget(page, capsys):
+    found = page("plot_06_cost_or_budget")
     out = capsys.readouterr().out
     alike = re.findall(r"^ +0\.\d0 +[\d.]+% +([\d.]+)%$", out, re.M)
     # Up to calibration pairs of equal risk.
@@ -183,9 +209,9 @@ def test_05_cost_or_budget(page, capsys):
 
 
 @pytest.mark.slow
-def test_06_grid_search(page, capsys):
+def test_07_grid_search(page, capsys):
     pytest.importorskip("lightgbm")
-    found = page("plot_06_grid_search")
+    found = page("plot_07_grid_search")
     table, search = found["table"], found["search"]
     assert len(table) == 5 * 2 * 2
     chosen = table.loc[search.best_index_]
@@ -206,8 +232,8 @@ def test_06_grid_search(page, capsys):
 
 
 @pytest.mark.slow
-def test_07_coverage_of_new_queries(page):
-    found = page("plot_07_coverage_of_new_queries")
+def test_08_coverage_of_new_queries(page):
+    found = page("plot_08_coverage_of_new_queries")
     plain, promised = found["plain"], found["promised"]
     scatter = np.array([plain[n][:, 0].std() for n in (12, 48, 192)])
     for n, spread in zip((12, 48, 192), scatter, strict=True):
@@ -226,8 +252,8 @@ def test_07_coverage_of_new_queries(page):
 
 
 @pytest.mark.slow
-def test_08_guarantees(page):
-    found = page("plot_08_guarantees")
+def test_09_guarantees(page):
+    found = page("plot_09_guarantees")
     broken, delta, device = found["broken"], found["delta"], found["device"]
     # Two standard errors of a share of 30 draws that is delta.
     luck = 2 * np.sqrt(delta * (1 - delta) / 30)
@@ -247,9 +273,9 @@ def test_08_guarantees(page):
 
 
 @pytest.mark.slow
-def test_09_review_loop(page):
+def test_10_review_loop(page):
     pytest.importorskip("lightgbm")
-    found = page("plot_09_review_loop")
+    found = page("plot_10_review_loop")
     answers, right, expected, ann, bo, best = np.transpose(found["rounds"])
     assert answers.tolist() == list(range(0, 180, 20))
     assert right[-1] > right[0] + 0.15
@@ -266,8 +292,42 @@ def test_09_review_loop(page):
     assert curves["top"]["ndcg"][2] > max(others) + 0.015
 
 
-def test_10_top_sets(page, capsys):
-    found = page("plot_10_top_sets")
+@pytest.mark.slow
+def test_11_dask(page, capsys):
+    for name in ("lightgbm", "dask", "distributed"):
+        pytest.importorskip(name)
+    found = page("plot_11_dask")
+    ranker, alone, sums = found["ranker"], found["alone"], found["found"]
+    # Calibrated as one machine would, to the last bit.
+    assert ranker.threshold_ == alone.threshold_
+    assert ranker.coverage_ == alone.coverage_
+    assert (ranker.n_queries_, ranker.n_pairs_) == (80, 80 * 780)
+    low, high = ranker.coverage_interval_
+    at = dict(zip(sums["asked for"], sums["decided"], strict=True))
+    assert low - 0.01 < at[0.7] < high + 0.01
+    assert (sums["wrong order"].diff()[1:] > 0).all()
+    assert (found["todo"].compute()["risk"] > ranker.threshold_).all()
+    assert re.search(r"8-\d+ +item \d+ +item \d+", capsys.readouterr().out)
+
+
+def test_12_monitor(page, capsys):
+    found = page("plot_12_monitor")
+    days = found["monitor"].days
+    before = [max(days[f"{day}"]) for day in range(1, found["change"])]
+    assert max(before) < 20
+    assert found["change"] <= int(found["first"]) < found["change"] + 8
+    # "A few kilobytes".
+    printed = capsys.readouterr().out
+    assert 1 < float(re.search(r"state: (\d+) kB", printed)[1]) < 6
+    audited = found["audited"]
+    assert audited.alarm
+    # "One in sixteen in spring", and the margin of .02.
+    assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
+    assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
+
+
+def test_13_top_sets(page, capsys):
+    found = page("plot_13_top_sets")
     promised, kept, size = np.transpose(found["table"])
     # Of 500 calibration and 500 new queries: two standard errors are below 0.06.
     assert (kept > promised - 0.06).all()
@@ -282,17 +342,17 @@ def test_10_top_sets(page, capsys):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
-def test_10_top_sets_on_real_queries(page, monkeypatch):
+def test_13_top_sets_on_real_queries(page, monkeypatch):
     monkeypatch.setenv("SKRANK_DATA", str(DATA))
-    promised, kept, size = np.transpose(page("plot_10_top_sets")["table"])
+    promised, kept, size = np.transpose(page("plot_13_top_sets")["table"])
     # 157 calibration and 156 new queries.
     assert (kept > promised - 0.1).all()
     assert (np.diff(size) > 0).all()
 
 
 @pytest.mark.slow
-def test_11_query_abstention(page):
-    found = page("plot_11_query_abstention")
+def test_14_query_abstention(page):
+    found = page("plot_14_query_abstention")
     assert found["accepted"].mean() == pytest.approx(0.5, abs=0.1)
     for all_lists, most, half in found["found"].values():
         assert half > most > all_lists
@@ -302,15 +362,15 @@ def test_11_query_abstention(page):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
-def test_11_query_abstention_on_real_queries(page, monkeypatch):
+def test_14_query_abstention_on_real_queries(page, monkeypatch):
     monkeypatch.setenv("SKRANK_DATA", str(DATA))
-    found = page("plot_11_query_abstention")
+    found = page("plot_14_query_abstention")
     assert all(half > lists for lists, _, half in found["found"].values())
     assert not found["certified"].certified_  # 157 queries are too few
 
 
-def test_12_novelty(page):
-    found = page("plot_12_novelty")
+def test_15_novelty(page):
+    found = page("plot_15_novelty")
     assert found["power"]["EllipticEnvelope"] > 0.9
     assert found["power"]["IsolationForest"] < 0.2
     assert all(share < 0.07 for share in found["false_alarms"].values())
@@ -322,9 +382,9 @@ def test_12_novelty(page):
     assert abs(sound[0] - sound[-1]) < 0.02
 
 
-def test_13_pairwise_classifier(page, capsys):
+def test_16_pairwise_classifier(page, capsys):
     asked, decided, accuracy = np.transpose(
-        page("plot_13_pairwise_classifier")["table"]
+        page("plot_16_pairwise_classifier")["table"]
     )
     # 4500 comparisons of 300 new sessions, calibrated on 150.
     np.testing.assert_allclose(decided, asked, rtol=0, atol=0.06)
@@ -343,8 +403,60 @@ def test_13_pairwise_classifier(page, capsys):
     assert least < loss < least + 0.15
 
 
-def test_14_auc(page, capsys):
-    found = page("plot_14_auc")
+def test_17_leaderboard(page, capsys):
+    found = page("plot_17_leaderboard")
+    told = capsys.readouterr().out
+    # Equals are in no order, and the usual rule puts some in one.
+    assert np.mean(found["by_board"]) <= 0.1
+    assert np.mean(found["by_intervals"]) > 0.2
+    assert "model_a model_b  winner  voter" in told
+    # Those of the first group share the first places.
+    ranking = found["ranking"]
+    assert all(name.startswith("A") for name in ranking.item_id[:5])
+    assert (ranking.best[:5] == 1).all()
+    assert len(found["questions"]) == 5
+    assert "Fragility(leader='A" in told
+
+
+def test_18_multilabel(page, capsys):
+    found = page("plot_18_multilabel")
+    names = list(found["scores"])
+    for kind in found["kinds"]:
+        constant, *learned = (found["losses"][name, kind].mean() for name in names)
+        assert max(learned) < constant / 2
+    printed = capsys.readouterr().out
+    rows = re.findall(r"^ +(\d)  \w+ +\*? +(\d) to (\d)$", printed, flags=re.MULTILINE)
+    place, best, worst = np.array(rows, dtype=int).T
+    np.testing.assert_array_equal(place, [1, 2, 3, 4, 5])
+    assert (best <= place).all()
+    assert (place <= worst).all()
+    assert ((best > 1) | (worst < 5)).any()  # something is decided
+    X, y = found["X"][found["new"]], found["y"][found["new"]]
+    for ranker in found["rankers"].values():
+        few, all_pairs = (ranker.at_coverage(c).score(X, y) for c in (0.3, 1.0))
+        assert 1 - few < (1 - all_pairs) / 2
+
+
+def test_19_label_rankings(page):
+    found = page("plot_19_label_rankings")
+    correctness, completeness = {}, {}
+    for key, scores in found["found"].items():
+        correctness[key], completeness[key] = np.transpose(scores)
+    for name in found["rankers"]:
+        chosen, by_lot = (correctness[name, rule] for rule in found["left_open"])
+        assert (np.diff(chosen) > 0).all()
+        assert chosen[-1] > chosen[0] + 0.2
+        # Three standard errors of the 800 pairs of the last.
+        assert np.abs(by_lot - chosen[0]).max() < 3 / np.sqrt(800)
+        for rule in found["left_open"]:
+            share = completeness[name, rule]
+            assert share == pytest.approx(found["coverages"], abs=0.05)
+    constant, *learned = (correctness[name, "least sure"] for name in found["rankers"])
+    assert (np.min(learned, axis=0) > constant + 0.3).all()
+
+
+def test_20_auc(page, capsys):
+    found = page("plot_20_auc")
     rows = re.findall(r"([\d.]+), ([\d.]+) to ([\d.]+)", capsys.readouterr().out)
     auc, low, high = np.array(rows, dtype=float).T
     assert np.unique(auc).size == 1
@@ -369,118 +481,6 @@ def test_14_auc(page, capsys):
         halves.append(found["sizes"][np.argmax(linear < 0.5)])
         assert halves[-1] > 5 * found["sizes"][np.argmax(one < 0.5)]
     assert halves[0] < halves[1]  # the rarer class decides
-
-
-def test_15_multilabel(page, capsys):
-    found = page("plot_15_multilabel")
-    names = list(found["scores"])
-    for kind in found["kinds"]:
-        constant, *learned = (found["losses"][name, kind].mean() for name in names)
-        assert max(learned) < constant / 2
-    printed = capsys.readouterr().out
-    rows = re.findall(r"^ +(\d)  \w+ +\*? +(\d) to (\d)$", printed, flags=re.MULTILINE)
-    place, best, worst = np.array(rows, dtype=int).T
-    np.testing.assert_array_equal(place, [1, 2, 3, 4, 5])
-    assert (best <= place).all()
-    assert (place <= worst).all()
-    assert ((best > 1) | (worst < 5)).any()  # something is decided
-    X, y = found["X"][found["new"]], found["y"][found["new"]]
-    for ranker in found["rankers"].values():
-        few, all_pairs = (ranker.at_coverage(c).score(X, y) for c in (0.3, 1.0))
-        assert 1 - few < (1 - all_pairs) / 2
-
-
-def test_16_label_rankings(page):
-    found = page("plot_16_label_rankings")
-    correctness, completeness = {}, {}
-    for key, scores in found["found"].items():
-        correctness[key], completeness[key] = np.transpose(scores)
-    for name in found["rankers"]:
-        chosen, by_lot = (correctness[name, rule] for rule in found["left_open"])
-        assert (np.diff(chosen) > 0).all()
-        assert chosen[-1] > chosen[0] + 0.2
-        # Three standard errors of the 800 pairs of the last.
-        assert np.abs(by_lot - chosen[0]).max() < 3 / np.sqrt(800)
-        for rule in found["left_open"]:
-            share = completeness[name, rule]
-            assert share == pytest.approx(found["coverages"], abs=0.05)
-    constant, *learned = (correctness[name, "least sure"] for name in found["rankers"])
-    assert (np.min(learned, axis=0) > constant + 0.3).all()
-
-
-@pytest.mark.slow
-def test_17_dask(page, capsys):
-    for name in ("lightgbm", "dask", "distributed"):
-        pytest.importorskip(name)
-    found = page("plot_17_dask")
-    ranker, alone, sums = found["ranker"], found["alone"], found["found"]
-    # Calibrated as one machine would, to the last bit.
-    assert ranker.threshold_ == alone.threshold_
-    assert ranker.coverage_ == alone.coverage_
-    assert (ranker.n_queries_, ranker.n_pairs_) == (80, 80 * 780)
-    low, high = ranker.coverage_interval_
-    at = dict(zip(sums["asked for"], sums["decided"], strict=True))
-    assert low - 0.01 < at[0.7] < high + 0.01
-    assert (sums["wrong order"].diff()[1:] > 0).all()
-    assert (found["todo"].compute()["risk"] > ranker.threshold_).all()
-    assert re.search(r"8-\d+ +item \d+ +item \d+", capsys.readouterr().out)
-
-
-def test_18_ensembles(page, capsys):
-    pytest.importorskip("lightgbm")
-    found = page("plot_18_ensembles")
-    curves = [line.get_ydata() for line in plt.gcf().axes[0].lines[:3]]
-    right = {name: totals.accuracy for name, totals in found["totals"].items()}
-    assert right["ensemble"] > max(right["booster"], right["early stopping"]) + 0.03
-    plain, stopped, ensemble = (np.mean(curve) for curve in curves)
-    assert ensemble < min(plain, stopped) - 0.03
-    printed = capsys.readouterr().out
-    together, alone = re.findall(r"[+-]\d\.\d\d", printed)
-    assert together != alone
-    assert "qid must be given, got None" in printed
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not (DATA / "MQ2008").exists(), reason="needs MQ2008")
-def test_18_ensembles_on_real_queries(page, monkeypatch):
-    pytest.importorskip("lightgbm")
-    monkeypatch.setenv("SKRANK_DATA", str(DATA))
-    right = {
-        name: totals.accuracy
-        for name, totals in page("plot_18_ensembles")["totals"].items()
-    }
-    assert right["ensemble"] > right["booster"]
-
-
-def test_19_leaderboard(page, capsys):
-    found = page("plot_19_leaderboard")
-    told = capsys.readouterr().out
-    # Equals are in no order, and the usual rule puts some in one.
-    assert np.mean(found["by_board"]) <= 0.1
-    assert np.mean(found["by_intervals"]) > 0.2
-    assert "model_a model_b  winner  voter" in told
-    # Those of the first group share the first places.
-    ranking = found["ranking"]
-    assert all(name.startswith("A") for name in ranking.item_id[:5])
-    assert (ranking.best[:5] == 1).all()
-    assert len(found["questions"]) == 5
-    assert "Fragility(leader='A" in told
-
-
-def test_20_monitor(page, capsys):
-    found = page("plot_20_monitor")
-    days = found["monitor"].days
-    before = [max(days[f"{day}"]) for day in range(1, found["change"])]
-    assert max(before) < 20
-    assert found["change"] <= int(found["first"]) < found["change"] + 8
-    # "A few kilobytes".
-    printed = capsys.readouterr().out
-    assert 1 < float(re.search(r"state: (\d+) kB", printed)[1]) < 6
-    audited = found["audited"]
-    assert audited.alarm
-    # "One in sixteen in spring", and the margin of .02.
-    assert audited.bound == pytest.approx(1 / 16 + 0.02, abs=0.01)
-    assert audited.bets.total / audited.bets.n == pytest.approx(1 / 6, abs=0.06)
 
 
 def test_21_clinic_day(page, capsys):
@@ -527,14 +527,14 @@ def test_22_search_week(page, capsys):
     display = plt.figure(2).axes[0]
     (evidence,) = (line.get_ydata() for line in display.lines[:1])
     hours = found["hours"][: evidence.size]
-    assert found["hour"] == hours[-1] == "Thu 13:00"
+    assert found["hour"] == hours[-1]
+    assert hours[-1] in {"Thu 12:00", "Thu 13:00"}  # "within two hours"
     assert (evidence[: hours.index("Thu 12:00")] < 2).all()
-    # "About one in four is wrong"; two standard errors of 80 answers are 0.1.
+    # "About three in ten are wrong"; two standard errors of 100 answers are 0.09.
     assert found["audited"].alarm
-    assert found["thursday"] == pytest.approx(0.25, abs=0.05)
+    assert found["thursday"] == pytest.approx(0.3, abs=0.09)
     assert not found["monitor"].alarm
-    assert found["friday"] < 0.1
-    assert found["monitor"].bets.n == 80
+    assert found["monitor"].bets.n == 100
     assert found["truth"].selective_risk < 0.1 < found["truth"].yardstick
 
 
