@@ -129,6 +129,11 @@ def calibrate(
     check_names(frame, label=label, qid=qid)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
+    if rule.groups is not None:
+        raise ValueError(
+            f"groups must be None over partitions, got {rule.groups!r}: thresholds by "
+            "group are set on one machine; then partitions can be decided."
+        )
     wanted = _checked_coverages(fitted, coverages)
     tie_model = resolve_tie_model(fitted.tie_model)
     model = resolve_model(fitted.estimator)
@@ -167,11 +172,6 @@ def _check_ranker(ranker: Any) -> None:
         raise ValueError(
             f"qid_col must be None over partitions, got {ranker.qid_col!r}: give the "
             "column as qid= instead."
-        )
-    if (groups := ranker._checked_rule().groups) is not None:
-        raise ValueError(
-            f"groups must be None over partitions, got {groups!r}: thresholds by group "
-            "are set on one machine; then new queries can be decided over partitions."
         )
     if ranker.novelty is not None:
         raise ValueError(
