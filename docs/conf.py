@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "reference_url": {"skrank_abstain": None},
     "backreferences_dir": "gallery/uses",
     "capture_repr": ("_repr_html_",),  # not <Legend object at 0x...>
+    "remove_config_comments": True,
     "download_all_examples": False,
     "write_computation_times": False,
     "min_reported_time": 60,  # they differ from machine to machine

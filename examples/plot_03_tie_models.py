@@ -1,6 +1,6 @@
 """
-Which tie model?
-================
+Choose a tie model
+==================
 
 A tie model turns the scores of two items into the probabilities that one of them is
 preferred or that they are tied. It decides which pairs are left to a person, and where

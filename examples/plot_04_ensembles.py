@@ -1,6 +1,6 @@
 """
-The same budget, better decisions
-=================================
+Decide better with an ensemble
+==============================
 
 Boosters are trained for the top of a list. A ranker that decides pairs needs more: its
 gaps must say which pairs are sure, all the way down the list. ``RankerEnsemble`` adds

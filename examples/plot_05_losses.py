@@ -1,6 +1,6 @@
 """
-Which loss?
-===========
+Choose a loss
+=============
 
 The loss says what a wrong answer about a pair costs, and with it what is worth
 deciding. Where most pairs are ties, "they are equal" is the surest answer there is, and

@@ -1,6 +1,6 @@
 """
-A price per question, or a budget
-=================================
+Set a price per question, or a budget
+=====================================
 
 Three ways to say which pairs a person is asked about: a share of pairs to decide, a
 price of asking, and a distance below which two items are not compared. The first two

@@ -1,6 +1,6 @@
 """
-How far new queries are from the coverage asked for
-===================================================
+How many queries to calibrate on
+================================
 
 A threshold that accepts 70 % of the calibration pairs accepts 70 % of the pairs of new
 queries only up to what queries differ by. Calibrate on 12, 48 and 192 queries, a number

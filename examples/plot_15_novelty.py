@@ -1,6 +1,6 @@
 """
-Items that a ranker has never seen
-==================================
+Leave items that a ranker has never seen to a person
+====================================================
 
 A tenth of the new items is made strange: each of their features is drawn from another
 item, so that no feature is unusual by itself, and all of them together are. A ranker

@@ -1,6 +1,6 @@
 """
-Rankings of labels that stop where they are unsure
-==================================================
+Predict rankings of labels, and stop where they are unsure
+==========================================================
 
 Each person ranks all labels, as in a survey about five dishes. A ranker learns to
 predict such rankings, and leaves open the pairs of labels that it is least sure of:

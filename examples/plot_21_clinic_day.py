@@ -87,14 +87,11 @@ for said in answers:
 # %%
 # Nine o'clock: the better list
 # -----------------------------
-# A bar covers the places that are open, and the colour is the true grade, which nobody
-# knew at nine. No bar crosses the line behind the third place any more. Kofi has the
-# third slot, and rightly: he was sixth on the list, and his grade is 4. Fay, who would
-# have had it, has grade 3.
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
-for ax, (title, review) in zip(
-    axes, {"At eight": before, "At nine": after}.items(), strict=True
-):
+# A bar covers the places that are open. The colour and the shape are the true grade,
+# "relevance", which nobody knew at nine. No bar crosses the line behind the third place
+# any more. Kofi has the third slot, and rightly: he was sixth on the list, and his
+# grade is 4. Fay, who would have had it, has grade 3.
+for title, review in {"At eight": before, "At nine": after}.items():
     ranking = review.ranking()
     RankIntervalDisplay.from_predictions(
         np.column_stack([ranking.best, ranking.worst]),
@@ -102,8 +99,7 @@ for ax, (title, review) in zip(
         places=ranking.place,
         item_id=ranking.item_id,
         top_k=3,
-        name=title,
-        ax=ax,
+        name=f"{title}: places that are open",
     )
 
 # %%

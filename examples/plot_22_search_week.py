@@ -164,3 +164,4 @@ print(
     f"by a coin {truth.yardstick:.0%}"
 )
 plt.show()
+# sphinx_gallery_thumbnail_number = 2

@@ -110,10 +110,8 @@ print(f"without {len(few.rows)} of the votes {few.successor} would lead")
 # %%
 # A dot stands at the strength of a system and at its place, and the grey bar reaches
 # from its best place up to its worst place down.
-_, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
-shown = {"Monday: three may be first": first, "Day 3: Heron is first": boards[-1]}
-for ax, (name, board) in zip(axes, shown.items(), strict=True):
-    LeaderboardDisplay.from_estimator(board, name=name, ax=ax)
+LeaderboardDisplay.from_estimator(first, name="Monday: three may be first")
+LeaderboardDisplay.from_estimator(boards[-1], name="Day 3: Heron is first")
 
 # %%
 # Was it worth asking?
@@ -145,3 +143,4 @@ ax.set(
 for name, share in settled.items():
     print(f"{name}: {share[7]:.0%} settled in a week, {false[name]} false winners")
 plt.show()
+# sphinx_gallery_thumbnail_number = 3
