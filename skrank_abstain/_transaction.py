@@ -13,8 +13,9 @@ Fit = TypeVar("Fit", bound=Callable[..., Any])
 _REMEDIES = {
     "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
     "np.repeat(np.arange(len(sizes)), sizes)",
-    "groups": "pass the query of each row as qid=; kinds of queries are certified "
-    "by RiskControlledRanker.fit(..., groups=)",
+    "groups": "pass the query of each row as qid=; groups of items are a column of X, "
+    "BALToR(groups='sex'); kinds of queries are certified by "
+    "RiskControlledRanker.fit(..., groups=)",
     "group_id": "pass the query of each row as qid=",
     "sample_weight": "fit counts pairs alike; weights enter score and evaluate of what "
     "abstains, and a model can be trained with weights outside and passed fitted",

@@ -191,7 +191,8 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
     # True is an integer to Python, and would name the second column.
     if isinstance(column, bool) or not isinstance(column, int | np.integer):
         raise TypeError(
-            f"{name} must be a column name or position, got {shown(column)}."
+            f"{name} must be a column name or position, got {shown(column)}: leave the "
+            "column in X, and name it."
         )
     n_columns = X.shape[1]
     if not -n_columns <= column < n_columns:
