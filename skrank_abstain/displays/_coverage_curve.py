@@ -91,6 +91,7 @@ class CoverageDisplay(Display):
         qid: Any = None,
         *,
         coverages: ArrayLike | None = None,
+        groups: tuple[Any, Any] | None = None,
         confidence: float = 0.95,
         name: str | None = None,
         ax: Axes | None = None,
@@ -108,6 +109,9 @@ class CoverageDisplay(Display):
             Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. For
             a ranker whose rule has no coverage they are shares of the calibration
             pairs.
+        groups : tuple of two groups, default=None
+            Draw only the pairs of these groups of items, as in ``operating_points``;
+            their names are the name in the legend.
         confidence : float, default=0.95
             Of the intervals, in (0, 1). With fewer than two queries there are none.
         name : str, default=None
@@ -136,14 +140,17 @@ class CoverageDisplay(Display):
         )
         # Any labels do: acceptance does not depend on them.
         unknown = np.zeros(_num_samples(X))
-        totals, pairs = totals_at(ranker, X, unknown, qid, target)
+        totals, pairs = totals_at(ranker, X, unknown, qid, target, groups)
+        if name is None:
+            kind = type(ranker).__name__
+            name = kind if groups is None else ", ".join(map(str, groups))
         # Expected numbers: a randomised boundary adds no noise to the picture.
         accepted = np.stack([total.accepted for total in totals], axis=1)
         display = cls(
             target=target,
             coverage=np.array([part.sum() / pairs.sum() for part in accepted.T]),
             interval=_intervals(accepted, pairs, confidence),
-            name=type(ranker).__name__ if name is None else name,
+            name=name,
         )
         return display.plot(ax, **kwargs)
 

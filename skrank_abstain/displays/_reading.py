@@ -52,10 +52,16 @@ def reachable(ranker: Any, coverages: FloatArray) -> FloatArray:
 
 
 def totals_at(
-    ranker: Any, X: Any, y: ArrayLike, qid: Any, coverages: FloatArray
+    ranker: Any,
+    X: Any,
+    y: ArrayLike,
+    qid: Any,
+    coverages: FloatArray,
+    groups: tuple[Any, Any] | None = None,
 ) -> tuple[list[PairTotals], FloatArray]:
     """Return the totals at each coverage, at least one, and the pairs of each query."""
-    points = ranker.operating_points(X, y, qid, coverages=coverages.tolist())
+    options = {} if groups is None else {"groups": groups}
+    points = ranker.operating_points(X, y, qid, coverages=coverages.tolist(), **options)
     totals = [point.totals for point in points]
     # The pairs are the same at each coverage; only what happens to them differs.
     if totals[0].pairs.sum() == 0:

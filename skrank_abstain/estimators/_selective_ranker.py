@@ -644,6 +644,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         qid: Any = None,
         *,
         coverages: Iterable[float],
+        groups: tuple[Any, Any] | None = None,
     ) -> list[OperatingPoint]:
         """Add up what would happen to labelled pairs at many calibration coverages.
 
@@ -655,6 +656,9 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             Shares of the calibration pairs to accept, each in (0, 1]. A rule with a
             coverage is applied at each of them; for any other rule the threshold is
             the plain quantile.
+        groups : tuple of two groups, default=None
+            Count only the pairs of these groups of items, which may be the same, of a
+            rule with ``groups``.
 
         Returns
         -------
@@ -677,7 +681,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             coverage = check_fraction(value, "coverages", include_one=True)
             rule = replace(own, coverage=coverage) if moves else Coverage(coverage)
             region = self._calibration.select(rule)
-            totals = self._calibration.engine.totals(region, items, None)
+            totals = self._calibration.totals(region, items, groups)
             points.append(OperatingPoint(coverage, region.risk, totals))
         return points
 

@@ -25,12 +25,12 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_queries
 from skrank_abstain.selection._bin_engine import BinEngine
-from skrank_abstain.selection._cells import CellEngine
+from skrank_abstain.selection._cells import Cell, CellEngine
 from skrank_abstain.selection._engine import Region, RiskEngine
 from skrank_abstain.selection._gap_engine import GapEngine
 from skrank_abstain.selection._places import place_shares
 from skrank_abstain.selection._sound_pairs import SoundPairs
-from skrank_abstain.selection._totals import RiskProfile
+from skrank_abstain.selection._totals import PairTotals, RiskProfile
 from skrank_abstain.tie_models import (
     EQUAL,
     BinModel,
@@ -229,6 +229,19 @@ class Calibration(Value):
                 f"{listed(new)}, which have no threshold."
             )
         return np.array([known[name] for name in found.tolist()], np.int64)[codes]
+
+    def totals(self, region: Any, items: ScoredItems, groups: Any = None) -> PairTotals:
+        """Add up what happens to all pairs, or to those of two groups of items."""
+        engine = self.engine
+        if groups is None:
+            return engine.totals(region, items, None)
+        names = self.item_groups or []
+        if len(groups) != 2 or not {*groups} <= {*names}:
+            raise ValueError(
+                f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
+            )
+        one, other = sorted(map(names.index, groups))
+        return cast("CellEngine", engine).totals_of(Cell(one, other, 0), region, items)
 
     @property
     def is_graded(self) -> bool:

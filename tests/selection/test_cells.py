@@ -3,6 +3,7 @@
 import pickle
 from itertools import product
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skrank_abstain import BALToR, SelectiveRanker
 from skrank_abstain.datasets import make_ranking
+from skrank_abstain.displays import CoverageDisplay
 from skrank_abstain.metrics import selective_utility
 from skrank_abstain.partitions import calibrate, evaluate, predict_pairs
 from skrank_abstain.selection import Coverage, PairTotals
@@ -213,6 +215,27 @@ def test_other_coverages_keep_the_groups():
     other = ranker.at_coverage(0.6).set_params(groups=None)
     with pytest.raises(ValueError, match="groups must be 'sex' as in fit, got None"):
         other.at_coverage(0.5)
+
+
+def test_the_display_of_two_groups_draws_their_pairs():
+    X, y, qid = NEW
+    ranker = FITTED["graded_relevance"]
+    pairs = ranker.predict_pairs(X, qid)
+    cell = cell_of(pairs, X.sex.to_numpy())
+    for a, b in CELLS:
+        [point] = ranker.operating_points(X, y, qid, coverages=[0.6], groups=(b, a))
+        assert point.totals.coverage == pytest.approx(
+            pairs.accepted[cell == a + b].mean()
+        )
+        display = CoverageDisplay.from_estimator(
+            ranker, X, None, qid, coverages=[0.6, 1.0], groups=(a, b)
+        )
+        np.testing.assert_allclose(display.coverage, [point.totals.coverage, 1])
+        assert display.name == f"{a}, {b}"
+    plt.close("all")
+    for wrong in (("f", "q"), ("f",)):
+        with pytest.raises(ValueError, match="groups must be two of those of fit"):
+            ranker.operating_points(X, y, qid, coverages=[0.6], groups=wrong)
 
 
 def test_a_saved_ranker_and_partitions_decide_alike():
