@@ -95,11 +95,9 @@ for _ in range(9):
 # -------------------------
 # The shorter the bar, the fewer ranks are open; a place is certain where it covers one.
 # The answers are about all ten days, and more of them about other days than this one.
-_, axes = plt.subplots(1, 2, figsize=(10, 4.6), layout="constrained")
 grade = dict(zip(names, y, strict=True))
 before = ranker.review(X, day, item_id=names)
-shown = {"before": before, "after the answers": review}
-for ax, (title, after) in zip(axes, shown.items(), strict=True):
+for title, after in {"before": before, "after the answers": review}.items():
     ranking = after.ranking()
     today = ranking.qid == 30
     RankIntervalDisplay.from_predictions(
@@ -108,7 +106,6 @@ for ax, (title, after) in zip(axes, shown.items(), strict=True):
         places=ranking.place[today],
         item_id=ranking.item_id[today],
         name=f"Day 30, {title}",
-        ax=ax,
     )
 
 # %%

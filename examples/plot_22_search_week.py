@@ -100,7 +100,8 @@ display = RankIntervalDisplay.from_estimator(
 # A monitor takes in forty lists an hour, without labels. On Thursday at noon the index
 # breaks: ``text_match`` and ``popularity`` are 0 for all. The team looks once an hour,
 # and has the alarm within two hours. An alarm without cause has a probability of 5 % at
-# most, however long the monitor runs.
+# most, however long the monitor runs. (:doc:`plot_12_monitor` says what its evidence
+# is.)
 monitor = Monitor.of(ranker, delta=0.05)
 hours = [f"{day} {hour}:00" for day in ("Wed", "Thu") for hour in range(9, 18)]
 for hour in hours:
