@@ -29,7 +29,7 @@ from skrank_abstain.partitions import calibrate, check_partitions, deferred, eva
 # Two workers in this process. For processes of their own, the default, a script has to
 # be guarded as for multiprocessing; of a real cluster Client takes the address.
 cluster = LocalCluster(
-    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
 )
 client = Client(cluster)
 
