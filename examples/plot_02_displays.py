@@ -84,7 +84,7 @@ display.ax_.set_title("As many are decided as was asked for")
 # paper, the scores of a booster are taken as they are, and the probabilities are far
 # too sure. Fitted by maximum likelihood they are right.
 figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constrained")
-figure.suptitle("How probable, and how often so")
+figure.suptitle("Probabilities near the diagonal are right")
 for ax, name in zip(axes, ("Bradley-Terry, counts", "Bradley-Terry"), strict=True):
     PairReliabilityDisplay.from_estimator(
         rankers[name], new.data, new.target, new.qid, ax=ax

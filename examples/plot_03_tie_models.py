@@ -107,7 +107,7 @@ ax.set_title("Right answers among the surest pairs")
 # collections.
 two = ("bradley_terry (counts)", "graded_relevance")
 figure, axes = plt.subplots(1, 2, figsize=(9, 5.6), sharey=True, layout="constrained")
-figure.suptitle("How probable, and how often so")
+figure.suptitle("Probabilities near the diagonal are right")
 for ax, name in zip(axes, two, strict=True):
     PairReliabilityDisplay.from_estimator(
         rankers[name], new.data, new.target, new.qid, ax=ax

@@ -87,11 +87,11 @@ axes[1].plot(
     best["coverage"], best["utility"], "o", ms=14, mfc="none", mec="k", label="chosen"
 )
 axes[1].axhline(1 - cost, color="#555555", ls=":", label="ask about every pair")
-figure.suptitle("Score and utility of the candidates")
+figure.suptitle("Choose by the utility, not by the score")
 axes[0].set(xlabel="coverage asked for", ylabel="decided pairs not in the wrong order")
-axes[0].set_title("Best where little is decided")
+axes[0].set_title("Score: best where little is decided")
 axes[1].set(xlabel="coverage asked for", ylabel=f"utility, abstention at {cost:g}")
-axes[1].set_title("Has an optimum inside")
+axes[1].set_title("Utility: best in between")
 handles, labels = axes[1].get_legend_handles_labels()
 _ = figure.legend(handles, labels, frameon=False, ncols=3, loc="outside lower center")
 

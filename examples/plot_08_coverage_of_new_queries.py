@@ -93,5 +93,5 @@ for ax, title, found in zip(
     ax.set_xticks(range(len(sizes)), [str(n) for n in sizes])
     ax.set(title=title, xlabel="calibration queries")
 axes[0].set_ylabel("share of new pairs decided")
-figure.suptitle("Coverage of new queries and where it was expected, by draw")
+figure.suptitle("The more queries calibrate, the closer the coverage is to 0.7")
 plt.show()

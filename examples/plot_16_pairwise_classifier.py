@@ -77,7 +77,7 @@ proba = classifier.pair_proba(X)  # right, alike, left, whatever the labels are
 display = PairReliabilityDisplay.from_predictions(
     y, proba, classifier.decision_function(X), qid=session
 )
-display.ax_.set_title("How probable, and how often so")
+display.ax_.set_title("Probabilities near the diagonal are right")
 loss, least = log_loss(y, proba), log_loss(y, truth)
 print(f"Log loss {loss:.3f}; with the true probabilities it would be {least:.3f}.")
 

@@ -84,6 +84,6 @@ for name, (colour, marker) in zip(rankers, styles, strict=True):
         ax.plot(completeness, correctness, line, c=colour, marker=mark, label=label)
 ax.invert_xaxis()
 ax.set(xlabel="completeness: label pairs ordered", ylabel="correctness")
-ax.set_title("Pairs left open for their risk, and by lot")
+ax.set_title("Fewer orders, more of them right")
 figure.legend(loc="outside lower center", ncols=3, frameon=False)
 plt.show()
