@@ -66,7 +66,7 @@ votes = arena.by_lot(1500)
 first = board_of(votes)
 print(first.ranking().to_frame()[COLUMNS].to_string(index=False))
 few = first.fragility()
-print(f"without {len(few.rows)} of the votes {few.successor} would lead")
+print(f"without {few.n_votes} of the votes {few.successor} would lead")
 
 # %%
 # Which battles next?
@@ -105,7 +105,7 @@ for day, board in enumerate(boards):
     print(f"day {day:>2}: may be first:", *ranking.item_id[ranking.best == 1])
 print(boards[-1].ranking().to_frame()[COLUMNS].head(4).to_string(index=False))
 few = boards[-1].fragility()
-print(f"without {len(few.rows)} of the votes {few.successor} would lead")
+print(f"without {few.n_votes} of the votes {few.successor} would lead")
 
 # %%
 # A dot stands at the strength of a system and at its place, and the grey bar reaches

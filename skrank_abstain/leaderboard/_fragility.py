@@ -38,8 +38,8 @@ class Fragility:
     >>> found = Leaderboard().fit(votes).fragility()
     >>> found
     Fragility(leader='A', successor='B', n_votes=1, share=0.111)
-    >>> found.rows
-    array([0])
+    >>> found.n_votes, found.rows
+    (1, array([0]))
     """
 
     leader: Any
@@ -47,10 +47,15 @@ class Fragility:
     rows: IntArray
     share: float
 
+    @property
+    def n_votes(self) -> int:
+        """How many votes these are."""
+        return int(self.rows.size)
+
     def __repr__(self) -> str:
         return (
             f"Fragility(leader={self.leader!r}, successor={self.successor!r}, "
-            f"n_votes={self.rows.size}, share={self.share:.3g})"
+            f"n_votes={self.n_votes}, share={self.share:.3g})"
         )
 
 
