@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -54,6 +55,8 @@ def check_objective(objective: str | QuestionObjective) -> QuestionObjective:
     """Return an objective given by name or as an instance."""
     if isinstance(objective, QuestionObjective):
         return objective
+    if found := re.fullmatch(r"top@([1-9]\d{0,8})", str(objective)):
+        return TopObjective(int(found[1]))
     return OBJECTIVES[check_choice(objective, "objective", tuple(OBJECTIVES))]
 
 

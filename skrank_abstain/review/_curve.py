@@ -137,7 +137,7 @@ default="pairs"
     shares = _check_budgets(budgets)
     names, rates = _check_error(error)
     noticeable = check_real(noticeable, "noticeable", 0, np.inf, include_high=False)
-    if isinstance(objective, str):
+    if isinstance(objective, str) and not objective.startswith("top@"):
         check_choice(objective, "objective", (*OBJECTIVES, *_COMPARISONS))
     check_positive_int(rounds, "rounds")
     check_real(gold, "gold", 0, 1)

@@ -272,9 +272,10 @@ class Review:
         ----------
         n : int
             Number of questions, at most.
-        objective : {"pairs", "top"} or QuestionObjective, default="pairs"
+        objective : {"pairs", "top", "top@k"} or QuestionObjective, default="pairs"
             Lower the expected loss, summed over pairs; raise the expected DCG of the
-            first ten of the ranking; or an objective of your own.
+            first ten of the ranking, or of the first k, as in ``"top@3"``; or an
+            objective of your own.
         per_query : int, "equal" or None, default=None
             Limit for each query; or all queries have their turn before one has another.
             None: "equal" for ``objective="top"``, no limit for ``"pairs"``.

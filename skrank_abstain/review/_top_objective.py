@@ -8,14 +8,14 @@ from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.review._objective import QuestionObjective
 from skrank_abstain.review._posterior import Posterior
 
-#: Ranks whose gain counts.
-_DEPTH = 10
-
 
 class TopObjective(QuestionObjective):
-    """The expected rise of the DCG of the first ten in the posterior order."""
+    """The expected rise of the DCG of the first ``depth`` in the posterior order."""
 
     equal_shares = True
+
+    def __init__(self, depth: int = 10) -> None:
+        self.depth = depth
 
     def candidates(self, posterior: Posterior) -> FloatArray:
         """Prefer pairs both of whose items may be among the best."""
@@ -42,5 +42,5 @@ class TopObjective(QuestionObjective):
         return top_values(
             *(left, right, given.slot, posterior.answered.tree, given.gain),
             *(given.joint, posterior.prior.tied, answer_proba),
-            *(posterior.expected_gain, _DEPTH),
+            *(posterior.expected_gain, self.depth),
         )

@@ -12,6 +12,7 @@ from skrank_abstain.review import QuestionObjective
 from skrank_abstain.review._choosing import (
     OBJECTIVES,
     Question,
+    check_objective,
     choose_questions,
     questions_of_query,
 )
@@ -43,8 +44,8 @@ def least(proba, losses):
     return np.min([left, right, tie], axis=0)
 
 
-def dcg(posterior):
-    gain = np.sort(posterior.expected_gain)[::-1][:10]
+def dcg(posterior, depth=10):
+    gain = np.sort(posterior.expected_gain)[::-1][:depth]
     return (gain / np.log2(np.arange(2, gain.size + 2))).sum()
 
 
@@ -92,6 +93,31 @@ def test_the_value_is_the_expected_rise_of_the_dcg(pairs):
         pair = np.array([i]), np.array([j])
         value = TOP_RIGHT.values(before, *pair, ANSWER_PROBA, ZERO_ONE_LOSS)
         assert value[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 10])
+def test_the_top_is_as_deep_as_is_said(depth):
+    prior = random_prior(np.random.default_rng(3), 5)
+    objective, before = check_objective(f"top@{depth}"), Posterior.of(prior, *NONE)
+    for number, (i, j) in enumerate(PAIRS):
+        expected = -dcg(before, depth)
+        for answer, chance in enumerate(ANSWER_PROBA @ before.pair_proba[number]):
+            after = answered(prior, NONE, (i, j), answer)
+            expected += chance * dcg(after, depth)
+        pair = np.array([i]), np.array([j])
+        value = objective.values(before, *pair, ANSWER_PROBA, ZERO_ONE_LOSS)
+        assert value[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_top_of_a_review_may_be_short():
+    review = RANKER.review(*INPUT)
+    ten, again = review.ask(6, objective="top"), review.ask(6, objective="top@10")
+    np.testing.assert_array_equal(ten.value, again.value)
+    first = review.ask(6, objective="top@1")
+    assert sorted(first.qid.tolist()) == sorted(set(INPUT[1].tolist()))
+    for wrong in ("top@0", "top@", "top@-1", "best@3"):
+        with pytest.raises(ValueError, match="objective must be one of"):
+            review.ask(2, objective=wrong)
 
 
 def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
