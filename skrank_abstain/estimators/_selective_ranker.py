@@ -352,11 +352,11 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Notes
         -----
         With a confidence: conformal places [2]_. The true place of an item is any that
-        its relevance leaves open. Its expected rank under the tie model may be off by
-        a share of the size of the query that held for the calibration queries. The
-        promise is on average over calibration and new queries, if they are
-        exchangeable; for rules without ``tuning_size`` these queries also fitted the
-        tie model, which makes it approximate. Novel items get all places.
+        its relevance leaves open. Its place by score may be off by a share of the size
+        of the query that held for the calibration queries. The promise is on average
+        over calibration and new queries, if they are exchangeable. It is approximate
+        for `FeatureAwareRelevance`, which orders by values that it learned from these
+        queries. Novel items get all places.
 
         The best rank is one plus the number of items above this one, the worst the
         size of the query minus the number of items below it, where one item is above
@@ -413,7 +413,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         ...     new.data, new.target, qid=new.qid, confidence=0.9
         ... )
         >>> np.nanmean(found, axis=1).round(2)
-        array([0.97, 0.6 ])
+        array([0.94, 0.56])
         """
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
@@ -427,7 +427,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         if confidence is None:
             return known.engine.rank_bounds(self._region, sorted_)
         shares, n_queries = known.place_shares(), known.items.n_queries
-        return confident_places(known.model, shares, n_queries, sorted_, confidence)
+        return confident_places(shares, n_queries, sorted_, confidence)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.

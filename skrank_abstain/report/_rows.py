@@ -85,7 +85,7 @@ def rows_of_places(data: ReportData) -> list[list[str]]:
     n_queries = known.items.n_queries
     try:
         shares = known.place_shares()
-        places = confident_places(known.model, shares, n_queries, items, _CONFIDENCE)
+        places = confident_places(shares, n_queries, items, _CONFIDENCE)
     except (ValueError, RuntimeError):  # too few queries; the partitions are gone
         return []
     held, width = place_results(places, items)

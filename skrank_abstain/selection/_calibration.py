@@ -289,7 +289,7 @@ class Calibration(Value):
 
     def place_shares(self) -> FloatArray:
         """Return the share of the items within each margin of their place, summed."""
-        return place_shares(self.model, self.items)
+        return place_shares(self.items)
 
     def accepted_by_query(self, region: Region) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
