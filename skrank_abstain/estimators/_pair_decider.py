@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
@@ -49,9 +48,6 @@ from skrank_abstain.selection import (
     decide_pairs,
     decide_queries,
 )
-
-#: Parameters that move the threshold.
-_THRESHOLDS = ("coverage", "cost", "max_risk", "gamma", "rule")
 
 
 class ItemValues(NamedTuple):
@@ -161,29 +157,6 @@ def warn_if_undefined(accuracy: float) -> float:
             UndefinedMetricWarning,
         )
     return accuracy
-
-
-def warn_of_search() -> None:
-    """Warn if a search of scikit-learn chooses a threshold by ``score``.
-
-    It would take the lowest coverage: the fewer pairs are decided, the surer they are.
-    """
-    frame = sys._getframe(1)
-    # A search tells the estimator nothing but its parameters; only the function that
-    # fits and scores a candidate knows which of them are searched over.
-    while frame.f_code.co_name != "_fit_and_score":
-        if frame.f_back is None:
-            return
-        frame = frame.f_back
-    for name in frame.f_locals.get("parameters") or {}:
-        *outer, own = name.split("__")
-        if own in _THRESHOLDS and "estimator" not in outer:
-            warn_user(
-                f"A search over {own} by the default score takes the threshold that "
-                "decides the fewest pairs, since these are the surest. Pass "
-                "scoring=selective_utility(cost) of skrank_abstain.metrics, with the "
-                "price of an abstention."
-            )
 
 
 @dataclass(frozen=True)
@@ -416,10 +389,7 @@ class PairDecider(ModelWrapper):
         -----
         sklearn.exceptions.UndefinedMetricWarning
             If no pair is accepted.
-        UserWarning
-            If a search over the threshold goes by this score.
         """
-        warn_of_search()
         # Under metadata routing a search over a Pipeline refuses a score method that
         # has no sample_weight.
         totals = self.evaluate(X, y, qid, sample_weight, pairs=pairs)

@@ -11,7 +11,7 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -201,9 +201,6 @@ MISTAKES = {
         lambda _: fit().set_params(coverage=0.3).report(NEW.data, NEW.target, NEW.qid),
         "warning", "Fit again for the other"),
     # ---- scikit-learn
-    "a search over `coverage` by the default score": (
-        lambda _: GridSearchCV(BALToR(Ridge()), {"coverage": [0.3, 0.8]}, cv=2).fit(
-            X, Y, qid=QID), "warning", "Pass scoring="),
     "`qid=` to a Pipeline without routing": (
         lambda _: make_pipeline(StandardScaler(), BALToR(Ridge())).fit(X, Y, qid=QID),
         "error", "does not accept the qid parameter"),

@@ -1,13 +1,10 @@
 """GridSearchCV and cross-validation over rankers with boosters inside."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scorers.boosters import make_ranker, raw
 from sklearn import config_context
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import Ridge
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -16,11 +13,8 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVR
 
-from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
-from skrank_abstain.datasets import make_ranking
-from skrank_abstain.distance import DistanceAbstainer
+from skrank_abstain import BALToR, CostAbstainer
 from skrank_abstain.metrics import (
     accuracy_at_coverage,
     coverage_at_risk,
@@ -212,56 +206,11 @@ def test_the_price_of_an_abstention(library, trained, items):
 @pytest.mark.usefixtures("routing")
 def test_the_default_score_prefers_the_lowest_coverage(library, trained, items):
     ranker = BALToR(trained(library), loss="zero_one")
-    said = "over coverage by the default score .* Pass scoring=selective_utility"
-    with pytest.warns(UserWarning, match=said) as caught:
-        search = search_routed(ranker, {"coverage": COVERAGES}, items)
-    assert caught[0].filename == __file__
+    search = search_routed(ranker, {"coverage": COVERAGES}, items)
     assert search.best_params_ == {"coverage": COVERAGES[0]}
     assert search.score(items.frame, items.y, qid=items.qid) == pytest.approx(
         search.best_estimator_.score(items.frame, items.y, qid=items.qid)
     )
-
-
-@pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize(
-    ("rule", "name"),
-    [
-        (CostAbstainer, "cost"),
-        (RiskControlledRanker, "max_risk"),
-        (DistanceAbstainer, "gamma"),
-    ],
-)
-def test_every_search_over_a_threshold_by_default_warns(rule, name):
-    data = make_ranking(n_queries=200, random_state=0)
-    pipeline = make_pipeline(StandardScaler(), rule(Ridge(), random_state=0))
-    search = GridSearchCV(
-        pipeline,
-        {f"{rule.__name__.lower()}__{name}": [0.3, 0.5]},
-        cv=GroupKFold(2).set_split_request(groups="qid"),
-    )
-    with pytest.warns(UserWarning, match=f"A search over {name} by the default score"):
-        search.fit(data.data, data.target, qid=data.qid)
-
-
-@pytest.mark.usefixtures("routing")
-def test_other_searches_and_scores_do_not_warn():
-    data = make_ranking(n_queries=40, random_state=0)
-    cv = GroupKFold(2).set_split_request(groups="qid")
-    rows = data.data, data.target
-
-    def search(grid, **options):
-        ranker = BALToR(SVR(), random_state=0)
-        return GridSearchCV(ranker, grid, cv=cv, **options).fit(*rows, qid=data.qid)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = search({"coverage": [0.3, 0.6]}, scoring=UTILITY)
-        found.best_estimator_.score(*rows, qid=data.qid)
-        search({"coverage": [0.3, 0.6]}, scoring=selective_accuracy_scorer)
-        search({"tie_model": TIE_MODELS[:2]})
-        search({"estimator__gamma": [0.1, 1.0]})
-        ranker = BALToR(SVR(), coverage=0.5, random_state=0)
-        cross_validate(ranker, *rows, cv=cv, params={"qid": data.qid})
 
 
 # --- in a Pipeline -------------------------------------------------------------------
