@@ -22,6 +22,8 @@ from skrank_abstain._validation import (
     check_sample_weight,
     check_vector,
     encode_qid,
+    is_blank,
+    is_missing,
     listed,
     shown,
 )
@@ -45,6 +47,18 @@ def test_positive_int_accepts_numpy_integers():
     checked = check_positive_int(np.int8(3), "k")
     assert checked == 3
     assert type(checked) is int
+
+
+@pytest.mark.parametrize("value", [None, np.nan, pd.NaT, np.datetime64("NaT"), pd.NA])
+def test_missing_values(value):
+    assert is_missing(value)
+    assert is_blank(value)
+
+
+@pytest.mark.parametrize("value", [0, "", " ", "nan", [np.nan], np.array([np.nan, 1])])
+def test_values_that_are_not_missing(value):
+    assert not is_missing(value)
+    assert is_blank(value) == (isinstance(value, str) and value != "nan")
 
 
 def test_losses_have_names():

@@ -34,12 +34,15 @@ from skrank_abstain._validation._query_arrays import (
     check_table,
 )
 from skrank_abstain._validation._values import (
+    MOST_GRADES,
     check_choice,
     check_fraction,
     check_positive,
     check_positive_int,
     check_quantile,
     check_real,
+    is_blank,
+    is_missing,
     listed,
     rounded_share,
     shown,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skrank_abstain._validation._values import check_choice, shown
+from skrank_abstain._validation._values import check_choice, is_missing, shown
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -480,10 +480,10 @@ def _encode_sortable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
     return codes, raw[start[first[order]]]
 
 
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, tuple):  # where None may be a name like others
-        return any(each is not None and _is_missing(each) for each in value)
-    return value is None or type(value).__name__ == "NAType" or value != value
+def _has_missing(value: Any) -> bool:
+    if isinstance(value, tuple):  # inside of which None may be a name like others
+        return any(each is not None and _has_missing(each) for each in value)
+    return is_missing(value)
 
 
 def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
@@ -497,8 +497,7 @@ def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[An
                 f"{name} must hold hashable values, got {shown(value)} at row {row}."
             ) from error
     for value, code in seen.items():
-        # A missing value is equal to nothing, or has no truth value (pandas.NA).
-        if _is_missing(value):
+        if _has_missing(value):
             row = int(np.argmax(codes == code))
             raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
     values = np.fromiter(seen, dtype=object, count=len(seen))

@@ -11,6 +11,9 @@ import numpy as np
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
+#: The most distinct values, and the highest, of relevance that counts as grades: gains
+#: of 2**grade - 1, those of boosters and of NDCG, would grow beyond sense.
+MOST_GRADES = 31
 
 
 def shown(value: Any) -> str:
@@ -34,6 +37,20 @@ def listed(names: Iterable[Any]) -> str:
     every = list(names)
     few = ", ".join(repr(name) for name in every[:_MOST])
     return f"[{few}]" if len(every) <= _MOST else f"[{few}, ...], {len(every)} in all"
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN, NaT or pandas.NA."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    # NaN and NaT are unlike themselves. Arrays are compared entry by entry.
+    unlike = value != value
+    return isinstance(unlike, bool | np.bool_) and bool(unlike)
+
+
+def is_blank(value: Any) -> bool:
+    """Return whether a cell of a table is missing, or text without a character."""
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
 def check_real(

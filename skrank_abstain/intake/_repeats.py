@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from skrank_abstain._kernels.mixing import BitArray, mix
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray, is_missing
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake._divided_queries import FitQueries
 from skrank_abstain.pairs import Queries, group_queries
@@ -429,7 +429,7 @@ def _bits_of_objects(values: list[Any]) -> BitArray:
 
 
 def _bits_of_object(value: Any) -> int:
-    if value is None or type(value).__name__ == "NAType":
+    if is_missing(value):
         return int(_MISSING)
     if isinstance(value, Real):
         return int(_bits(np.array([float(value)]))[0])

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, check_random_state
 
 from skrank_abstain._validation import (
+    MOST_GRADES,
     BoolArray,
     FloatArray,
     IntArray,
@@ -44,8 +45,6 @@ from skrank_abstain.scorers import (
 )
 from skrank_abstain.selection import Groups, LabelledScores
 
-#: Relevance of more values is no grade.
-_MOST_GRADES = 31
 #: With fewer values y may well be grades in ascending order.
 _FEWEST_BLOCKS = 10
 _FEWEST_LABELS = 10
@@ -150,7 +149,7 @@ def _warn_of_negative_grades(y: FloatArray) -> None:
     if y.min(initial=0) >= 0 or (y % 1).any():
         return
     grades, counts = np.unique(y, return_counts=True)
-    if grades[1] < 0 or not 3 <= grades.size <= _MOST_GRADES:
+    if grades[1] < 0 or not 3 <= grades.size <= MOST_GRADES:
         return
     warn_user(
         f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray, listed, shown
+from skrank_abstain._validation import FloatArray, IntArray, is_blank, listed, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import read_pair_labels
 
@@ -296,11 +296,6 @@ def _days(value: Any) -> float:
     return float(value.toordinal() if isinstance(value, date) else value)
 
 
-def _is_missing(value: Any) -> bool:
-    text = isinstance(value, str) and not value.strip()
-    return value is None or text or type(value).__name__ == "NAType" or value != value
-
-
 def _check_named(column: list[Any], name: str) -> list[Any]:
     """Return a column without missing values that can be looked up."""
     try:
@@ -311,8 +306,8 @@ def _check_named(column: list[Any], name: str) -> list[Any]:
             f"numbers, got {shown(column[0])}."
         ) from None
     # NaN is unlike itself, so that a set may hold it as often as it occurs.
-    if any(map(_is_missing, kinds)):
-        rows = [row for row, value in enumerate(column) if _is_missing(value)]
+    if any(map(is_blank, kinds)):
+        rows = [row for row, value in enumerate(column) if is_blank(value)]
         raise ValueError(
             f"votes must have {name} in every row, got {column[rows[0]]!r} in row "
             f"{rows[0]} and {len(rows)} such rows in all: fill it in, or drop the rows."

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from skrank_abstain._validation import (
+    MOST_GRADES,
     FloatArray,
     IntArray,
     check_not_negative,
@@ -22,8 +23,6 @@ from skrank_abstain.pairs import Queries, rows_by_place
 _N_DRAWS = 1000
 #: Number of grades drawn at a time.
 _AT_ONCE = 1 << 20
-#: Boosters use gains of 2^y - 1 up to this relevance.
-_HIGHEST_GRADE = 31
 
 
 @dataclass(frozen=True)
@@ -163,10 +162,10 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
         return check_not_negative(check_numbers(gain(y), name, y.size), name)
     if gain == "linear":
         return check_not_negative(y, "y with gain='linear'")
-    bad = (y != np.floor(y)) | (y < 0) | (y > _HIGHEST_GRADE)
+    bad = (y != np.floor(y)) | (y < 0) | (y > MOST_GRADES)
     if bad.any():
         raise ValueError(
-            f"y must hold whole grades from 0 to {_HIGHEST_GRADE} for "
+            f"y must hold whole grades from 0 to {MOST_GRADES} for "
             f"gain='exponential', got {y[bad][0]:g}: 2^y - 1 of other relevance means "
             "nothing. Pass gain='linear', or a function of relevance."
         )

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import BoolArray, IntArray, listed, shown
+from skrank_abstain._validation import (
+    BoolArray,
+    IntArray,
+    is_blank,
+    is_missing,
+    listed,
+    shown,
+)
 from skrank_abstain.pairs import Queries, read_pair_labels
 from skrank_abstain.review._names import as_text, is_pair_id, pair_id, pairs_by_id
 
@@ -198,7 +205,7 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
             "answers must have columns qid, left, right, label, and optionally "
             f"reviewer and time, got {listed(found)}."
         )
-    if all(map(_blank, found.get("reviewer", []))):
+    if all(map(is_blank, found.get("reviewer", []))):
         found.pop("reviewer", None)  # a column that nobody filled in
     lengths = {name: len(column) for name, column in found.items()}
     if len(set(lengths.values())) > 1:
@@ -233,15 +240,6 @@ def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
                 f"{lacking[0]!r} in row {number}: add it there, or drop it everywhere."
             )
     return {str(name): [row[name] for row in rows] for name in every}
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a cell of a table is None, NaN, NaT or pandas.NA."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
-
-
-def _blank(value: Any) -> bool:
-    return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
 def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
@@ -372,7 +370,7 @@ def _queries_named(
     table: dict[str, list[Any]], query_names: list[str], *, by_row: bool
 ) -> Sequence[str | None]:
     """Return the query that each answer names; None where none is needed."""
-    one_query = len(query_names) == 1 and all(map(_blank, table.get("qid", [])))
+    one_query = len(query_names) == 1 and all(map(is_blank, table.get("qid", [])))
     if "qid" in table and not one_query:
         return _check_known(table["qid"], "qid")
     n = len(table["label"])
@@ -402,7 +400,7 @@ def _labels(column: list[Any], labels: Any) -> IntArray:
                 f"{shown(value)} in row {number}."
             )
     values = np.empty(len(column), dtype=object)
-    blank = [k for k, value in enumerate(column) if _blank(value)]
+    blank = [k for k, value in enumerate(column) if is_blank(value)]
     if blank:
         raise ValueError(
             "answers must have a label in every row, got none in row "

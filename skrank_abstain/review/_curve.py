@@ -12,6 +12,7 @@ from sklearn.metrics import ndcg_score
 from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
+    MOST_GRADES,
     FloatArray,
     IntArray,
     check_choice,
@@ -29,8 +30,6 @@ from skrank_abstain.review._reviewers import check_reviewer_error
 
 #: Ways to choose pairs for comparison, beside the objectives of ``Review.ask``.
 _COMPARISONS = ("riskiest", "random")
-#: 2^y - 1 stays a sensible gain up to here, as in the boosters.
-_HIGHEST_GRADE = 31
 _SHARES = (
     " They are shares of all pairs: n questions are "
     "n / len(ranker.predict_pairs(X, qid))."
@@ -273,7 +272,7 @@ def _unasked(
 
 def _ndcg(review: Review, relevance: FloatArray) -> float:
     """Return the mean NDCG@10 of the review's ranking; NaN where it is undefined."""
-    if relevance.min() < 0 or relevance.max() > _HIGHEST_GRADE:
+    if relevance.min() < 0 or relevance.max() > MOST_GRADES:
         return float("nan")
     gains = np.exp2(relevance) - 1
     queries, ranking = review.items.queries, review.ranking()

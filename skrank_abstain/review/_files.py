@@ -18,9 +18,8 @@ from math import isinf
 from pathlib import Path
 from typing import Any
 
-from skrank_abstain._validation import IntArray, check_choice, listed
+from skrank_abstain._validation import IntArray, check_choice, is_missing, listed
 from skrank_abstain.pairs import PairDecisions
-from skrank_abstain.review._answers import is_missing
 from skrank_abstain.review._names import is_pair_id, pair_id
 
 FORMATS = ("csv", "jsonl", "label_studio")

@@ -16,6 +16,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_objec
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from skrank_abstain._validation import (
+    MOST_GRADES,
     FloatArray,
     IntArray,
     check_positive_int,
@@ -27,9 +28,6 @@ from skrank_abstain.scorers._adapter import readable
 from skrank_abstain.scorers._boosters import BOOSTERS
 from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
 from skrank_abstain.scorers._text_columns import explain_columns
-
-#: The boosters' ranking gains, 2**grade - 1, overflow beyond this many grades.
-MAX_GRADES = 31
 
 
 def fit_ranker(
@@ -123,9 +121,9 @@ def fit_ranker(
 
 def _check_bins(value: Any) -> int:
     bins = check_positive_int(value, "relevance_bins", minimum=2)
-    if bins > MAX_GRADES:
+    if bins > MOST_GRADES:
         raise ValueError(
-            f"relevance_bins must be at most {MAX_GRADES}, got {bins}; with "
+            f"relevance_bins must be at most {MOST_GRADES}, got {bins}; with "
             "more grades the boosters' gains overflow."
         )
     return bins
@@ -179,10 +177,10 @@ def grades_of(relevance: FloatArray, bins: int | None = None) -> IntArray:
         # By the share of values below: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
         rank = np.unique(cut, return_inverse=True)[1][rank]
-    elif values.size > MAX_GRADES:
+    elif values.size > MOST_GRADES:
         raise ValueError(
-            f"y must have at most {MAX_GRADES} distinct values to train a ranking "
-            f"booster, got {values.size}; set relevance_bins= (2 to {MAX_GRADES}) to "
+            f"y must have at most {MOST_GRADES} distinct values to train a ranking "
+            f"booster, got {values.size}; set relevance_bins= (2 to {MOST_GRADES}) to "
             "train on quantile bins of y. Pairs are always labelled by the raw y."
         )
     return rank.astype(np.int64)

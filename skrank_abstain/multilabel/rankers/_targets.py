@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import rankdata
 
-from skrank_abstain._validation import FloatArray, IntArray
-
-#: More grades than this are refused: each costs a classifier per label.
-MAX_GRADES = 31
+from skrank_abstain._validation import MOST_GRADES, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -123,9 +120,9 @@ def grade_problems(relevance: FloatArray) -> BinaryProblems:
         If there are more than 31 grades.
     """
     grades = np.unique(relevance)
-    if grades.size > MAX_GRADES:
+    if grades.size > MOST_GRADES:
         raise ValueError(
-            f"y must have at most {MAX_GRADES} different values with "
+            f"y must have at most {MOST_GRADES} different values with "
             f"thresholds='grade', got {grades.size}. Round it, or use "
             "thresholds='rank'."
         )
