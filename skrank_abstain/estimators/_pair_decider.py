@@ -29,7 +29,6 @@ from skrank_abstain.intake import (
     take_columns,
     take_items,
     warn_of_batch,
-    warn_of_divided,
     warn_of_exchange,
 )
 from skrank_abstain.pairs import (
@@ -418,11 +417,6 @@ class PairDecider(ModelWrapper):
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them.
 
-        Warns
-        -----
-        UserWarning
-            If other rows of the same queries were in ``fit``.
-
         Notes
         -----
         Without ``pairs`` O(n log n): none is formed where acceptance depends on the
@@ -432,7 +426,6 @@ class PairDecider(ModelWrapper):
         decision, items = self._decision(X, qid, needs_qid=True)
         relevance = check_relevance(y, items.values.size)
         weight = check_sample_weight(sample_weight, items.values.size)
-        warn_of_divided(self, items.queries)
         warn_of_exchange(relevance, items.queries, "evaluate")
         if pairs is None:
             return decision.totals(self._region, items.sorted(relevance), weight)

@@ -36,7 +36,6 @@ from skrank_abstain.intake import (
     hash_rows,
     take_labelled_items,
     train_and_score,
-    warn_of_divided,
 )
 from skrank_abstain.pairs import (
     Queries,
@@ -564,9 +563,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         Warns
         -----
         UserWarning
-            If items have the features of items that ``fit`` got, if rows of the same
-            queries were divided between ``fit`` and this call, or if parameters of the
-            rule were set after ``fit``: the page is about those that ``fit`` used.
+            If items have the features of items that ``fit`` got, or if parameters of
+            the rule were set after ``fit``: the page is about those that ``fit`` used.
 
         Notes
         -----
@@ -595,8 +593,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         features = model_columns(self, X)
         hashes = hash_rows(features)
         rows = describe_rows(self, hashes, queries.codes, relevance)
-        if y is not None and (divided := warn_of_divided(self, queries)):
-            rows.warnings.append(divided)
         groups_of = groups_of_queries(groups, queries)
         labelled, facts = y is not None, self._facts()
         ends = section_of_ends(features, items, relevance)

@@ -13,9 +13,7 @@ from skrank_abstain.intake._repeats import (
     describe_rows,
     find_repeats,
     hash_halves,
-    hash_ids,
     hash_rows,
-    warn_of_divided,
     warn_of_repeats,
 )
 from skrank_abstain.intake._training import (

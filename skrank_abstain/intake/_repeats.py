@@ -21,7 +21,6 @@ from skrank_abstain._kernels.mixing import BitArray, mix
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, is_missing
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake._divided_queries import FitQueries
 from skrank_abstain.pairs import Queries, group_queries
 
 #: With a smaller share of different rows, equal rows may well be different items.
@@ -36,8 +35,8 @@ _MISSING = np.float64(np.nan).view(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
-class FitRows(Value):
-    """Repeats among the rows of ``fit``, and hashes to recognise these rows by.
+class HashedRows(Value):
+    """The rows of ``fit`` as hashes, and how many of them are there twice.
 
     Attributes
     ----------
@@ -56,8 +55,6 @@ class FitRows(Value):
         Whether these are all.
     fingerprint : str
         Of all data of ``fit``; empty if X cannot be read.
-    queries : FitQueries or None
-        The queries of all data of ``fit``.
     """
 
     comparable: bool
@@ -68,15 +65,7 @@ class FitRows(Value):
     trained: bool
     hashes: BitArray
     complete: bool
-    # Rankers that were saved before these existed have none.
     fingerprint: str = ""
-    queries: FitQueries | None = None
-
-    def to_plain(self) -> dict[str, Any]:
-        plain = super().to_plain()
-        if self.queries is None:
-            del plain["queries"]
-        return plain
 
     def count_in(self, hashes: BitArray) -> int:
         """Count the given rows that ``fit`` saw; an estimate unless ``complete``."""
@@ -88,7 +77,7 @@ class FitRows(Value):
         return round(float(found * hashes.size / max(sample.size, 1)))
 
 
-_NOT_COMPARABLE = FitRows(False, 0, 0, 0, 0, False, np.zeros(0, np.uint64), True)
+_NOT_COMPARABLE = HashedRows(False, 0, 0, 0, 0, False, np.zeros(0, np.uint64), True)
 
 
 class AboutRows(NamedTuple):
@@ -121,8 +110,7 @@ def find_repeats(
     labels: Any,
     *,
     copies: bool = False,
-    ids: BitArray | None = None,
-) -> FitRows:
+) -> HashedRows:
     """Compare the rows of ``fit`` with each other.
 
     Parameters
@@ -136,12 +124,10 @@ def find_repeats(
     labels : ndarray of shape (n_rows,) or (n_rows, n_labels)
     copies : bool, default=False
         Whether to look for repeated queries.
-    ids : ndarray of shape (n_queries,), uint64, default=None
-        Hashes of the ids of the queries.
 
     Returns
     -------
-    found : FitRows
+    found : HashedRows
 
     Notes
     -----
@@ -157,11 +143,7 @@ def find_repeats(
     found = _NOT_COMPARABLE
     if hashes is not None:
         found = _compare(_one_per_row(hashes), queries, calibration, labels, copies)
-    return replace(
-        found,
-        fingerprint=fingerprint(hashes, queries.codes, labels),
-        queries=FitQueries.of(ids, queries),
-    )
+    return replace(found, fingerprint=fingerprint(hashes, queries.codes, labels))
 
 
 def _one_per_row(hashes: BitArray) -> BitArray:
@@ -175,7 +157,7 @@ def _compare(
     calibration: IntArray,
     labels: Any,
     look_for_copies: bool,
-) -> FitRows:
+) -> HashedRows:
     trains = np.ones(hashes.size, dtype=bool)
     trains[calibration] = False
     different, number = np.unique(hashes, return_inverse=True)
@@ -198,7 +180,7 @@ def _compare(
         counts.append(count)
     trained, calibrated = counts
     known = different[~ambiguous]
-    return FitRows(
+    return HashedRows(
         comparable=True,
         n_shared=int(calibrated[(trained > 0) & ~ambiguous].sum()),
         n_calibration=calibration.size,
@@ -235,7 +217,7 @@ def _come_back(queries: Queries, n_equal: float, n_equal_in_query: float) -> boo
     return 10 * (n_equal_in_query + 1) <= expected
 
 
-def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
+def warn_of_repeats(found: HashedRows, unit: str = "item") -> None:
     """Warn if many items or queries occur twice in the data of ``fit``."""
     if _is_many(found.n_shared, found.n_calibration, _FEWEST_ITEMS):
         warn_user(
@@ -253,32 +235,6 @@ def warn_of_repeats(found: FitRows, unit: str = "item") -> None:
             "evidence that is not there, and what is promised need not hold. Drop the "
             "copies."
         )
-
-
-def hash_ids(queries: Queries) -> BitArray | None:
-    """Return a hash of the id of each query, by value; None if there are none."""
-    return hash_rows(queries.values[:, None]) if queries.n_queries > 1 else None
-
-
-def warn_of_divided(ranker: Any, queries: Queries) -> str:
-    """Warn if rows of these queries were in ``fit``, and return what was said."""
-    found: FitRows | None = ranker._fit_rows
-    if found is None or found.queries is None:
-        return ""
-    n_divided = found.queries.divided(hash_ids(queries), queries)
-    if not n_divided:
-        return ""
-    said = (
-        f"{n_divided} of {queries.n_queries} queries were in fit, too, with other "
-        "items, as if the rows of each query had been divided: what the model learned "
-        "of a query helps it with the rest"
-    )
-    warn_user(
-        f"{said}. Divide whole queries: GroupShuffleSplit and GroupKFold of "
-        "scikit-learn do, with groups=qid, train_test_split and KFold do not. If these "
-        "are other queries, give them ids of their own."
-    )
-    return said
 
 
 def describe_rows(
@@ -303,7 +259,7 @@ def describe_rows(
     unit : str, default="item"
         What a row is.
     """
-    found: FitRows | None = ranker._fit_rows
+    found: HashedRows | None = ranker._fit_rows
     columns = [codes] if labels is None else [codes, labels]
     lines = [f"fingerprint of these data: {fingerprint(hashes, *columns) or 'none'}"]
     if found is None:

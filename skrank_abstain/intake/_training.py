@@ -30,9 +30,8 @@ from skrank_abstain.intake._item_rows import (
     take_items,
 )
 from skrank_abstain.intake._repeats import (
-    FitRows,
+    HashedRows,
     find_repeats,
-    hash_ids,
     hash_rows,
     warn_of_repeats,
 )
@@ -67,7 +66,7 @@ class TrainingRecord:
         Whether X has more than one query.
     largest_query : int
         Items of the largest calibration query.
-    repeats : FitRows or None
+    repeats : HashedRows or None
         None if rows were not compared.
     rest : LabelledScores
         Of the queries that set the threshold.
@@ -86,7 +85,7 @@ class TrainingRecord:
     columns: dict[str, Any]
     several_queries: bool
     largest_query: int
-    repeats: FitRows | None
+    repeats: HashedRows | None
     rest: LabelledScores
     tuning: LabelledScores | None
     groups: Groups
@@ -220,14 +219,7 @@ def train_and_score(
     repeats = None
     if ranker._rows_are_items:
         hashes = hash_rows(items.X)
-        repeats = find_repeats(
-            hashes,
-            items.queries,
-            rows,
-            relevance,
-            copies=True,
-            ids=hash_ids(items.queries),
-        )
+        repeats = find_repeats(hashes, items.queries, rows, relevance, copies=True)
         warn_of_repeats(repeats)
     left = items.take(rows)
     sizes = left.queries.sizes

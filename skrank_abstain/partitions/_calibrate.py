@@ -319,7 +319,7 @@ def _describe(part: Part) -> tuple[_Notes, tuple[Any, ...]]:
 def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
     """Return the repeats that ``fit`` would find."""
     found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
-    hashes, codes, y, ids = zip(*found, strict=True)
+    hashes, codes, y = zip(*found, strict=True)
     code = np.concatenate(codes)
     repeats = find_repeats(
         None if any(each is None for each in hashes) else np.concatenate(hashes),
@@ -327,20 +327,18 @@ def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
         np.arange(code.size),
         np.concatenate(y),
         copies=True,
-        ids=None if any(each is None for each in ids) else np.concatenate(ids),
     )
     warn_of_repeats(repeats)
     return repeats
 
 
-def _send_rows(part: Part, start: int) -> tuple[Any, IntArray, FloatArray, Any]:
-    """Return hash, number of the query and relevance of each row; hashes of ids."""
+def _send_rows(part: Part, start: int) -> tuple[Any, IntArray, FloatArray]:
+    """Return hash, number of the query and relevance of each row."""
     items = part.items
     order = np.argsort(items.rows)
     codes = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
     y = part.relevance[items.known_grades]
-    ids = hash_rows(part.notes.ids[:, None])
-    return part.notes.hashes, codes[order] + start, y[order], ids
+    return part.notes.hashes, codes[order] + start, y[order]
 
 
 def _common_columns(notes: Iterable[_Notes]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from lightgbm import LGBMRanker
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -54,11 +53,6 @@ def report():
     return FITTED.report(NEW.data, NEW.target, qid=NEW.qid)
 
 
-def divided():
-    rows, rest = train_test_split(np.arange(len(Y)), random_state=0)
-    return fit(X[rows], Y[rows], QID[rows]).evaluate(X[rest], Y[rest], QID[rest])
-
-
 def booster_on_sparse_rows():
     return fit(sparse.csr_array(X), model=LGBMRanker(n_estimators=3, verbose=-1))
 
@@ -94,8 +88,6 @@ MISTAKES = {
         lambda _: fit(qid=np.arange(len(Y))), "error", "query with two items"),
     "labelled rows without the `qid` that `fit` got": (
         lambda _: FITTED.evaluate(NEW.data, NEW.target), "error", "Pass qid="),
-    "rows of queries divided by `train_test_split`": (
-        lambda _: divided(), "warning", "GroupShuffleSplit and GroupKFold"),
     "`evaluate(X, qid, y)`: exchanged": (
         lambda _: FITTED.evaluate(NEW.data, NEW.qid, NEW.target), "warning",
         r"the order is evaluate\(X, y, qid\)"),

@@ -17,7 +17,6 @@ from skrank_abstain import (
     partitions,
 )
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.intake._divided_queries import FitQueries
 from skrank_abstain.partitions import calibrate, evaluate
 from skrank_abstain.selection import GuaranteedCoverage
 from skrank_abstain.tie_models import (
@@ -99,9 +98,7 @@ def fitted_numbers(ranker):
 def assert_same(one, other):
     assert one.keys() == other.keys()
     for name, value in one.items():
-        if isinstance(value, FitQueries):
-            assert_same(vars(value), vars(other[name]))
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             assert_same(value, other[name])
         else:
             np.testing.assert_array_equal(value, other[name], err_msg=name)
