@@ -10,7 +10,7 @@ from skrank_abstain.pairs._memory import (
     check_graph_size,
     check_output_size,
 )
-from skrank_abstain.pairs._pair_labels import read_pair_labels
+from skrank_abstain.pairs._pair_labels import read_columns, read_pair_labels
 from skrank_abstain.pairs._queries import (
     Queries,
     check_item_id,

@@ -1,14 +1,15 @@
-"""Read the labels of pairs: right preferred, tie, left preferred."""
+"""Read tables of labelled pairs: their columns, and right, tie or left preferred."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import IntArray, listed
+from skrank_abstain._validation import IntArray, listed, shown
 from skrank_abstain._warnings import warn_user
 
 _TIES = dict.fromkeys(("tie", "draw", "same", "equal"), 0)
@@ -33,6 +34,75 @@ _KNOWN = (
     "model_b / tie / model_a, B / tie / A, second / tie / first, loss / tie / win (of "
     "the left one), a tie being tie, draw, same or equal"
 )
+
+
+def read_columns(
+    table: Any, name: str, *, remedy: str = "", same_keys: bool = False
+) -> dict[str, list[Any]]:
+    """Return the columns of a table as lists of one length.
+
+    Parameters
+    ----------
+    table : frame, mapping of columns or sequence of mappings
+    name : str
+        Name of the parameter, for messages.
+    remedy : str, default=""
+        What to do about an object that is no table.
+    same_keys : bool, default=False
+        Whether all mappings must have the same keys. False: a missing value is None.
+
+    Returns
+    -------
+    columns : dict of str to list
+        Python values, except dates and short floats, which Python writes differently.
+
+    Raises
+    ------
+    TypeError
+        If ``table`` is not a table.
+    ValueError
+        If columns differ in length, or mappings in their keys.
+    """
+    if isinstance(table, Sequence) and not isinstance(table, str | bytes):
+        return _columns_of_rows(table, name, same_keys=same_keys)
+    names = table if isinstance(table, Mapping) else getattr(table, "columns", None)
+    if names is None:
+        raise TypeError(
+            f"{name} must be a frame, a mapping of columns or a list of mappings, got "
+            f"{shown(table)}{remedy}."
+        )
+    columns = {str(each): _python_values(table[each]) for each in names}
+    lengths = {each: len(column) for each, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"{name} must have columns of one length, got {lengths}.")
+    return columns
+
+
+def _columns_of_rows(
+    rows: Sequence[Any], name: str, *, same_keys: bool
+) -> dict[str, list[Any]]:
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise TypeError(
+                f"{name} must hold mappings, got {shown(row)} in row {number}."
+            )
+    every = list(dict.fromkeys(key for row in rows for key in row))
+    for number, row in enumerate(rows if same_keys else ()):
+        lacking = [key for key in every if key not in row]
+        if lacking:
+            raise ValueError(
+                f"{name} must have the same columns in all rows, got none called "
+                f"{lacking[0]!r} in row {number}: add it there, or drop it everywhere."
+            )
+    return {str(key): [row.get(key) for row in rows] for key in every}
+
+
+def _python_values(column: Any) -> list[Any]:
+    dtype: Any = getattr(column, "dtype", None)
+    kind = getattr(dtype, "kind", "")
+    # tolist() turns nanosecond dates into integers, and float32 0.1 into 0.10000000149.
+    kept = kind in ("m", "M") or (kind == "f" and dtype.itemsize < 8)
+    return list(column if kept or not hasattr(column, "tolist") else column.tolist())
 
 
 def read_pair_labels(

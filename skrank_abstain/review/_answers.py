@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from skrank_abstain._validation import (
     listed,
     shown,
 )
-from skrank_abstain.pairs import Queries, read_pair_labels
+from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
 from skrank_abstain.review._names import as_text, is_pair_id, pair_id, pairs_by_id
 
 #: Name of the reviewer where the table has no column for it.
@@ -188,7 +188,10 @@ def check_spelling(names: Iterable[str], parameter: str) -> None:
 
 def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
     """Return the columns of the table as lists of one length."""
-    found = {} if answers is None else _table(answers)
+    found: dict[str, list[Any]] = {}
+    if answers is not None:
+        remedy = "; read a file with review.read_answers"
+        found = read_columns(answers, "answers", remedy=remedy, same_keys=True)
     guessed = [name for name in _OF_THE_MODEL if name in found]
     if guessed:
         raise ValueError(
@@ -207,39 +210,7 @@ def _columns(answers: Any, *, by_name: bool) -> dict[str, list[Any]]:
         )
     if all(map(is_blank, found.get("reviewer", []))):
         found.pop("reviewer", None)  # a column that nobody filled in
-    lengths = {name: len(column) for name, column in found.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"answers must have columns of one length, got {lengths}.")
     return found or {name: [] for name in _NEEDED}
-
-
-def _table(answers: Any) -> dict[str, list[Any]]:
-    if isinstance(answers, Sequence) and not isinstance(answers, str | bytes):
-        return _columns_of_rows(answers)
-    names = answers if isinstance(answers, Mapping) else getattr(answers, "columns", ())
-    if isinstance(answers, Mapping) or hasattr(answers, "columns"):
-        return {str(name): list(answers[name]) for name in names}
-    raise TypeError(
-        "answers must be a frame, a mapping of columns or a list of mappings, got "
-        f"{shown(answers)}; read a file with review.read_answers."
-    )
-
-
-def _columns_of_rows(rows: Sequence[Any]) -> dict[str, list[Any]]:
-    for number, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise TypeError(
-                f"answers must hold mappings, got {shown(row)} in row {number}."
-            )
-    every = list(dict.fromkeys(name for row in rows for name in row))
-    for number, row in enumerate(rows):
-        lacking = [name for name in every if name not in row]
-        if lacking:
-            raise ValueError(
-                "answers must have the same columns in all rows, got none called "
-                f"{lacking[0]!r} in row {number}: add it there, or drop it everywhere."
-            )
-    return {str(name): [row[name] for row in rows] for name in every}
 
 
 def _check_known(column: list[Any], name: str, remedy: str = "") -> list[str]:
