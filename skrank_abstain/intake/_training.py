@@ -196,9 +196,7 @@ def train_and_score(
         Share of the calibration queries that fit the tie model alone.
     """
     check_queries(ranker.estimator, items.named_queries)  # before it is trained
-    # One draw per use, so that the split does not depend on the boundary mode.
-    random = check_random_state(ranker.random_state)
-    split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
+    split_seed, seed = draw_seeds(ranker.random_state)
     check_row_order(items.X, groups=groups)
     kinds = groups_of_queries(groups, items.queries)
     if kinds is None:
@@ -216,40 +214,75 @@ def train_and_score(
         )
 
     model, prefit, rows = ranker._train_or_take(relevance.size, split, train)
+    left = items.take(rows)
     repeats = None
     if ranker._rows_are_items:
         hashes = hash_rows(items.X)
         repeats = find_repeats(hashes, items.queries, rows, relevance, copies=True)
         warn_of_repeats(repeats)
-    left = items.take(rows)
-    sizes = left.queries.sizes
-    check_pairs_to_calibrate(sizes)
-    group = kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
-    # A rule that promises something about new queries needs queries that did not fit
-    # the tie model; the other rules use all of them for both.
-    parts = divide_queries(sizes, group, tuning_size, seed) if tuning_size else None
-    columns = columns_of_fit(ranker)
+    check_pairs_to_calibrate(left.queries.sizes)
     scores = score_items(model, left.X, left.named_queries)
-    rest = LabelledScores(scores, relevance[rows], left.queries, left.X)
+    data = LabelledScores(scores, relevance[rows], left.queries, left.X)
     if items.group is not None:
         codes, names = encode_qid(items.group, items.group.size, name="groups")
-        rest = replace(rest, item_groups=Groups(codes[rows], names.tolist()))
-    tuning = None
-    if parts is not None:
-        tuning, rest = map(rest.take_queries, parts)
+        data = replace(data, item_groups=Groups(codes[rows], names.tolist()))
+    group = kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
+    return record_of(
+        data,
+        tuning_size,
+        seed,
+        groups=Groups(group, kinds.names),
+        model=model,
+        prefit=prefit,
+        columns=columns_of_fit(ranker),
+        several_queries=items.queries.n_queries > 1,
+        repeats=repeats,
+        rows=rows,
+    )
+
+
+def draw_seeds(random_state: Any) -> list[int]:
+    """Draw a seed for the split of the rows and one for the rule.
+
+    The split then does not depend on what the rule draws.
+    """
+    random = check_random_state(random_state)
+    seeds: list[int] = random.randint(2**31 - 1, size=2).tolist()
+    return seeds
+
+
+def record_of(
+    data: LabelledScores, tuning_size: float, seed: int, *, groups: Groups, **known: Any
+) -> TrainingRecord:
+    """Return the record of scored calibration items, wherever they were scored.
+
+    Parameters
+    ----------
+    data : LabelledScores
+        All calibration items.
+    tuning_size : float
+        Share of the queries that fit the tie model alone.
+    seed : int
+    groups : Groups
+        Of the queries of ``data``.
+    **known
+        The other fields of the record.
+    """
+    sizes = data.queries.sizes
+    rest, tuning, group = data, None, groups.code
+    # A rule that promises something about new queries needs queries that did not fit
+    # the tie model; the other rules use all of them for both.
+    if tuning_size:
+        parts = divide_queries(sizes, group, tuning_size, seed)
+        tuning, rest = map(data.take_queries, parts)
         group = group[parts[1]]
     return TrainingRecord(
-        model,
-        prefit,
-        columns=columns,
-        several_queries=items.queries.n_queries > 1,
-        largest_query=int(sizes.max()),
-        repeats=repeats,
         rest=rest,
         tuning=tuning,
-        groups=Groups(group, kinds.names),
+        groups=Groups(group, groups.names),
+        largest_query=int(sizes.max()),
         seed=seed,
-        rows=rows,
+        **known,
     )
 
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     FloatArray,
@@ -25,6 +24,7 @@ from skrank_abstain.intake import (
     check_pairs_to_calibrate,
     columns_of_fit,
     divide_queries,
+    draw_seeds,
     find_repeats,
     hash_rows,
     warn_of_repeats,
@@ -191,8 +191,7 @@ def _record(
     if sizes.sum() <= _MOST_COMPARED:
         repeats = _compare_rows(cast("Partitions", data.parts), data.summary.starts)
     # `fit` draws twice, and splits off a training part with the first number.
-    random = check_random_state(ranker.random_state)
-    _, seed = random.randint(2**31 - 1, size=2).tolist()
+    _, seed = draw_seeds(ranker.random_state)
     rest, tuning, group = data, None, np.zeros_like(sizes)
     if rule.tuning_size:
         chosen = divide_queries(sizes, group, rule.tuning_size, seed)
