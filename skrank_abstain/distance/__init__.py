@@ -17,16 +17,19 @@ from skrank_abstain.distance._consistency import (
     minimizability_gap,
     negative_example,
 )
-from skrank_abstain.distance._constrained_linear import ConstrainedLinearRanker
-from skrank_abstain.distance._constrained_mlp import ConstrainedMLPRanker
-from skrank_abstain.distance._margins import (
+from skrank_abstain.distance._constrained import (
+    ConstrainedLinearRanker,
+    ConstrainedMLPRanker,
+)
+from skrank_abstain.distance._losses import (
     Exponential,
     Hinge,
     Logistic,
     MarginLoss,
     Sigmoid,
+    misranking_loss,
+    surrogate_loss,
 )
-from skrank_abstain.distance._pair_losses import misranking_loss, surrogate_loss
 from skrank_abstain.distance._pairs import pair_feature_distances
 
 __all__ = [

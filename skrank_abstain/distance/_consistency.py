@@ -30,7 +30,7 @@ from skrank_abstain._validation import (
     check_sample_weight,
     shown,
 )
-from skrank_abstain.distance._margins import (
+from skrank_abstain.distance._losses import (
     Exponential,
     Hinge,
     Logistic,

@@ -21,8 +21,12 @@ from skrank_abstain._validation import (
     IntArray,
     rounded_share,
 )
-from skrank_abstain.distance._pairs import distances, farthest_near, in_blocks
-from skrank_abstain.distance._strict import StrictPairs
+from skrank_abstain.distance._pairs import (
+    StrictPairs,
+    distances,
+    farthest_near,
+    in_blocks,
+)
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.selection import (
     DecisionArrays,

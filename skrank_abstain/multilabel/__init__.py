@@ -8,37 +8,35 @@ Source: Raman, Subedi and Tewari (2023). "On the Learnability of Multilabel Rank
 NeurIPS 2023. arXiv:2304.03337.
 """
 
-from skrank_abstain.multilabel._losses import (
-    label_ranks,
-    multilabel_loss,
-    multilabel_sample_losses,
-)
-from skrank_abstain.multilabel.datasets._label_ranking import load_label_ranking
-from skrank_abstain.multilabel.datasets._mulan import load_mulan_arff
-from skrank_abstain.multilabel.learners._classes import bin_rel
-from skrank_abstain.multilabel.learners._complexity import (
+from skrank_abstain.multilabel._classes import (
+    bin_rel,
     empirical_rademacher_complexity,
     littlestone_dimension,
     rademacher_bound,
     vc_dimension,
 )
-from skrank_abstain.multilabel.learners._experts import OnlineExpertRun
-from skrank_abstain.multilabel.learners._families import loss_family_membership
-from skrank_abstain.multilabel.learners._online import (
+from skrank_abstain.multilabel._families import loss_family_membership
+from skrank_abstain.multilabel._files import load_label_ranking, load_mulan_arff
+from skrank_abstain.multilabel._learners import (
+    OnlineExpertRun,
+    agnostic_relabelling_learner,
     online_expert_run,
     online_threshold_run,
-)
-from skrank_abstain.multilabel.learners._relabelling import (
-    agnostic_relabelling_learner,
     threshold_relabelling_learner,
 )
-from skrank_abstain.multilabel.rankers._label_items import ScoreColumn, to_items
-from skrank_abstain.multilabel.rankers._linear import LinearMultilabelRanker
-from skrank_abstain.multilabel.rankers._online import OnlineMultilabelRanker
-from skrank_abstain.multilabel.rankers._selective_labels import (
-    SelectiveMultilabelRanker,
+from skrank_abstain.multilabel._losses import (
+    label_ranks,
+    multilabel_loss,
+    multilabel_sample_losses,
 )
-from skrank_abstain.multilabel.rankers._threshold import ThresholdDecompositionRanker
+from skrank_abstain.multilabel._online import OnlineMultilabelRanker
+from skrank_abstain.multilabel._ranker import LinearMultilabelRanker
+from skrank_abstain.multilabel._selective import (
+    ScoreColumn,
+    SelectiveMultilabelRanker,
+    to_items,
+)
+from skrank_abstain.multilabel._threshold import ThresholdDecompositionRanker
 
 __all__ = [
     "SelectiveMultilabelRanker",

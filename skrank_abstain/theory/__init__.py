@@ -14,20 +14,16 @@ from skrank_abstain.theory._auc_bounds import (
     auc_uniform_bound_by_share,
     auc_uniform_bound_freund,
     auc_uniform_probability,
-)
-from skrank_abstain.theory._auc_intervals import (
-    auc_confidence_interval,
-    auc_test_set_bound,
-)
-from skrank_abstain.theory._auc_shatter import (
-    log_rank_shatter_linear,
-    log_threshold_shatter_linear,
-)
-from skrank_abstain.theory._rank_matrices import (
     bipartite_rank_matrix,
     count_rank_matrices,
     empirical_auc,
     forbidden_submatrix,
+    log_rank_shatter_linear,
+    log_threshold_shatter_linear,
+)
+from skrank_abstain.theory._auc_intervals import (
+    auc_confidence_interval,
+    auc_test_set_bound,
 )
 
 __all__ = [

@@ -6,7 +6,10 @@ half; its expectation is the expected AUC.
 
 The bounds hold for all functions of a class at once, so also for one that was trained
 on the same sample. They depend on how many rankings the class has on a sample: the
-logarithm of its shatter coefficient.
+logarithm of its shatter coefficient, bounded here for linear functions. All that the
+AUC depends on is the bipartite rank matrix: rows are positives, columns negatives, and
+an entry is 1 where the positive has the higher score, 1/2 where the scores are equal
+and 0 otherwise. The AUC is its mean.
 """
 
 from __future__ import annotations
@@ -14,9 +17,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
+from itertools import combinations
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import rankdata
+
 from skrank_abstain._validation import (
+    FloatArray,
+    check_choice,
+    check_finite,
     check_fraction,
     check_positive,
     check_positive_int,
@@ -24,6 +35,383 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.theory._auc_intervals import auc_test_set_bound
+
+
+def bipartite_rank_matrix(
+    positive_scores: ArrayLike, negative_scores: ArrayLike
+) -> FloatArray:
+    """Return how each positive compares with each negative.
+
+    Parameters
+    ----------
+    positive_scores : array-like of shape (m,)
+        Scores of the positives; higher is better.
+    negative_scores : array-like of shape (n,)
+        Scores of the negatives.
+
+    Returns
+    -------
+    matrix : ndarray of shape (m, n), float64
+        1 where the positive has the higher score, 1/2 at equal scores, 0 otherwise.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not one-dimensional, or has values that are not finite.
+
+    See Also
+    --------
+    empirical_auc : The mean of the matrix, in O((m + n) log(m + n)).
+
+    Notes
+    -----
+    Defined in Agarwal, Har-Peled and Roth (2005). O(m n) time and memory.
+
+    Examples
+    --------
+    >>> from skrank_abstain.theory import bipartite_rank_matrix
+    >>> bipartite_rank_matrix([0.9, 0.4], [0.4, 0.1, 0.7])
+    array([[1. , 1. , 1. ],
+           [0.5, 1. , 0. ]])
+    """
+    positive, negative = _check_scores(positive_scores, negative_scores)
+    above = positive[:, None] > negative
+    matrix: FloatArray = above + 0.5 * (positive[:, None] == negative)
+    return matrix
+
+
+def empirical_auc(positive_scores: ArrayLike, negative_scores: ArrayLike) -> float:
+    """Return the AUC of a sample.
+
+    Higher is better, in [0, 1]; 0.5 is guessing.
+
+    Parameters
+    ----------
+    positive_scores : array-like of shape (m,)
+        Scores of the positives; higher is better.
+    negative_scores : array-like of shape (n,)
+        Scores of the negatives.
+
+    Returns
+    -------
+    auc : float
+        Share of pairs of a positive and a negative in which the positive has the higher
+        score; equal scores count one half.
+
+    Raises
+    ------
+    ValueError
+        If an array is empty, not one-dimensional, or has values that are not finite.
+
+    See Also
+    --------
+    sklearn.metrics.roc_auc_score : The same from labels and scores.
+    auc_confidence_interval : The same with an interval.
+
+    Notes
+    -----
+    Equation 1 of Agarwal, Har-Peled and Roth (2005), by the rank sum of Wilcoxon, Mann
+    and Whitney. O((m + n) log(m + n)).
+
+    Examples
+    --------
+    >>> from skrank_abstain.theory import empirical_auc
+    >>> empirical_auc([0.9, 0.4], [0.4, 0.1, 0.7, 0.2])
+    0.8125
+    """
+    positive, negative = _check_scores(positive_scores, negative_scores)
+    m, n = positive.size, negative.size
+    rank = rankdata(np.concatenate([positive, negative]))[:m]
+    return float((rank.sum() - m * (m + 1) / 2) / (m * n))
+
+
+def forbidden_submatrix(
+    matrix: ArrayLike,
+) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """Return two rows and two columns that no scores can produce.
+
+    A matrix is the rank matrix of some scores if and only if there are none.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (m, n)
+        Entries 0, 1/2 and 1.
+
+    Returns
+    -------
+    rows, columns : tuple of two ints
+        The first such columns and, within them, the first such rows. None in place of
+        both if some scores have this matrix.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is empty, not two-dimensional, or has other entries.
+
+    Notes
+    -----
+    A row compares two negatives: if its entries differ, the larger entry belongs to the
+    lower score; if both are 1/2, the scores are equal; if both are 0 or both are 1, the
+    row says nothing. Two rows that disagree contradict each other, as in 30 of the 81
+    matrices of shape (2, 2). A matrix without such a sub-matrix is realizable: Agarwal,
+    Har-Peled and Roth (2005), Table 1. O(m n^2) time.
+
+    Examples
+    --------
+    >>> from skrank_abstain.theory import forbidden_submatrix
+    >>> forbidden_submatrix([[1, 1, 1], [1, 0.5, 0], [0, 0, 1]])
+    ((1, 2), (0, 2))
+    """
+    array = check_finite(matrix, "matrix", ("n_positives", "n_negatives"))
+    other = ~np.isin(array, (0, 0.5, 1))
+    if other.any():
+        raise ValueError(
+            f"matrix must have entries 0, 1/2 and 1, got {array[other][0]}."
+        )
+    for first, second in combinations(range(array.shape[1]), 2):
+        left, right = array[:, first], array[:, second]
+        # How each row orders the two negatives: 0 for equal scores (both entries 1/2).
+        # Rows with two 0s or two 1s do not compare them.
+        order = np.sign(left - right)
+        rows = np.flatnonzero((order != 0) | (left == 0.5))
+        other = rows[order[rows] != order[rows[:1]]]
+        if other.size:
+            return (int(rows[0]), int(other[0])), (first, second)
+    return None
+
+
+def count_rank_matrices(m: int, n: int) -> int:
+    """Return the number of realizable bipartite rank matrices of a shape.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+
+    Returns
+    -------
+    count : int
+        Exact, however large.
+
+    Raises
+    ------
+    TypeError
+        If ``m`` or ``n`` is not an integer.
+    ValueError
+        If one is less than 1.
+
+    Notes
+    -----
+    No class of ranking functions can have a larger bipartite rank-shatter coefficient
+    (Agarwal, Har-Peled and Roth, 2005). A matrix is a sequence of score levels. A level
+    holds positives, negatives or both; neighbouring levels that hold positives alone,
+    or negatives alone, count as one. The number of sequences with k levels of positives
+    and l of negatives is the coefficient of a^k b^l in (1 + a) (1 + b) / (1 - 2ab - a^2
+    b - a b^2 - a^2 b^2). Each can be filled in k! S(m, k) l! S(n, l) ways, where S are
+    Stirling numbers of the second kind. O(m n + m^2 + n^2) operations on integers.
+
+    Examples
+    --------
+    >>> from skrank_abstain.theory import count_rank_matrices
+    >>> [count_rank_matrices(m, n) for m, n in [(1, 1), (2, 2), (3, 3), (6, 6)]]
+    [3, 51, 2067, 3279778851]
+    """
+    rows = _surjections(check_positive_int(m, "m"))
+    columns = _surjections(check_positive_int(n, "n"))
+    # base[k + 2][l + 2] is the coefficient of a^k b^l in 1 / denominator of the
+    # generating function in the Notes. Two rows and columns of zeros stand for negative
+    # powers. Python's integers never overflow.
+    base = [[0] * (len(columns) + 2) for _ in range(len(rows) + 2)]
+    base[2][2] = 1
+    total = 0
+    for k, fillings in enumerate(rows, start=2):
+        one, two, now = base[k - 1], base[k - 2], base[k]
+        for i, others in enumerate(columns, start=2):
+            now[i] += 2 * one[i - 1] + two[i - 1] + one[i - 2] + two[i - 2]
+            levels = now[i] + one[i] + now[i - 1] + one[i - 1]
+            total += levels * fillings * others
+    return total
+
+
+def _surjections(n: int) -> list[int]:
+    """Return the number of maps of n elements onto k, for k from 0 to n."""
+    # k! S(n, k) = k ((k - 1)! S(n - 1, k - 1) + k! S(n - 1, k)).
+    counts = [1]
+    for _ in range(n):
+        padded = [0, *counts, 0]
+        counts = [k * (padded[k + 1] + padded[k]) for k in range(len(counts) + 1)]
+    return counts
+
+
+def _check_scores(
+    positive_scores: ArrayLike, negative_scores: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    return (
+        check_finite(positive_scores, "positive_scores", ("n_positives",)),
+        check_finite(negative_scores, "negative_scores", ("n_negatives",)),
+    )
+
+
+#: With this many items, counting all rank matrices takes hundredths of a second.
+_COUNTED_ITEMS = 200
+
+
+def log_rank_shatter_linear(
+    m: int, n: int, n_features: int, *, count: str = "central"
+) -> float:
+    """Bound the log bipartite rank-shatter coefficient of linear ranking functions.
+
+    Lower is tighter. The functions are x -> w . x + b with any w and b. Polynomials are
+    linear in their monomials: see ``n_features``.
+
+    Parameters
+    ----------
+    m, n : int
+        Numbers of positives and negatives, at least 1.
+    n_features : int
+        Dimension d of x, at least 1. For polynomials of degree q in p variables the
+        number of monomials but the constant, C(p + q, q) - 1.
+    count : {"central", "lemma2"}, default="central"
+        How the sign patterns of N = m n differences x - x' are counted. "central": as
+        those of hyperplanes through the origin, and at most the number of rank
+        matrices. "lemma2": as those of any hyperplanes, as published.
+
+    Returns
+    -------
+    log_coefficient : float
+        Natural logarithm.
+
+    Raises
+    ------
+    TypeError
+        If a number is not an integer.
+    ValueError
+        If a number is less than 1, or ``count`` is unknown.
+
+    Notes
+    -----
+    A rank matrix is the pattern of signs -1, 0, +1 of w . (x - x') over the m n pairs.
+
+    ``"central"``: the hyperplanes w . (x - x') = 0 pass through the origin of the space
+    of w. N such hyperplanes cut d dimensions into at most R(N, d) =
+    2 sum_{j < d} C(N - 1, j) parts [2]_. They meet in at most C(N, i) flats of
+    dimension d - i, and the others cut each flat into at most R(N - i, d - i) parts
+    [3]_, which makes 1 + sum_{i < d} C(N, i) R(N - i, d - i) patterns: 3 for d = 1,
+    4N + 1 for d = 2, and 3^N for N <= d. Not every such pattern comes from scores.
+    With up to 200 items the result is therefore cut to the logarithm of
+    :func:`count_rank_matrices`, psi(m, n) of [1]_; with more it is not, since psi is at
+    least 3^max(m, n), which makes every bound of the AUC useless.
+
+    ``"lemma2"``: sum_{i <= min(d, N)} 2^i C(N, i), the step before the closed form
+    (2 e N / d)^d of Theorem 5 of [1]_. The closed form is larger for d <= 4.18 N. For
+    more features it is less than 3^N, which is attained: no bound.
+
+    O(min(d, m n)) time, plus that of ``count_rank_matrices`` up to 200 items.
+
+    References
+    ----------
+    .. [1] Agarwal, Har-Peled and Roth (2005). "A Uniform Convergence Bound for the Area
+       Under the ROC Curve". AISTATS 2005.
+    .. [2] Cover (1965). "Geometrical and statistical properties of systems of linear
+       inequalities with applications in pattern recognition". IEEE Transactions on
+       Electronic Computers EC-14(3). doi:10.1109/PGEC.1965.264137.
+    .. [3] Zaslavsky (1975). "Facing up to arrangements: face-count formulas for
+       partitions of space by hyperplanes". Memoirs of the AMS 154.
+
+    Examples
+    --------
+    >>> import math
+    >>> from skrank_abstain.theory import log_rank_shatter_linear
+    >>> round(math.exp(log_rank_shatter_linear(3, 2, 2)))
+    25
+    >>> round(math.exp(log_rank_shatter_linear(3, 2, 2, count="lemma2")))
+    73
+
+    Polynomials of degree 3 in 2 variables have 9 monomials:
+
+    >>> round(math.exp(log_rank_shatter_linear(3, 2, math.comb(2 + 3, 3) - 1)))
+    261
+    """
+    m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
+    dim = check_positive_int(n_features, "n_features")
+    check_choice(count, "count", ("central", "lemma2"))
+    n_pairs = m * n
+    if count == "central":
+        value = _log_central_patterns(n_pairs, dim)
+        # psi is at least 3^max(m, n): smaller values need no cap.
+        if m + n <= _COUNTED_ITEMS and value > max(m, n) * math.log(3):
+            value = min(value, math.log(count_rank_matrices(m, n)))
+        return value
+    if n_pairs <= dim:  # the sum is 3^N there
+        return n_pairs * math.log(3)
+    steps = np.arange(1, dim + 1, dtype=np.float64)
+    # Lemma 2 of [1]_: term i from term i - 1, 2^i C(N, i) = 2 (N - i + 1) / i times it.
+    terms = np.append(0.0, np.cumsum(np.log(2 * (n_pairs - steps + 1) / steps)))
+    return float(np.logaddexp.reduce(terms))
+
+
+def log_threshold_shatter_linear(n_points: int, n_features: int) -> float:
+    """Bound the log shatter coefficient of linear functions with a threshold item.
+
+    Lower is tighter. The functions are x -> sign(w . (x - z)) in {-1, 0, +1} with any
+    w and z. Meant for :func:`auc_uniform_bound_freund`.
+
+    Parameters
+    ----------
+    n_points : int
+        At least 1.
+    n_features : int
+        Dimension of x, at least 1; for polynomials their monomials but the constant.
+
+    Returns
+    -------
+    log_coefficient : float
+        Natural logarithm.
+
+    Raises
+    ------
+    TypeError
+        If a number is not an integer.
+    ValueError
+        If a number is less than 1.
+
+    Notes
+    -----
+    Counts sign patterns of hyperplanes through the origin in one dimension more, as
+    :func:`log_rank_shatter_linear` does. With one feature that gives 4N + 1 for N > 1
+    points, which is attained, and 3 for one point. Theorem 6 of Agarwal, Har-Peled and
+    Roth (2005) needs this coefficient. O(n_features) time.
+
+    Examples
+    --------
+    >>> import math
+    >>> from skrank_abstain.theory import log_threshold_shatter_linear
+    >>> [round(math.exp(log_threshold_shatter_linear(n, 1))) for n in (1, 2, 3, 8)]
+    [3, 9, 13, 33]
+    """
+    # w . x - w . z is linear in (x, 1), so one dimension more.
+    n_points = check_positive_int(n_points, "n_points")
+    dim = check_positive_int(n_features, "n_features") + 1
+    return _log_central_patterns(n_points, dim)
+
+
+def _log_central_patterns(n: int, dim: int) -> float:
+    """Return the log of the largest number of faces of n hyperplanes through 0."""
+    if n <= dim:  # all signs
+        return n * math.log(3)
+    # Cover's R by its recursion, since sums of binomials of large N overflow:
+    # parts[k - 1] = log R(n - dim + k, k): R(N + 1, k + 1) = 2 R(N, k) + 2 C(N - 1, k).
+    parts = np.empty(dim)
+    parts[0] = np.log(2)
+    binomial = 0.0
+    for k in range(1, dim):
+        binomial += np.log((n - dim + k - 1) / k)
+        parts[k] = np.log(2) + np.logaddexp(parts[k - 1], binomial)
+    steps = np.arange(1, dim, dtype=np.float64)
+    # Number of flats of dimension dim - i, times the parts that the other hyperplanes
+    # cut each into. The last logaddexp adds the origin, where all signs are 0.
+    flats = np.append(0.0, np.cumsum(np.log((n - steps + 1) / steps)))
+    return float(np.logaddexp(0, np.logaddexp.reduce(flats + parts[::-1])))
 
 
 def auc_uniform_bound(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from skrank_abstain.datasets import _letor, _text_files, load_letor
+from skrank_abstain.datasets import _files, load_letor
 
 GOOD = "0 qid:3 1:0.5"
 
@@ -104,7 +104,7 @@ def test_result_does_not_depend_on_the_size_of_blocks(tmp_path, monkeypatch):
     qid = rng.integers(0, 5, 50)
     path = str(tmp_path / "a.txt")
     dump_svmlight_file(X, np.arange(50), path, zero_based=False, query_id=qid)
-    monkeypatch.setattr(_letor, "BLOCK_LINES", 7)
+    monkeypatch.setattr(_files, "BLOCK_LINES", 7)
     items = load_letor(path)
     np.testing.assert_allclose(items.data, X, rtol=1e-12)
     assert items.target.tolist() == list(range(50))
@@ -158,7 +158,7 @@ BROKEN = [
 def test_broken_line_is_located_and_described(
     tmp_path, monkeypatch, line, message, block
 ):
-    monkeypatch.setattr(_letor, "BLOCK_LINES", block)
+    monkeypatch.setattr(_files, "BLOCK_LINES", block)
     path = write(tmp_path / "a.txt", "# head", GOOD, "", GOOD, line, GOOD)
     with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}, line 5: .*") as e:
         load_letor(path)
@@ -179,7 +179,7 @@ def test_broken_line_of_a_fold_names_its_file(tmp_path):
 
 
 def test_line_that_only_the_parser_refuses(tmp_path, monkeypatch):
-    monkeypatch.setattr(_letor, "_first_problem", lambda *args: None)
+    monkeypatch.setattr(_files, "_first_problem", lambda *args: None)
     path = write(tmp_path / "a.txt", "1 qid:1 x:1")
     with pytest.raises(ValueError, match=r"a\.txt, invalid literal for int"):
         load_letor(path)
@@ -282,7 +282,7 @@ def test_real_fold(collection, n_features, n_items, n_queries, grades):
 
 
 def test_a_line_larger_than_the_memory_is_not_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(_text_files, "_LONGEST_LINE", 1000)
+    monkeypatch.setattr(_files, "_LONGEST_LINE", 1000)
     file = tmp_path / "train.txt"
     lines = b"1 qid:1 1:0.5\n", b"0 qid:1 1:0.1 #" + b" " * 10**6 + b"\n"
     file.write_bytes(gzip.compress(b"".join(lines)))

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import expit
 
-from skrank_abstain.datasets import _simulated, make_ranking
+from skrank_abstain.datasets import _examples, make_ranking
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 
 NOISES = ["logistic", "normal", "gumbel"]
@@ -93,7 +93,7 @@ def test_noise_is_standard(noise):
 @pytest.mark.parametrize("noise", NOISES)
 def test_difference_of_two_draws_agrees_with_integration(noise):
     law = DISTRIBUTIONS[noise]
-    cdf = _simulated.NOISES[noise].difference_cdf
+    cdf = _examples.NOISES[noise].difference_cdf
     for d in [-12.0, -3.0, -1.0, -0.2, -0.0301, -0.0299, -0.01, -1e-6, 0.0]:
         # P(e1 - e2 <= d) = E F(e2 + d)
         expected, _ = integrate.quad(
@@ -108,7 +108,7 @@ def test_difference_of_two_draws_agrees_with_integration(noise):
 
 
 def test_logistic_difference_is_stable():
-    cdf = _simulated.NOISES["logistic"].difference_cdf
+    cdf = _examples.NOISES["logistic"].difference_cdf
     d = -np.geomspace(1e-12, 2000, 5001)
     value = cdf(d)
     assert ((value >= 0) & (value <= 0.5)).all()
@@ -129,7 +129,7 @@ def test_hand_values_without_grades():
         "logistic": (1 - np.exp(-d) - d * np.exp(-d)) / (1 - np.exp(-d)) ** 2,
     }
     for noise, win in expected.items():
-        proba = _simulated._PairProbability(
+        proba = _examples._PairProbability(
             np.array([d, 0.0]), None, noise, group_queries(None, 2)
         )([0], [1])
         np.testing.assert_allclose(proba, [[1 - win, 0, win]], rtol=1e-12)
@@ -137,7 +137,7 @@ def test_hand_values_without_grades():
 
 def test_hand_value_with_grades():
     grade_proba = np.array([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]])
-    proba = _simulated._PairProbability(
+    proba = _examples._PairProbability(
         np.zeros(2), grade_proba, "normal", group_queries(None, 2)
     )([0], [1])
     lose = 0.2 * (0.3 + 0.1) + 0.3 * 0.1
@@ -200,7 +200,7 @@ def test_repeated_noise_for_one_pair():
     # The same two items again and again: the frequency is binomial.
     data = make_ranking(1, 2, n_grades=3, signal=1.0, random_state=5)
     proba = data.pair_proba([0], [1])[0]
-    cuts = _simulated._thresholds(3, _simulated.NOISES["logistic"], 1.0)
+    cuts = _examples._thresholds(3, _examples.NOISES["logistic"], 1.0)
     noise = np.random.default_rng(0).logistic(size=(200_000, 2))
     grade = np.searchsorted(cuts, data.utility + noise, side="right")
     label = np.sign(grade[:, 0] - grade[:, 1])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skrank_abstain.distance._strict import StrictPairs
+from skrank_abstain.distance._pairs import StrictPairs
 
 
 @given(st.lists(st.integers(0, 9), max_size=5), st.integers(1, 80))

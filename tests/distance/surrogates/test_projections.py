@@ -8,12 +8,12 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize
 
 from skrank_abstain.distance import Hinge
-from skrank_abstain.distance._balls import (
+from skrank_abstain.distance._descent import (
+    LinearProblem,
     check_ball_norm,
     dual_norm,
     project_rows,
 )
-from skrank_abstain.distance._descent import LinearProblem
 
 NORMS = [1, 2, np.inf]
 

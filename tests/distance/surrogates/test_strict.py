@@ -16,9 +16,13 @@ from skrank_abstain.distance import (
     Logistic,
     Sigmoid,
 )
-from skrank_abstain.distance._descent import LinearProblem
-from skrank_abstain.distance._network import Network, NetworkBounds
-from skrank_abstain.distance._strict import PairBatches, StrictPairs
+from skrank_abstain.distance._descent import (
+    LinearProblem,
+    Network,
+    NetworkBounds,
+    PairBatches,
+)
+from skrank_abstain.distance._pairs import StrictPairs
 from skrank_abstain.pairs import group_queries
 
 SMOOTH = [Exponential(), Sigmoid(2.0), Logistic()]

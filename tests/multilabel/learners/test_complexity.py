@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 from multilabel.learners.tiny import tiny_classes
 
 from skrank_abstain.multilabel import (
+    _classes,
     bin_rel,
     empirical_rademacher_complexity,
     littlestone_dimension,
@@ -18,7 +19,6 @@ from skrank_abstain.multilabel import (
     rademacher_bound,
     vc_dimension,
 )
-from skrank_abstain.multilabel.learners import _complexity
 
 
 def binary_classes(max_functions, max_points):
@@ -173,7 +173,7 @@ def test_complexity_errors(monkeypatch):
         rademacher_bound([[[1, 2]]], [0], family="max")
     with pytest.raises(ValueError, match="p must be given with family='precision'"):
         rademacher_bound([[[1, 2]]], [0], family="precision")
-    monkeypatch.setattr(_complexity, "MAX_SUBCLASSES", 5)
+    monkeypatch.setattr(_classes, "MAX_SUBCLASSES", 5)
     cube = [*product([0, 1], repeat=4)]
     with pytest.raises(ValueError, match="at most 5 sets of points, got more"):
         vc_dimension(cube)

@@ -17,7 +17,7 @@ from skrank_abstain.multilabel import (
     label_ranks,
     loss_family_membership,
 )
-from skrank_abstain.multilabel.learners._families import check_loss, family_loss
+from skrank_abstain.multilabel._families import check_loss, family_loss
 
 
 def family_case(name):

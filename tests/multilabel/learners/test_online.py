@@ -17,9 +17,9 @@ from skrank_abstain.multilabel import (
     label_ranks,
     online_expert_run,
 )
-from skrank_abstain.multilabel._weights import exponential_weights
-from skrank_abstain.multilabel.learners._experts import majority_answers
-from skrank_abstain.multilabel.learners._families import all_rankings, losses_of
+from skrank_abstain.multilabel._families import all_rankings, losses_of
+from skrank_abstain.multilabel._learners import majority_answers
+from skrank_abstain.multilabel._online import exponential_weights
 
 
 @given(tiny_classes(), st.integers(0, 9), st.sampled_from(list(FAMILY_LOSSES)))

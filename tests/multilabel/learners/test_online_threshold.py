@@ -15,8 +15,8 @@ from multilabel.named import (
 from skrank_abstain.multilabel import (
     online_threshold_run,
 )
-from skrank_abstain.multilabel.learners._classes import least_loss_learner
-from skrank_abstain.multilabel.learners._families import all_rankings
+from skrank_abstain.multilabel._classes import least_loss_learner
+from skrank_abstain.multilabel._families import all_rankings
 
 RANKINGS = all_rankings(3).tolist()
 

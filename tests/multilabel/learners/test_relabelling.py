@@ -15,11 +15,11 @@ from multilabel.named import (
 )
 
 from skrank_abstain.multilabel import (
+    _learners,
     agnostic_relabelling_learner,
     threshold_relabelling_learner,
 )
-from skrank_abstain.multilabel.learners import _relabelling
-from skrank_abstain.multilabel.learners._families import all_rankings
+from skrank_abstain.multilabel._families import all_rankings
 
 # Rankings: Algorithms 1 and 5
 
@@ -54,7 +54,7 @@ def test_relabelling_cannot_serve_a_loss_outside_of_the_family(monkeypatch):
         ValueError, match="the precision loss at p = 1, got reciprocal_rank_loss, wh"
     ):
         learn(loss=loss)
-    monkeypatch.setattr(_relabelling, "MAX_CHECKED", 0)
+    monkeypatch.setattr(_learners, "MAX_CHECKED", 0)
     found = learn(loss=loss)
     assert found.n_candidates == 1
     assert found.loss == 1 - 1 / 3

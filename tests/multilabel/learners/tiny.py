@@ -13,7 +13,7 @@ from multilabel.named import (
     sum_loss,
 )
 
-from skrank_abstain.multilabel.learners._families import all_rankings
+from skrank_abstain.multilabel._families import all_rankings
 
 
 def top_label_loss(y_true, y_score):

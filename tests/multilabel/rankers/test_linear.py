@@ -19,7 +19,7 @@ from sklearn.utils.fixes import parse_version
 
 from skrank_abstain.distance import Logistic
 from skrank_abstain.multilabel import LinearMultilabelRanker
-from skrank_abstain.multilabel.rankers._linear import pairwise_logistic_objective
+from skrank_abstain.multilabel._ranker import pairwise_logistic_objective
 
 
 def problem(seed, n=12, d=3, k=4, grades=3):

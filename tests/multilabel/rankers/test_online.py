@@ -27,7 +27,7 @@ from skrank_abstain.multilabel import (
     OnlineMultilabelRanker,
     multilabel_sample_losses,
 )
-from skrank_abstain.multilabel._weights import (
+from skrank_abstain.multilabel._online import (
     exponential_weights,
     regret_bound,
 )

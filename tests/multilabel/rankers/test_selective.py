@@ -28,7 +28,7 @@ from skrank_abstain.multilabel import (
     label_ranks,
     to_items,
 )
-from skrank_abstain.multilabel.rankers._ranker import label_scores
+from skrank_abstain.multilabel._ranker import label_scores
 
 pytestmark = pytest.mark.filterwarnings("ignore:Liblinear:UserWarning")
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 
 from skrank_abstain.multilabel import ThresholdDecompositionRanker, label_ranks
-from skrank_abstain.multilabel.rankers._targets import rank_problems, top_targets
+from skrank_abstain.multilabel._threshold import rank_problems, top_targets
 
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 2))

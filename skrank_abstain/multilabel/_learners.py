@@ -1,0 +1,887 @@
+"""Learners of the learnability theorems for multilabel ranking, for tiny examples.
+
+From one sample: relabel it by every hypothesis of a finite class. Online: take every
+sequence of rankings, one per learning round, for the truth of one expert; one more
+expert never learns. `OnlineMultilabelRanker` is for real experts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    shown,
+)
+from skrank_abstain.multilabel._classes import (
+    Learner,
+    check_binary,
+    check_class,
+    check_label_relevance,
+    check_learner,
+    check_points,
+    in_top,
+    learned_row,
+    least_loss_learner,
+)
+from skrank_abstain.multilabel._families import (
+    TOLERANCE,
+    RankingLoss,
+    all_rankings,
+    check_family,
+    check_grades,
+    check_loss,
+    check_member,
+    loss_table,
+    number_of_losses,
+)
+from skrank_abstain.multilabel._losses import check_between
+from skrank_abstain.multilabel._online import exponential_weights
+
+#: Largest number of losses to compute for the check of the family.
+MAX_CHECKED = 5_000
+
+
+class RelabellingResult(NamedTuple):
+    """What `agnostic_relabelling_learner` found."""
+
+    ranks: IntArray
+    loss: float
+    n_candidates: int
+    candidate_losses: FloatArray
+
+
+class ThresholdRelabellingResult(NamedTuple):
+    """What `threshold_relabelling_learner` found."""
+
+    member: IntArray
+    loss: float
+    candidate_losses: FloatArray
+
+
+def agnostic_relabelling_learner(
+    class_ranks: ArrayLike,
+    unlabelled: ArrayLike,
+    labelled: ArrayLike,
+    y: ArrayLike,
+    *,
+    loss: RankingLoss,
+    family: str,
+    p: int | None = None,
+    learner: Learner | None = None,
+) -> RelabellingResult:
+    """Learn a ranking for any loss of a family with a learner for one loss of it.
+
+    Parameters
+    ----------
+    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
+        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
+        point of the domain.
+    unlabelled : array-like of shape (m,), int
+        Sample of points without labels.
+    labelled : array-like of shape (n,), int
+        Sample of points with labels.
+    y : array-like of shape (n, n_labels), int
+        Relevance of the labels of the labelled points.
+    loss : callable
+        The loss to be small: ``loss(y_true, y_score) -> float``, such as
+        ``functools.partial(multilabel_loss, loss="auc")``.
+    family : {"sum", "precision"}
+        The family that the loss belongs to. This is checked, with the largest grade in
+        ``y``, where at most 5,000 losses have to be computed: up to five labels of
+        grades 0 and 1, four of grades 0 to 2. With six labels it is not checked.
+    p : int, default=None
+        Number of top positions of the family; None for all labels in the sum family.
+        The precision family needs one: the top n_labels miss nothing.
+    learner : callable, default=None
+        The learner that is relied on: ``learner(class_ranks, points, relevance)``
+        returns the number of a row of ``class_ranks`` for points of shape (q,) and
+        their relevance of shape (q, n_labels). None for the first row of least sum
+        (precision) loss at p.
+
+    Returns
+    -------
+    result : RelabellingResult
+        ``ranks``, of shape (n_points, n_labels): the ranking of each point of the
+        domain. ``loss``: its mean loss on the labelled sample. ``n_candidates``: number
+        of different relabellings. ``candidate_losses``, of shape (n_candidates,): mean
+        loss of what was learned from each, in the order of the first hypotheses that
+        relabel so.
+
+    Raises
+    ------
+    TypeError
+        If ``p`` is not an integer, or ``loss`` or ``learner`` no such function.
+    ValueError
+        If shapes differ, ranks are not permutations, points are out of range,
+        ``family`` is unknown, ``p`` out of range, or missing for the precision family,
+        the loss is not in the family, or the learner returns no number of a row.
+
+    See Also
+    --------
+    loss_family_membership : Whether a loss belongs to a family.
+    threshold_relabelling_learner : The way back, to the threshold classes.
+
+    Notes
+    -----
+    ``family="precision"`` is Algorithm 5 of Raman, Subedi and Tewari (2023).
+    ``family="sum"`` is our reconstruction of Algorithm 1, from the proofs in the
+    appendix: the main text, which prints it, was not at hand. Both turn a learner that
+    needs noise-free data into an agnostic learner for all losses of the family.
+
+    1. Each hypothesis h relabels the sample without labels, a point x by
+       ``bin_rel(h(x), j)``: j = p in the precision family; in the sum family each point
+       is there p times, once for each j up to p. These data are noise-free for h.
+    2. The learner is trained on each of these data sets: one candidate each.
+    3. The candidate of smallest mean loss on the labelled sample is returned.
+
+    That it works rests on ``loss(r, y) <= loss(h, y) + c * sum_j loss(r, bin_rel(h,
+    j))`` (Lemmas E.1 and E.2). Where the unlabelled sample has all points and the
+    learner makes no mistake on noise-free data, as the default one, the loss of the
+    result is the smallest of the class; for a loss outside of the family, which is
+    refused where it is found out, it might not be.
+
+    O(n_hypotheses**2 m p n_labels) with the default learner.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> from skrank_abstain.multilabel import (
+    ...     agnostic_relabelling_learner, multilabel_loss
+    ... )
+    >>> class_ranks = [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]]  # 2 points
+    >>> found = agnostic_relabelling_learner(
+    ...     class_ranks,
+    ...     unlabelled=[0, 1],
+    ...     labelled=[0, 0, 1],
+    ...     y=[[0, 0, 1], [1, 0, 0], [1, 0, 0]],
+    ...     loss=partial(multilabel_loss, loss="auc"),
+    ...     family="sum",
+    ... )
+    >>> found.ranks
+    array([[3, 2, 1],
+           [1, 2, 3]])
+    >>> round(found.loss, 3), found.n_candidates
+    (0.333, 2)
+    """
+    ranks = check_class(class_ranks)
+    n_labels = ranks.shape[2]
+    p = check_family(family, p, n_labels)
+    check_loss(loss)
+    check_learner(learner)
+    points = check_points(unlabelled, "unlabelled", ranks.shape[1])
+    known = check_points(labelled, "labelled", ranks.shape[1])
+    relevance = check_label_relevance(y, known.size, n_labels, "labelled point")
+    # The loss checks the grades themselves.
+    n_grades = max(1, math.ceil(relevance.max())) + 1
+    if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
+        table = loss_table(loss, n_labels, n_grades)
+        check_member(loss, table, n_labels, family, p)
+    tops = range(1, p + 1) if family == "sum" else [p]
+    learner = learner or least_loss_learner(family, p)
+    rows = _candidates(ranks, points, [*tops], learner)
+    losses = np.array([loss(relevance, -1.0 * ranks[h, known]) for h in rows])
+    best = int(np.argmin(losses))
+    return RelabellingResult(
+        ranks[rows[best]].copy(), float(losses[best]), len(rows), losses
+    )
+
+
+def threshold_relabelling_learner(
+    class_ranks: ArrayLike,
+    unlabelled: ArrayLike,
+    labelled: ArrayLike,
+    y: ArrayLike,
+    *,
+    label: int,
+    j: int,
+    learner: Learner | None = None,
+) -> ThresholdRelabellingResult:
+    """Learn whether a label is in the top j with a learner of rankings.
+
+    Parameters
+    ----------
+    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
+        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
+        point of the domain.
+    unlabelled : array-like of shape (m,), int
+        Sample of points without labels.
+    labelled : array-like of shape (n,), int
+        Sample of points with labels.
+    y : array-like of shape (n,), int
+        For each labelled point 1 where the label is said to be in the top j, else 0; it
+        may contradict itself and all hypotheses.
+    label : int
+        The label, 0 to n_labels - 1.
+    j : int
+        Number of top positions, 1 to n_labels.
+    learner : callable, default=None
+        The learner of rankings: ``learner(class_ranks, points, relevance)`` returns the
+        number of a row of ``class_ranks`` for points of shape (m,) and their relevance
+        of shape (m, n_labels). None for the first row of least precision loss at j.
+
+    Returns
+    -------
+    result : ThresholdRelabellingResult
+        ``member``, of shape (n_points,): 1 where the label is in the top j, else 0.
+        ``loss``: the share of the labelled sample that it gets wrong.
+        ``candidate_losses``: this share for what was learned from each different
+        relabelling, in the order of the first hypotheses that relabel so.
+
+    Raises
+    ------
+    TypeError
+        If ``label`` or ``j`` is not an integer, or ``learner`` no such function.
+    ValueError
+        If shapes differ, ranks are not permutations, points, ``label`` or ``j`` are out
+        of range, ``y`` is not binary, or the learner returns no number of a row.
+
+    See Also
+    --------
+    agnostic_relabelling_learner : The way from rankings to rankings.
+    bin_rel : The relabelling.
+
+    Notes
+    -----
+    Algorithm 4 of Raman, Subedi and Tewari (2023): who can learn the rankings for one
+    loss of a family can learn each of its threshold classes for the zero-one loss,
+    whatever the data.
+
+    1. Each hypothesis h relabels the sample without labels: a point x by
+       ``bin_rel(h(x), j)``, for this j alone. These data are noise-free for h.
+    2. The learner is trained on each of these data sets: one candidate g each.
+    3. Of ``1[rank that g gives to the label <= j]``, the one with fewest mistakes on
+       the labelled sample is returned.
+
+    On these data all losses of the sum families at p >= j, and of the precision family
+    at j, are 0 at the same rankings, so that the default stands for learners of each.
+    A member is right wherever its g has loss 0 (Lemmas E.3 and E.4). Where the
+    unlabelled sample has all points and the learner makes no mistake on noise-free
+    data, as the default one, the loss of the result is the smallest of the class.
+
+    O(n_hypotheses**2 m n_labels) with the default learner.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import threshold_relabelling_learner
+    >>> class_ranks = [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]]  # 2 points
+    >>> found = threshold_relabelling_learner(
+    ...     class_ranks,
+    ...     unlabelled=[0, 1],
+    ...     labelled=[0, 0, 0, 1],
+    ...     y=[1, 1, 0, 0],
+    ...     label=0,
+    ...     j=2,
+    ... )
+    >>> found.member.tolist(), found.loss
+    ([1, 0], 0.25)
+    """
+    ranks = check_class(class_ranks)
+    points = check_points(unlabelled, "unlabelled", ranks.shape[1])
+    known = check_points(labelled, "labelled", ranks.shape[1])
+    truth = check_binary(y, known.size, "labelled point")
+    label = check_between(label, "label", 0, ranks.shape[2] - 1)
+    j = check_between(j, "j", 1, ranks.shape[2])
+    check_learner(learner)
+    rows = _candidates(
+        ranks, points, [j], learner or least_loss_learner("precision", j)
+    )
+    members = in_top(ranks[rows], j)[:, :, label]
+    losses = (members[:, known] != truth).mean(axis=1)
+    best = int(np.argmin(losses))
+    return ThresholdRelabellingResult(members[best], float(losses[best]), losses)
+
+
+def _candidates(
+    ranks: IntArray, points: IntArray, tops: list[int], learner: Learner
+) -> list[int]:
+    """Return the row learned from each different relabelling, in order of rows."""
+    # Every point appears once for each j, relabelled by every hypothesis.
+    relabelled = np.concatenate([in_top(ranks[:, points], j) for j in tops], axis=1)
+    first = np.sort(np.unique(relabelled, axis=0, return_index=True)[1])
+    repeated = np.tile(points, len(tops))
+    return [learned_row(learner, ranks, repeated, relabelled[h]) for h in first]
+
+
+#: Largest number of experts.
+MAX_EXPERTS = 50_000
+
+#: From lessons at some points to the answers at all points of the domain.
+Answers = Callable[[IntArray, IntArray], IntArray]
+
+
+class OnlineExpertRun(NamedTuple):
+    """What happened in one run of an online construction.
+
+    Attributes
+    ----------
+    expected_loss : ndarray of shape (n_rounds,), float64
+        Mean loss of the experts in each round, weighted as they were before it: the
+        expected loss of the prediction.
+    best_expert_loss : float
+        Smallest total loss of an expert.
+    regret_bound : float
+        The sum of ``expected_loss`` exceeds ``best_expert_loss`` by at most this.
+    n_experts : int
+        Number of experts.
+    updated : ndarray of shape (n_rounds,), bool
+        In which rounds the experts learned.
+    prediction : ndarray of shape (n_rounds, n_labels) or (n_rounds,), int64
+        One draw: the ranks that an expert drawn by these weights predicts, or the 0 or
+        1 of `online_threshold_run`.
+    expert_losses : ndarray of shape (n_experts,), float64
+        Total loss of each expert. The first never learns; the others are in the order
+        of the rankings that they are taught, as `itertools.product` and `permutations`
+        count them.
+    best_hypothesis_loss : float
+        Smallest total loss of a member of the class.
+    class_regret_bound : float
+        The sum of ``expected_loss`` exceeds ``best_hypothesis_loss`` by at most this in
+        expectation over ``updated``; NaN for a learner of one's own, whose number of
+        mistakes is not known.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import multilabel_loss, online_expert_run
+    >>> run = online_expert_run(
+    ...     [[[1, 2]], [[2, 1]]], points=[0, 0, 0], y=[[0, 1]] * 3,
+    ...     loss=multilabel_loss, family="sum", random_state=0,
+    ... )
+    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    True
+    >>> run.best_hypothesis_loss, run.prediction.shape
+    (0.0, (3, 2))
+    """
+
+    expected_loss: FloatArray
+    best_expert_loss: float
+    regret_bound: float
+    n_experts: int
+    updated: BoolArray
+    prediction: IntArray
+    expert_losses: FloatArray
+    best_hypothesis_loss: float
+    class_regret_bound: float
+
+
+class TaughtLearner:
+    """One learner of all experts; experts with the same lessons so far share a group.
+
+    Parameters
+    ----------
+    answers : callable
+        The learner, as a function of points and their lessons.
+    lessons : ndarray of shape (n_rankings, ...)
+        The lesson of each ranking that an expert may take for the truth.
+    """
+
+    def __init__(self, answers: Answers, lessons: IntArray) -> None:
+        self.answers = answers
+        self.lessons, kind = np.unique(lessons, axis=0, return_inverse=True)
+        self.kind = kind.reshape(-1)
+        self.points: list[int] = []
+        self.histories: list[tuple[int, ...]] = [()]
+        self.history_of = np.zeros(1, dtype=np.int64)
+        self.said = self._said()
+        self.untaught = self.said[0]
+
+    def says(self, point: int) -> IntArray:
+        """Return the answers of the untaught expert and of each group."""
+        groups = self.said[self.history_of, point]
+        answers: IntArray = np.append(self.untaught[point], groups)
+        return answers
+
+    def update(self, point: int) -> None:
+        """Teach at a point: each group splits into one group per ranking."""
+        kinds = range(len(self.lessons))
+        self.points.append(point)
+        self.histories = [(*past, kind) for past in self.histories for kind in kinds]
+        groups = len(kinds) * self.history_of[:, np.newaxis] + self.kind
+        self.history_of = groups.reshape(-1)
+        self.said = self._said()
+
+    def _said(self) -> IntArray:
+        points = np.array(self.points, dtype=np.int64)
+        taught = np.array(self.histories, dtype=np.int64)
+        return np.stack([self.answers(points, self.lessons[past]) for past in taught])
+
+
+def majority_answers(members: IntArray) -> Answers:
+    """Return the halving algorithm for a class of binary functions.
+
+    The strict majority of the functions, 0 or 1 in the rows of ``members``, that are
+    consistent with all lessons. A lesson that none is consistent with is skipped.
+    """
+
+    def answers(points: IntArray, bits: IntArray) -> IntArray:
+        alive = np.ones(len(members), dtype=bool)
+        for point, bit in zip(points, bits, strict=True):
+            left = alive & (members[:, point] == bit)
+            alive = left if left.any() else alive
+        majority: IntArray = 1 * (2 * members[alive].sum(axis=0) > alive.sum())
+        return majority
+
+    return answers
+
+
+def threshold_answers(learner: Learner, members: IntArray) -> Answers:
+    """Return a learner of rankings as one of binary functions.
+
+    To the learner the functions are rankings of two labels, "in" and "out".
+    """
+    ranks = np.stack([2 - members, 1 + members], axis=2)
+
+    def answers(points: IntArray, bits: IntArray) -> IntArray:
+        relevance = np.stack([bits, 1 - bits], axis=1)
+        answer: IntArray = members[learned_row(learner, ranks, points, relevance)]
+        return answer
+
+    return answers
+
+
+def draw_updates(
+    beta: float, n_rounds: int, n_labels: int, rng: np.random.RandomState
+) -> BoolArray:
+    """Draw the learning rounds, or raise where there would be too many experts."""
+    share = n_rounds ** (check_fraction(beta, "beta") - 1)
+    updated: BoolArray = rng.random_sample(n_rounds) < share
+    n_updates = int(updated.sum())
+    n_followers = math.factorial(n_labels) ** n_updates
+    if n_followers >= MAX_EXPERTS:
+        raise ValueError(
+            f"there must be at most {MAX_EXPERTS} experts, got {n_followers + 1} for "
+            f"{n_labels} labels and {n_updates} learning rounds. Take fewer rounds or "
+            "a smaller beta."
+        )
+    return updated
+
+
+def play_rounds(
+    learners: list[TaughtLearner],
+    choose: Callable[[IntArray], IntArray],
+    stream: IntArray,
+    updated: BoolArray,
+) -> IntArray:
+    """Return the choice of each expert in each round, (n_rounds, n_experts).
+
+    ``choose`` makes choices, one per group of experts, of what the learners say, an
+    array of shape (n_learners, n_groups).
+    """
+    rounds = []
+    for point, learn in zip(stream.tolist(), updated, strict=True):
+        rounds.append(choose(np.stack([inner.says(point) for inner in learners])))
+        for inner in learners if learn else []:
+            inner.update(point)
+    # Without a learning round, the only expert is the one that never learns.
+    if not updated.any():
+        return np.stack([groups[:1] for groups in rounds])
+    n_followers = learners[0].history_of.size
+    return np.stack(
+        [
+            np.append(
+                groups[:1], np.repeat(groups[1:], n_followers // (len(groups) - 1))
+            )
+            for groups in rounds
+        ]
+    )
+
+
+def run_of_experts(
+    predictions: IntArray,
+    choices: IntArray,
+    losses: FloatArray,
+    updated: BoolArray,
+    rng: np.random.RandomState,
+    *,
+    largest: float,
+    best_hypothesis_loss: float,
+    class_regret_bound: float,
+) -> OnlineExpertRun:
+    """Run REWA over experts whose choices and losses are known.
+
+    Parameters
+    ----------
+    predictions : ndarray of shape (n_choices, ...), int64
+        What can be predicted.
+    choices : ndarray of shape (n_rounds, n_experts), int64
+        Which of these each expert predicts.
+    losses : ndarray of shape (n_rounds, n_experts), float64
+        What it loses.
+    updated : ndarray of shape (n_rounds,), bool
+    rng : RandomState
+        For the draw.
+    largest : float
+        Upper bound of the losses.
+    best_hypothesis_loss, class_regret_bound : float
+        Passed on to the result.
+
+    Returns
+    -------
+    run : OnlineExpertRun
+    """
+    n_rounds, n_experts = losses.shape
+    log_n = math.log(n_experts)
+    eta = math.sqrt(8 * log_n / n_rounds) / (largest or 1.0)
+    weights = exponential_weights(losses, eta, largest)[:-1]
+    cumulative = np.cumsum(weights, axis=1)
+    below = rng.random_sample((n_rounds, 1)) * cumulative[:, -1:]
+    drawn = (cumulative <= below).sum(axis=1)
+    totals = losses.sum(axis=0)
+    return OnlineExpertRun(
+        expected_loss=(weights * losses).sum(axis=1),
+        best_expert_loss=float(totals.min()),
+        regret_bound=largest * math.sqrt(n_rounds * log_n / 2),
+        n_experts=n_experts,
+        updated=updated,
+        prediction=predictions[choices[np.arange(n_rounds), drawn]],
+        expert_losses=totals,
+        best_hypothesis_loss=best_hypothesis_loss,
+        class_regret_bound=class_regret_bound,
+    )
+
+
+def class_regret(
+    cost_of_mistakes: float, largest: float, beta: float, n_rounds: int, n_labels: int
+) -> float:
+    """Return the regret of REWA against the class, in expectation over the updates.
+
+    The first term is for what the expert that is taught the best hypothesis gets wrong:
+    ``cost_of_mistakes`` in the learning rounds, and in all rounds ``n_rounds ** (1 -
+    beta)`` times that. The second is for not knowing which expert that is, ``largest``
+    the largest loss.
+    """
+    entropy = n_labels * math.log(n_labels)
+    unknown = largest * math.sqrt(2 * math.pow(n_rounds, 1 + beta) * entropy)
+    return math.pow(n_rounds, 1 - beta) * cost_of_mistakes + unknown
+
+
+def online_expert_run(
+    class_ranks: ArrayLike,
+    points: ArrayLike,
+    y: ArrayLike,
+    *,
+    loss: RankingLoss,
+    family: str,
+    p: int | None = None,
+    max_grade: int = 1,
+    learner: Learner | None = None,
+    beta: float = 0.5,
+    random_state: Any = None,
+) -> OnlineExpertRun:
+    """Simulate the agnostic online learner of multilabel rankings.
+
+    Parameters
+    ----------
+    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
+        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
+        point of the domain.
+    points : array-like of shape (n_rounds,), int
+        The point of each round.
+    y : array-like of shape (n_rounds, n_labels), int
+        Relevance of its labels, 0 to ``max_grade``.
+    loss : callable
+        ``loss(y_true, y_score) -> float``, such as
+        ``functools.partial(multilabel_loss, loss="auc")``.
+    family : {"sum", "precision"}
+        The family that the loss belongs to; this is checked.
+    p : int, default=None
+        Number of top positions of the family; None for all labels in the sum family.
+        The precision family needs one: the top n_labels miss nothing.
+    max_grade : int, default=1
+        Largest relevance that could come. The largest and the smallest loss are those
+        over all relevances from 0 to this, not over those that came.
+    learner : callable, default=None
+        What each expert learns each threshold class with: ``learner(class_ranks,
+        points, relevance)`` returns the number of a row of ``class_ranks`` for the
+        points of shape (q,) seen so far, at first none, and their relevance of shape
+        (q, 2). To it threshold classes are classes of rankings of two labels, "in the
+        top j" and "not". None for the majority vote of the hypotheses that are left,
+        see below.
+    beta : float, default=0.5
+        Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        For the choice of these rounds, and of the expert that is followed.
+
+    Returns
+    -------
+    run : OnlineExpertRun
+        What was expected to be lost and what was predicted in one draw, the losses of
+        the experts and of the best hypothesis, and what the regret cannot exceed.
+
+    Raises
+    ------
+    TypeError
+        If ``p``, ``max_grade`` or ``beta`` is not a number, or ``loss`` or ``learner``
+        no such function.
+    ValueError
+        If shapes differ, ranks are not permutations, points are out of range, ``y`` has
+        other grades, ``family`` is unknown, ``p`` or ``beta`` out of range, or ``p``
+        missing for the precision family, the loss is not in the family, the learner
+        returns no number of a row, or if there would be more than 50,000 experts or
+        250,000 losses.
+
+    See Also
+    --------
+    online_threshold_run : The way back, to the threshold classes.
+    OnlineMultilabelRanker : The same weights for experts of one's own.
+
+    Notes
+    -----
+    ``family="precision"`` is Algorithm 7 of Raman, Subedi and Tewari (2023) inside its
+    Algorithm 3. Algorithm 3 is printed in the main text, which was not at hand; the
+    appendix says what it does. ``family="sum"`` is our reconstruction of Algorithm 2,
+    also of the main text.
+
+    For each sequence of rankings of the rounds drawn there is an expert that takes
+    these rankings for the truth, and one more that never learns: with u rounds drawn,
+    ``N = 1 + (n_labels!)**u`` experts (1 for u = 0). An expert runs one binary online
+    learner for each label i and each j up to p (j = p only in the precision family),
+    which predicts whether i is in the top j; it ranks labels by their votes, equal
+    votes by label index. REWA follows an expert drawn by the weights ``exp(-eta * total
+    loss)`` with ``eta = sqrt(8 ln N / T) / M``, where T is the number of rounds and M
+    the largest loss, so that the expected regret against the best expert is at most ``M
+    sqrt(T ln N / 2)``.
+
+    Against the class, Theorems 5.1 and 5.2 say, with K labels and the smallest loss a
+    that is not 0,
+
+        ``E sum_t loss <= min_h sum_t loss(h) + (M**2 / a) sum_ij T**(1 - beta) R_ij +
+        M sqrt(2 T**(1 + beta) K ln K)``
+
+    in expectation over the rounds drawn, for any sequence that was fixed before them.
+    The sum runs over the binary learners, and R is what they can get wrong on
+    noise-free data. The default learner is the majority vote of the hypotheses that are
+    consistent with all updates so far, the halving algorithm (an update that none is
+    consistent with is skipped); it has R = log2(n_hypotheses). The first row of least
+    loss, to be passed as ``learner``, would have n_hypotheses - 1.
+    ``class_regret_bound`` is the excess alone. For short runs it is more than ``M T``
+    and says nothing.
+
+    Time and memory grow with ``(n_labels!)**u``: three labels and six learning rounds
+    are 46,657 experts. ``n_labels! (max_grade + 1)**n_labels`` losses are computed.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import multilabel_loss, online_expert_run
+    >>> run = online_expert_run(
+    ...     [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]],
+    ...     points=[0, 1, 0, 1],
+    ...     y=[[0, 0, 1], [1, 0, 0], [0, 0, 1], [1, 0, 0]],
+    ...     loss=multilabel_loss,
+    ...     family="sum",
+    ...     random_state=2,
+    ... )
+    >>> run.n_experts, run.updated.tolist()
+    (217, [True, True, False, True])
+    >>> bool(run.expected_loss.sum() <= run.best_expert_loss + run.regret_bound)
+    True
+    >>> run.best_hypothesis_loss
+    0.0
+    """
+    ranks = check_class(class_ranks)
+    n_hypotheses, _, n_labels = ranks.shape
+    p = check_family(family, p, n_labels)
+    check_loss(loss)
+    check_learner(learner)
+    stream = check_points(points, "points", ranks.shape[1])
+    relevance = check_label_relevance(y, stream.size, n_labels, "round")
+    n_grades = check_grades(n_labels, max_grade)
+    unknown = ~np.isin(relevance, range(n_grades))
+    if unknown.any():
+        raise ValueError(
+            f"y must hold grades 0 to max_grade = {max_grade}, got "
+            f"{shown(relevance[unknown].tolist()[0])}. Say by max_grade which could "
+            "come."
+        )
+    rng = check_random_state(random_state)
+    updated = draw_updates(beta, stream.size, n_labels, rng)
+    rankings = all_rankings(n_labels)
+    # Losses of all rankings at all relevances, for experts and hypotheses to look up.
+    rows = loss_table(loss, n_labels, n_grades)
+    check_member(loss, rows, n_labels, family, p)
+    table = np.stack([losses for _, losses in rows])
+    positive = table[table > TOLERANCE]
+    smallest, largest = positive.min(initial=np.inf), positive.max(initial=0.0)
+    at_round = table[(relevance @ _place_values(n_grades, n_labels)).astype(np.int64)]
+    tops = range(1, p + 1) if family == "sum" else [p]
+    learners = []
+    for label, j in product(range(n_labels), tops):
+        members = in_top(ranks, j)[:, :, label]
+        answers = (
+            threshold_answers(learner, members)
+            if learner
+            else majority_answers(members)
+        )
+        learners.append(TaughtLearner(answers, in_top(rankings, j)[:, label]))
+
+    def ranked_by_votes(says: IntArray) -> IntArray:
+        votes = says.reshape(n_labels, len(tops), -1).sum(axis=1)
+        order = np.argsort(-votes.T, axis=1, kind="stable")
+        return _number_of(rankings, np.argsort(order, axis=1) + 1)
+
+    choices = play_rounds(learners, ranked_by_votes, stream, updated)
+    hypotheses = _number_of(rankings, ranks[:, stream])
+    in_rounds = np.arange(stream.size)
+    mistakes = math.nan if learner else len(learners) * math.log2(n_hypotheses)
+    return run_of_experts(
+        rankings,
+        choices,
+        at_round[in_rounds[:, np.newaxis], choices],
+        updated,
+        rng,
+        largest=largest,
+        best_hypothesis_loss=float(at_round[in_rounds, hypotheses].sum(axis=1).min()),
+        class_regret_bound=class_regret(
+            largest**2 / smallest * mistakes, largest, beta, stream.size, n_labels
+        ),
+    )
+
+
+def online_threshold_run(
+    class_ranks: ArrayLike,
+    points: ArrayLike,
+    y: ArrayLike,
+    *,
+    label: int,
+    j: int,
+    learner: Learner | None = None,
+    beta: float = 0.5,
+    random_state: Any = None,
+) -> OnlineExpertRun:
+    """Simulate the agnostic online learner of whether a label is in the top j.
+
+    Parameters
+    ----------
+    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
+        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
+        point of the domain.
+    points : array-like of shape (n_rounds,), int
+        The point of each round.
+    y : array-like of shape (n_rounds,), int
+        1 where the label is said to be in the top j, else 0.
+    label : int
+        The label, 0 to n_labels - 1.
+    j : int
+        Number of top positions, 1 to n_labels.
+    learner : callable, default=None
+        The online learner of rankings that each expert owns: ``learner(class_ranks,
+        points, relevance)`` returns the number of a row of ``class_ranks`` for the
+        points of shape (q,) seen so far, at first none, and their relevance of shape
+        (q, n_labels). None for the first row of least precision loss at j.
+    beta : float, default=0.5
+        Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
+    random_state : int, RandomState instance or None, default=None
+        For the choice of these rounds, and of the expert that is followed.
+
+    Returns
+    -------
+    run : OnlineExpertRun
+        What was expected to be lost and what was predicted in one draw, the losses of
+        the experts and of the best hypothesis, and what the regret cannot exceed.
+
+    Raises
+    ------
+    TypeError
+        If ``label``, ``j`` or ``beta`` is not a number, or ``learner`` no such
+        function.
+    ValueError
+        If shapes differ, ranks are not permutations, points, ``label``, ``j`` or
+        ``beta`` are out of range, ``y`` is not binary, the learner returns no number of
+        a row, or if there would be more than 50,000 experts.
+
+    See Also
+    --------
+    online_expert_run : The way from the threshold classes to rankings.
+    threshold_relabelling_learner : The same from one sample.
+
+    Notes
+    -----
+    Algorithm 6 of Raman, Subedi and Tewari (2023) with REWA over its experts. For each
+    sequence of rankings of the rounds drawn there is an expert that takes these
+    rankings for the truth, and one more that never learns. Each has an online learner
+    of rankings of its own, predicts ``1[rank of the label <= j]`` of the ranking that
+    this learner predicts, and where the round was drawn teaches it ``bin_rel(ranking
+    taken for the truth, j)``. Weights are those of `online_expert_run`, with the
+    zero-one loss: M = 1.
+
+    Against the threshold class of the label and j, with K labels and T rounds,
+
+        ``E sum_t loss <= min_h sum_t loss(h) + T**(1 - beta) R + sqrt(2 T**(1 + beta) K
+        ln K)``
+
+    in expectation over the rounds drawn. R is in how many rounds the learner can have a
+    wrong set of top j labels on noise-free data (the loss of the learner over its least
+    non-zero value, in the paper). Each time the default learner has, it leaves a row
+    for ever: R = n_hypotheses - 1.
+
+    Time and memory grow with ``(n_labels!)**u`` for u rounds drawn.
+
+    Examples
+    --------
+    >>> from skrank_abstain.multilabel import online_threshold_run
+    >>> run = online_threshold_run(
+    ...     [[[1, 2, 3], [3, 1, 2]], [[3, 2, 1], [1, 2, 3]]],
+    ...     points=[0, 1, 0, 1],
+    ...     y=[0, 1, 0, 1],
+    ...     label=0,
+    ...     j=1,
+    ...     random_state=2,
+    ... )
+    >>> run.n_experts, run.best_hypothesis_loss, run.best_expert_loss
+    (217, 0.0, 1.0)
+    >>> run.prediction.shape
+    (4,)
+    """
+    ranks = check_class(class_ranks)
+    n_hypotheses, _, n_labels = ranks.shape
+    stream = check_points(points, "points", ranks.shape[1])
+    truth = check_binary(y, stream.size, "round")
+    label = check_between(label, "label", 0, n_labels - 1)
+    j = check_between(j, "j", 1, n_labels)
+    check_learner(learner)
+    rng = check_random_state(random_state)
+    updated = draw_updates(beta, stream.size, n_labels, rng)
+    inner = learner or least_loss_learner("precision", j)
+    members = in_top(ranks, j)[:, :, label]
+
+    def answers(seen: IntArray, relevance: IntArray) -> IntArray:
+        answer: IntArray = members[learned_row(inner, ranks, seen, relevance)]
+        return answer
+
+    taught = TaughtLearner(answers, in_top(all_rankings(n_labels), j))
+    choices = play_rounds([taught], lambda says: says[0], stream, updated)
+    mistakes = math.nan if learner else float(n_hypotheses - 1)
+    return run_of_experts(
+        np.arange(2),
+        choices,
+        (choices != truth[:, np.newaxis]).astype(np.float64),
+        updated,
+        rng,
+        largest=1.0,
+        best_hypothesis_loss=float((members[:, stream] != truth).sum(axis=1).min()),
+        class_regret_bound=class_regret(mistakes, 1.0, beta, stream.size, n_labels),
+    )
+
+
+def _place_values(base: int, n_digits: int) -> IntArray:
+    """Return the values of the digits of a number, the first digit the largest."""
+    values: IntArray = base ** np.arange(n_digits)[::-1]
+    return values
+
+
+def _number_of(rankings: IntArray, ranks: IntArray) -> IntArray:
+    """Return the numbers of ranks, (..., n_labels), in the list of all rankings."""
+    # The list is sorted, and so are its rows when read as numbers.
+    values = _place_values(rankings.shape[1] + 1, rankings.shape[1])
+    found: IntArray = np.searchsorted(rankings @ values, ranks @ values)
+    return found

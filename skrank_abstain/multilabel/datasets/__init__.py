@@ -1,1 +1,0 @@
-"""Readers of published collections of multilabel and label ranking data."""

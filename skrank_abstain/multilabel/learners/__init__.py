@@ -1,1 +1,0 @@
-"""Which losses can be learned by learning another, and learners that do so."""
