@@ -8,22 +8,23 @@ attributes; the artists are attributes with a trailing underscore, beside the ax
 without it, ImportError names the extra to install.
 """
 
-from skrank_abstain.displays._class_fraction import ClassFractionDisplay
-from skrank_abstain.displays._coverage_curve import CoverageDisplay
+from skrank_abstain.displays._curves import ReviewCurveDisplay, RiskCoverageDisplay
 
 # The displays of other rooms import these too.
-from skrank_abstain.displays._display import Display
-from skrank_abstain.displays._drawing import (
+from skrank_abstain.displays._display import (
     GREY,
     PALETTE,
+    Display,
     draw_curve,
     draw_reference,
     join_label,
 )
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
-from skrank_abstain.displays._reliability import PairReliabilityDisplay
-from skrank_abstain.displays._review_curve import ReviewCurveDisplay
-from skrank_abstain.displays._risk_coverage import RiskCoverageDisplay
+from skrank_abstain.displays._shares import (
+    ClassFractionDisplay,
+    CoverageDisplay,
+    PairReliabilityDisplay,
+)
 
 __all__ = [
     "RiskCoverageDisplay",

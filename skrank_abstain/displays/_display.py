@@ -1,14 +1,193 @@
-"""The base of the displays."""
+"""The base of the displays, and how they all draw."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from skrank_abstain.displays._drawing import put_legend, require_pyplot, take_axes
+import numpy as np
+
+from skrank_abstain._validation import FloatArray, shown
 from skrank_abstain.metrics import find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+#: Colours of Okabe and Ito (2008), "Color Universal Design", told apart by readers
+#: with any common colour vision. Grey is for references; it contrasts with white as
+#: much as with black, whatever style the reader of a figure draws in.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
+GREY = "#767676"
+LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "s", "^", "D", "v")
+
+#: How the markers of the first model on a set of axes are filled, of the second, ...
+_FILLINGS = ("full", "none", "left", "top", "right")
+
+
+def require_pyplot(caller: str) -> Any:
+    """Return ``matplotlib.pyplot``, or say which extra brings it."""
+    try:
+        # Here, not above: the package works without it.
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{caller} requires matplotlib; install skrank-abstain[plot]."
+        ) from error
+    return plt
+
+
+def take_axes(
+    caller: str, ax: Axes | None, size: tuple[float, float]
+) -> tuple[Axes, Figure | SubFigure]:
+    """Return the axes to draw on and their figure, new ones of ``size`` inches."""
+    plt = require_pyplot(caller)
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    from matplotlib.axes import Axes
+
+    # plt.subplots(1, 2) returns an array of axes, a likely mistake.
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
+    return ax, ax.figure
+
+
+def draw_curve(
+    ax: Axes, x: Any, y: Any, style: dict[str, Any], chosen: dict[str, Any]
+) -> Any:
+    """Draw one line in a colour, line style and marker that no line of the axes has.
+
+    The ``style`` of the display replaces these, and what the user has ``chosen`` both.
+    """
+    from matplotlib.cbook import normalize_kwargs
+    from matplotlib.lines import Line2D
+
+    # Read off the axes, so that displays need not know of each other, and lines that
+    # the user drew count too.
+    used = _colours(ax)
+    free = [k for k, colour in enumerate(PALETTE) if colour not in used]
+    k = free[0] if free else len(ax.lines) % len(PALETTE)
+    default = {
+        "color": PALETTE[k],
+        "linestyle": LINE_STYLES[k],
+        "marker": MARKERS[k],
+    }
+    # Short names, such as c for color, become long ones.
+    options = {**default, **style, **normalize_kwargs(chosen, Line2D)}
+    return ax.plot(x, y, **options)[0]
+
+
+def draw_outcomes(
+    ax: Axes,
+    x: Any,
+    y: FloatArray,
+    outcomes: tuple[str, ...],
+    name: str | None,
+    chosen: dict[str, Any],
+) -> list[Any]:
+    """Draw a curve per outcome, for a model called ``name``.
+
+    The line style and the filling of the markers tell the models on one axes. ``x`` and
+    ``y`` are of shape (n_outcomes, n_points); the user has ``chosen`` a style.
+    """
+    # Each model that was drawn before has one curve in the first colour.
+    model = _colours(ax).count(PALETTE[0])
+    shared = {
+        "markersize": 5,
+        "fillstyle": _FILLINGS[model % len(_FILLINGS)],
+        "markerfacecoloralt": ax.get_facecolor(),
+        "linestyle": LINE_STYLES[model % len(LINE_STYLES)],
+    }
+    return [
+        draw_curve(
+            ax,
+            x[k],
+            y[k],
+            {
+                **shared,
+                "color": PALETTE[k],
+                "marker": MARKERS[k],
+                "label": outcome if name is None else join_label(name, outcome),
+            },
+            chosen,
+        )
+        for k, outcome in enumerate(outcomes)
+    ]
+
+
+def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
+    """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
+    x, y = line.get_data()
+    return line.axes.errorbar(
+        x,
+        y,
+        # Lengths down and up, as matplotlib takes them.
+        yerr=np.abs(interval.T - y),
+        fmt="none",
+        ecolor=line.get_color(),
+        elinewidth=1,
+        capsize=capsize,
+    )
+
+
+def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str = ":") -> Any:
+    """Draw a grey line; the legend names it once, however many models it serves."""
+    named = any(line.get_label() == label for line in ax.lines)
+    return ax.plot(
+        x,
+        y,
+        color=GREY,
+        linestyle=linestyle,
+        linewidth=1.0,
+        label="_nolegend_" if named else label,
+        zorder=1,
+    )[0]
+
+
+def put_legend(ax: Axes, columns: int) -> None:
+    """Put the legend below the axes, where it covers no data."""
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import ScaledTranslation
+
+    entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
+    if not entries:
+        return
+    # References, which are grey lines, come last.
+    entries.sort(
+        key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
+    )
+    # Room for the tick labels and the label of the axis, which do not grow with it.
+    size = float(ax.xaxis.label.get_fontsize()) / 72
+    lines = 1 + ax.get_xlabel().count("\n")
+    room = (2.9 + 1.3 * lines) * size
+    if ticks := ax.get_xticklabels():  # names may be long, and rotated
+        ends = [tick.get_window_extent().height for tick in ticks]
+        room += max(0.0, max(ends) / ax.figure.dpi - size)
+    below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
+    ax.legend(
+        *zip(*entries, strict=True),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=below,
+        borderaxespad=0.0,
+        frameon=False,
+        ncols=columns,
+    )
+
+
+def join_label(name: str | None, fact: str = "") -> str:
+    """Return the text of a legend entry: ``name (fact)``, or the one that is given."""
+    if name is None:
+        return fact or "_nolegend_"
+    name = name.replace("$", r"\$")  # a name is no formula
+    return f"{name} ({fact})" if fact else name
+
+
+def _colours(ax: Axes) -> list[str]:
+    """Return the colour of each line of the axes, in capital letters."""
+    from matplotlib.colors import to_hex
+
+    return [to_hex(line.get_color()).upper() for line in ax.lines]
 
 
 class Display:

@@ -19,8 +19,7 @@ from skrank_abstain._validation import (
     check_relevance,
     check_row_order,
 )
-from skrank_abstain.displays._display import Display
-from skrank_abstain.displays._drawing import GREY, MARKERS, PALETTE
+from skrank_abstain.displays._display import GREY, MARKERS, PALETTE, Display
 from skrank_abstain.displays._reading import rows_by_query, rows_of_query
 from skrank_abstain.pairs import check_item_id, group_queries
 

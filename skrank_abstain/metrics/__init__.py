@@ -1,32 +1,32 @@
 """Metrics of pair decisions on arrays; scorers of rankers."""
 
 # The other rooms import area_of_prefixes, find_ranker and undefined, too.
-from skrank_abstain.metrics._auc import selective_auc_score
-from skrank_abstain.metrics._correctness import correctness_completeness_score
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
     aurc_loss,
     risk_coverage_curve,
 )
-from skrank_abstain.metrics._inside import find_ranker
-from skrank_abstain.metrics._intervals import Estimate
-from skrank_abstain.metrics._pair_arrays import undefined
-from skrank_abstain.metrics._proper import pairwise_brier_loss, pairwise_log_loss
+from skrank_abstain.metrics._intervals import Estimate, undefined
 from skrank_abstain.metrics._scorers import (
     RankerScorer,
     accuracy_at_coverage,
     coverage_at_risk,
+    find_ranker,
     neg_aurc_scorer,
     neg_place_width,
     selective_accuracy_scorer,
     selective_auc_scorer,
     selective_utility,
 )
-from skrank_abstain.metrics._selective_scores import (
+from skrank_abstain.metrics._scores import (
     class_acceptance,
+    correctness_completeness_score,
     coverage_score,
+    pairwise_brier_loss,
+    pairwise_log_loss,
     selective_accuracy_score,
+    selective_auc_score,
 )
 
 __all__ = [

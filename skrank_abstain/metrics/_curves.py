@@ -31,8 +31,12 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
 )
-from skrank_abstain.metrics._intervals import Area, MetricValue, check_averaging
-from skrank_abstain.metrics._pair_arrays import pair_weight
+from skrank_abstain.metrics._intervals import (
+    Area,
+    MetricValue,
+    check_averaging,
+    pair_weight,
+)
 
 
 def risk_coverage_curve(

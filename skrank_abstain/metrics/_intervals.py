@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain._validation import (
+    BoolArray,
     FloatArray,
     IntArray,
     check_choice,
     check_fraction,
     check_positive_int,
+    check_sample_weight,
+    check_vector,
     encode_qid,
 )
+from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
-from skrank_abstain.metrics._pair_arrays import undefined
 
 #: A number, or an `Estimate` if an interval is asked for: the value of an argument
 #: decides, so type checkers cannot know.
@@ -250,3 +255,30 @@ def _add_up(column: FloatArray, codes: IntArray | None) -> FloatArray:
     if codes is None:
         codes = np.zeros(column.size, dtype=np.int64)
     return np.bincount(codes, weights=column).astype(np.float64)
+
+
+def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
+    """Return the mask of accepted pairs; it must be boolean, or empty."""
+    array = check_vector(accepted, "accepted", n_pairs, unit="pair")
+    # A mask of 0 and 1 would index rows 0 and 1 further on. An empty list has no
+    # boolean dtype.
+    if array.size and array.dtype != np.bool_:
+        raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
+    mask: BoolArray = array.astype(np.bool_, copy=False)
+    return mask
+
+
+def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:
+    """Return non-negative pair weights, ones by default."""
+    checked = check_sample_weight(weight, n_pairs, unit="pair")
+    return np.ones(n_pairs) if checked is None else checked
+
+
+def undefined(name: str, zero_division: float = np.nan) -> float:
+    """Return ``zero_division``, with a warning where it is NaN."""
+    if np.isnan(zero_division):
+        warn_user(
+            f"{name} is undefined and set to NaN: no pair counts towards it.",
+            UndefinedMetricWarning,
+        )
+    return zero_division

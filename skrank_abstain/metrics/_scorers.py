@@ -30,12 +30,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skrank_abstain._validation import check_fraction, check_real
+from skrank_abstain._validation import check_fraction, check_real, shown
 from skrank_abstain.metrics._curves import area_of_prefixes
-from skrank_abstain.metrics._inside import find_ranker
-from skrank_abstain.metrics._pair_arrays import undefined
+from skrank_abstain.metrics._intervals import undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -316,3 +316,35 @@ def _with_number(
     rest = "" if np.isnan(default) else f", zero_division={default}"
     measured = partial(measure, number, default)
     return RankerScorer(measured, f"{name}({number}{rest})", needs)
+
+
+def find_ranker(
+    estimator: Any, X: Any, needs: str = "risk_profile", *, remedy: str = ""
+) -> tuple[Any, Any]:
+    """Return the selective ranker inside ``estimator``, and the X it gets to see.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted selective ranker, or a Pipeline or search that holds one.
+    X : array-like, sparse matrix or frame of shape (n_items, n_features)
+    needs : str, default="risk_profile"
+        Method that the ranker must have.
+    remedy : str, default=""
+        Advice that ends the message of the TypeError for any other estimator.
+    """
+    # The steps before the ranker transform X. A Pipeline passes X through them in its
+    # own score method, but a scorer needs the ranker's other methods.
+    if isinstance(estimator, Pipeline):
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].transform(X)
+        return find_ranker(estimator[-1], X, needs, remedy=remedy)
+    if hasattr(estimator, needs):
+        return estimator, X
+    if hasattr(estimator, "best_estimator_"):
+        return find_ranker(estimator.best_estimator_, X, needs, remedy=remedy)
+    message = (
+        f"estimator must be a selective ranker, which has {needs}, or a Pipeline "
+        f"or fitted search that ends in one, got {shown(estimator)}."
+    )
+    raise TypeError(f"{message} {remedy}".rstrip())

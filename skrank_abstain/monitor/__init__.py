@@ -1,6 +1,5 @@
 """Wing: a watch over a ranker in service, with few false alarms for ever."""
 
-from skrank_abstain.monitor._display import MonitorDisplay
-from skrank_abstain.monitor._monitor import Monitor
+from skrank_abstain.monitor._monitor import Monitor, MonitorDisplay
 
 __all__ = ["Monitor", "MonitorDisplay"]

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
+import sys
 import warnings
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import scipy
+import sklearn
+
+from skrank_abstain._saving import __version__
 from skrank_abstain.pairs import html_table
+from skrank_abstain.scorers import last_step, library_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,3 +245,25 @@ def _drawn(picture: Picture) -> str:
         picture.draw(figure)
         figure.savefig(file, format="svg", metadata={"Date": None})
     return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+
+
+def date() -> str:
+    """Return the current date and time in UTC, by ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def versions(model: Any) -> str:
+    """Return the versions of the libraries involved, that of the model included."""
+    found = {
+        "skrank_abstain": __version__,
+        "Python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }
+    inner = last_step(model)
+    library = library_of(inner) or type(inner).__module__.partition(".")[0]
+    release = getattr(sys.modules.get(library), "__version__", None)
+    if library != "sklearn" and isinstance(release, str):
+        found[library] = release
+    return ", ".join(f"{name} {release}" for name, release in found.items())

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.integrate import trapezoid
 
-from skrank_abstain.report._curve import (
-    Area,
-    LossCurve,
-    augrc,
-    aurc,
-    excess,
-    intervals,
-)
-from skrank_abstain.report._data import RankerFacts, ReportData
-from skrank_abstain.report._page import Picture, Section, Table
-from skrank_abstain.report._pictures import (
-    draw_curve,
-    draw_groups,
-    draw_reliability,
-    draw_risks,
-)
-from skrank_abstain.report._rows import (
+from skrank_abstain._validation import FloatArray, IntArray
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.metrics import area_of_prefixes
+from skrank_abstain.report._facts import (
     HEAD,
+    RankerFacts,
+    ReportData,
     as_interval,
     as_number,
     cells,
@@ -34,7 +27,12 @@ from skrank_abstain.report._rows import (
     rows_of_places,
     rows_of_queries,
 )
-from skrank_abstain.selection import CellEngine, PairTotals, RiskProfile
+from skrank_abstain.report._page import Picture, Section, Table
+from skrank_abstain.selection import CellEngine, PairTotals, RiskEngine, RiskProfile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TITLE = "On these data"
 
@@ -257,3 +255,264 @@ def _share_cell(share: tuple[float, float, float]) -> str:
     value, low, high = share
     number = as_number(value, 3)
     return number if np.isnan(value) else f"{number} ({as_interval(low, high, 3)})"
+
+
+#: Levels of risk at which the curve is known query by query.
+_LEVELS = 200
+#: Units that intervals of a curve come from: more say no more.
+_MOST_UNITS = 2000
+_RESAMPLES = 1000
+_BINS = 10
+
+#: An area from the pairs, and their loss, up to each risk.
+Area = Callable[[FloatArray, FloatArray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class LossCurve:
+    """What deciding up to each risk costs, on labelled pairs.
+
+    Attributes
+    ----------
+    profile : RiskProfile
+    place : ndarray of shape (n_levels,), int64
+        The entries of the profile that are levels of the tables, ascending.
+    pairs, loss : ndarray of shape (n_units, n_levels), float64
+        Pairs with at most each risk, and their loss. A unit is a query, or, of more
+        than 2000 queries, a block of them.
+    """
+
+    profile: RiskProfile
+    place: IntArray
+    pairs: FloatArray
+    loss: FloatArray
+
+    @classmethod
+    def of(cls, engine: RiskEngine[Any], items: Any) -> Self:
+        """Add up labelled pairs, at least one, at up to 200 levels of risk."""
+        profile = engine.profile(items)
+        count = np.cumsum(profile.n_pairs)
+        # Evenly spaced in coverage: many pairs have nearly the same risk, and levels
+        # evenly spaced in risk would not tell these apart.
+        wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
+        place = np.unique(np.searchsorted(count, wanted))
+        return cls(profile, place, *_tables(engine, items, profile.risk[place]))
+
+    @property
+    def predicted(self) -> FloatArray:
+        """Expected loss of the pairs up to each level, (n_levels,)."""
+        expected = np.cumsum(self.profile.risk * self.profile.n_pairs)
+        at_levels: FloatArray = expected[self.place]
+        return at_levels
+
+    def interval_of_area(self, area: Area) -> tuple[float, float]:
+        """Return the bootstrap interval of an area."""
+
+        def of_resamples(times: FloatArray) -> list[float]:
+            tables = times @ self.pairs, times @ self.loss
+            return [area(*both) for both in zip(*tables, strict=True)]
+
+        # A fixed seed: the same data give the same numbers.
+        return cluster_bootstrap(
+            of_resamples, len(self.pairs), n_resamples=_RESAMPLES, random_state=0
+        )
+
+    def bins(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Compare predicted and observed loss, the pairs cut by their risk.
+
+        Returns
+        -------
+        share : ndarray of shape (n_bins,), float64
+            Of the pairs that are in each bin, the least risky first; ten bins of
+            about a tenth, fewer where many pairs have the same risk.
+        predicted, observed : ndarray of shape (n_bins,), float64
+            Mean risk of these pairs, and their mean loss.
+        interval : ndarray of shape (n_bins, 2), float64
+            Of the observed loss.
+        """
+        count = self.pairs.sum(axis=0)
+        wanted = count[-1] * np.arange(1, _BINS + 1) / _BINS
+        last = np.unique(np.searchsorted(count, wanted))
+        pairs, loss = (
+            np.diff(table[:, last], axis=1, prepend=0.0)
+            for table in (self.pairs, self.loss)
+        )
+        size = pairs.sum(axis=0)
+        return (
+            size / count[-1],
+            np.diff(self.predicted[last], prepend=0.0) / size,
+            loss.sum(axis=0) / size,
+            intervals(loss, pairs),
+        )
+
+
+def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
+    """Return an interval for each column of two tables, shape (n_columns, 2)."""
+    ends = [ratio_interval(*both) for both in zip(loss.T, pairs.T, strict=True)]
+    # Symmetric about the mean, which may be near 0.
+    return np.maximum(np.array(ends).reshape(-1, 2), 0.0)
+
+
+def _tables(
+    engine: RiskEngine[Any], items: Any, levels: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    n_queries = items.n_queries
+    if n_queries <= _MOST_UNITS:
+        return engine.at_thresholds(items, levels)
+    # Some at a time: a table of all queries would take more memory than the items.
+    edges = np.arange(_MOST_UNITS + 1) * n_queries // _MOST_UNITS
+    parts = []
+    for stretch in pairwise(range(0, _MOST_UNITS + 1, _MOST_UNITS // 20)):
+        first, stop = edges[list(stretch)]
+        tables = engine.at_thresholds(items.take(first, stop), levels)
+        starts = edges[slice(*stretch)] - first
+        parts.append([np.add.reduceat(table, starts, axis=0) for table in tables])
+    pairs, loss = (np.concatenate(tables) for tables in zip(*parts, strict=True))
+    return pairs, loss
+
+
+def aurc(count: FloatArray, errors: FloatArray) -> float:
+    """Return the mean over all coverages of the loss per decided pair."""
+    # In a resample a level may accept no more pairs than the level before: it adds no
+    # point to the curve.
+    some = np.diff(count, prepend=0) > 0
+    return area_of_prefixes(count[some], errors[some]) if some.any() else np.nan
+
+
+def augrc(count: FloatArray, errors: FloatArray) -> float:
+    """Return the mean over all coverages of the loss of decided pairs per pair."""
+    if count[-1] == 0:
+        return np.nan
+    # From (0, 0): with nothing accepted the generalised risk is 0, where the selective
+    # risk is undefined.
+    area = trapezoid(np.append(0, errors), np.append(0, count))
+    return float(area / count[-1] ** 2)
+
+
+def excess(count: FloatArray, errors: FloatArray) -> float:
+    """Return the AURC less that of the best order of the same pairs."""
+    ends = slice(-1, None)
+    # The best order accepts all right pairs before the first wrong one. Its area
+    # follows the same convention as that of the curve; the closed form r + (1 - r) ln(1
+    # - r), for an error rate r, holds only in the limit of many pairs.
+    right = count[ends] - errors[ends]
+    best = aurc(np.append(right, count[ends]), np.append(0 * right, errors[ends]))
+    return aurc(count, errors) - best
+
+
+# Okabe and Ito (2008), "Color Universal Design"; line styles differ as well.
+_BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#555555"
+_LONGEST_NAME = 32
+
+
+def draw_curve(
+    figure: Figure,
+    *,
+    coverage: FloatArray,
+    loss: FloatArray,
+    interval: FloatArray,
+    predicted: FloatArray,
+    threshold: tuple[float, float],
+    what: str,
+) -> None:
+    """Draw the loss per decided pair at every coverage; ``interval`` is (n, 2)."""
+    ax = figure.add_subplot()
+    low, high = interval.T
+    ax.fill_between(coverage, low, high, color=_BLUE, alpha=0.2, lw=0, label="95 %")
+    ax.plot(coverage, loss, color=_BLUE, label="observed")
+    ax.plot(coverage, predicted, color=_GREY, ls="--", label="predicted")
+    if np.isfinite(threshold).all():
+        ax.axvline(threshold[0], color=_RED, ls=":", zorder=0)
+        ax.plot(*threshold, "o", color=_RED, label="this threshold")
+    ax.set(xlabel="coverage: share of pairs decided", ylabel=what, xlim=(0, 1.02))
+    ax.set_ylim(bottom=0)
+    _put_legend(ax)
+
+
+def draw_reliability(
+    figure: Figure, *, predicted: FloatArray, observed: FloatArray, interval: FloatArray
+) -> None:
+    """Draw the observed against the predicted loss of pairs of similar risk."""
+    ax = figure.add_subplot()
+    top = max(predicted.max(), observed.max(), np.nanmax(interval, initial=0)) * 1.05
+    top = top or 1.0
+    ax.plot([0, top], [0, top], color=_GREY, ls=":", label="as predicted")
+    error = np.abs(interval.T - observed)
+    ax.errorbar(
+        predicted, observed, error, fmt="o", color=_BLUE, capsize=2, label="observed"
+    )
+    ax.set(xlabel="predicted loss (mean risk)", ylabel="observed loss (mean)")
+    ax.set(xlim=(0, top), ylim=(0, top))
+    _put_legend(ax)
+
+
+def draw_groups(
+    figure: Figure,
+    *,
+    names: Sequence[str],
+    panels: dict[str, tuple[FloatArray, float]],
+) -> None:
+    """Draw shares by group, side by side.
+
+    Parameters
+    ----------
+    figure : Figure
+    names : sequence of str
+    panels : dict
+        By what the axis says: an array (n_groups, 3) of values and the ends of their
+        intervals, and the value over all.
+    """
+    place = np.arange(len(names))
+    for k, (what, (shares, over_all)) in enumerate(panels.items()):
+        ax = figure.add_subplot(1, len(panels), k + 1)
+        value, low, high = shares.T
+        ax.axvline(over_all, color=_GREY, ls=":", label="all")
+        ax.errorbar(
+            value,
+            place,
+            xerr=[value - low, high - value],
+            fmt="o",
+            color=_BLUE,
+            capsize=2,
+            label="group, 95 %",
+        )
+        short = [n if len(n) <= _LONGEST_NAME else f"{n[:31]}…" for n in names]
+        # The names are the user's: a dollar sign is no formula.
+        ax.set_yticks(place, short if k == 0 else [""] * len(short), parse_math=False)
+        ax.set(xlabel=what, xlim=(-0.02, 1.02), ylim=(len(names) - 0.5, -0.5))
+        ax.grid(axis="y", color=_GREY, alpha=0.2)
+        _put_legend(ax)
+
+
+def draw_risks(
+    figure: Figure,
+    *,
+    edges: FloatArray,
+    shares: list[FloatArray],
+    threshold: float,
+) -> None:
+    """Draw shares of pairs by their risk, here and, if they are known, before."""
+    ax = figure.add_subplot()
+    here, *known = shares
+    ax.stairs(here, edges, fill=True, color=_BLUE, alpha=0.4, label="these pairs")
+    for before in known:
+        ax.stairs(before, edges, color=_GREY, ls="--", label="calibration pairs")
+    if edges[0] <= threshold <= edges[-1]:
+        ax.axvline(threshold, color=_RED, ls=":", label="threshold (decided: left)")
+    ax.set(xlabel="conditional risk of a pair", ylabel="share of pairs")
+    _put_legend(ax)
+
+
+def _put_legend(ax: Axes) -> None:
+    # Above the axes, where it covers no data.
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.2,
+        frameon=False,
+        ncols=4,
+        fontsize="small",
+        handlelength=1.5,
+        columnspacing=1.2,
+    )
+    ax.spines[["top", "right"]].set_visible(False)

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, PairwiseRankerClassifier
-from skrank_abstain.report import _curve
-from skrank_abstain.report._curve import LossCurve
+from skrank_abstain.report import _results
+from skrank_abstain.report._results import LossCurve
 from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
@@ -162,7 +162,7 @@ def test_many_queries_are_taken_in_blocks_where_more_say_no_more(monkeypatch):
     X, y, qid = comparisons(1501, per_query=2)
     classifier = PairwiseRankerClassifier(SCORER, coverage=0.5).fit(X, y)
     whole = LossCurve.of(classifier._calibration.engine, classifier._calibration.items)
-    monkeypatch.setattr(_curve, "_MOST_UNITS", 40)
+    monkeypatch.setattr(_results, "_MOST_UNITS", 40)
     blocks = LossCurve.of(classifier._calibration.engine, classifier._calibration.items)
     assert (whole.pairs.shape[0], blocks.pairs.shape[0]) == (1501, 40)
     # Of 1501 queries in 40 blocks the first has 37.

@@ -21,7 +21,7 @@ from skrank_abstain.displays import (
     ReviewCurveDisplay,
     RiskCoverageDisplay,
 )
-from skrank_abstain.displays._drawing import GREY
+from skrank_abstain.displays._display import GREY
 from skrank_abstain.distance import DistanceAbstainer
 
 CURVES = [

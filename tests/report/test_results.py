@@ -22,8 +22,8 @@ from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.report import _content, _curve
-from skrank_abstain.report._curve import LossCurve
+from skrank_abstain.report import _content, _results
+from skrank_abstain.report._results import LossCurve
 
 
 def rows_of(page, start):
@@ -390,7 +390,7 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
 
 
 def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
-    monkeypatch.setattr(_curve, "_LEVELS", 7)
+    monkeypatch.setattr(_results, "_LEVELS", 7)
     _, values, queries, *_ = ranker._scored(new.data, new.qid)
     items = ScoredItems.build(values, queries, new.target.astype(float))
     curve = LossCurve.of(ranker._calibration.engine, items)
@@ -407,6 +407,6 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
 
 def test_no_interval_of_the_loss_falls_below_zero():
     loss = np.array([[1.0], [0.0], [0.0], [0.0]])
-    low, high = _curve.intervals(loss, np.full((4, 1), 9.0))[0]
+    low, high = _results.intervals(loss, np.full((4, 1), 9.0))[0]
     assert low == 0
     assert high > 1 / 36

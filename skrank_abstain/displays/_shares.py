@@ -1,0 +1,725 @@
+"""Shares of pairs: coverage, outcomes and probabilities against what was observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _num_samples
+
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_fraction,
+    check_labels,
+    check_numbers,
+    check_positive_int,
+    check_proba,
+    encode_qid,
+)
+from skrank_abstain.concentration import ratio_interval
+from skrank_abstain.displays._display import (
+    Display,
+    draw_curve,
+    draw_intervals,
+    draw_outcomes,
+    draw_reference,
+    join_label,
+)
+from skrank_abstain.displays._reading import (
+    check_coverages,
+    labelled_pairs,
+    reachable,
+    totals_at,
+)
+from skrank_abstain.metrics import coverage_score
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_COVERAGES = np.linspace(0.1, 1.0, 10)
+_FINE_COVERAGES = np.linspace(0.05, 1.0, 20)
+_MERGED = ("strict: one item better", "tie")
+_LABELS = ("left better (+1)", "tie (0)", "right better (-1)")
+_OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoverageDisplay(Display):
+    """Share of new pairs that are decided against the share that was asked for.
+
+    On the diagonal as many pairs go to a person as were planned for. It needs no
+    labels, so it also watches a model in use. Make one with `from_estimator` or
+    `from_predictions`.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n_targets,), float64
+        Coverages asked for.
+    coverage : ndarray of shape (n_targets,), float64
+        Shares of the pairs that were accepted.
+    interval : ndarray of shape (n_targets, 2), float64, default=None
+        Lower and upper end of a confidence interval of each.
+    name : str, default=None
+        Name in the legend.
+
+    Attributes
+    ----------
+    line_ : matplotlib Line2D
+        The points and the line through them.
+    errorbar_ : matplotlib ErrorbarContainer or None
+        The intervals.
+    diagonal_ : matplotlib Line2D
+        Coverage as asked for.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skrank_abstain.concentration.ratio_interval : The intervals.
+
+    Examples
+    --------
+    >>> from skrank_abstain.displays import CoverageDisplay
+    >>> display = CoverageDisplay.from_predictions(
+    ...     [0.5, 1.0], [[True, False, False], [True, True, True]]
+    ... )
+    >>> display.coverage
+    array([0.33333333, 1.        ])
+    """
+
+    needs = "operating_points"
+
+    target: FloatArray
+    coverage: FloatArray
+    interval: FloatArray | None = None
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        coverages: ArrayLike | None = None,
+        groups: tuple[Any, Any] | None = None,
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coverages that a fitted ranker reaches on new items.
+
+        Parameters
+        ----------
+        estimator, X, qid
+            As in `RiskCoverageDisplay.from_estimator`.
+        y : ignored
+            Coverage needs no labels; present so that all displays are called alike.
+        coverages : array-like of shape (n_targets,), default=None
+            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. For
+            a ranker whose rule has no coverage they are shares of the calibration
+            pairs.
+        groups : tuple of two groups, default=None
+            Draw only the pairs of these groups of items, as in ``operating_points``;
+            their names are the name in the legend.
+        confidence : float, default=0.95
+            Of the intervals, in (0, 1). With fewer than two queries there are none.
+        name : str, default=None
+            Name in the legend; the class of the ranker by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If there is no ranker with ``operating_points`` inside.
+        ValueError
+            If no query has two items, or a coverage or the confidence is out of range.
+
+        Notes
+        -----
+        The intervals treat the new queries as the sample. They leave out that the
+        threshold comes from a sample of calibration queries: with as many of these as
+        of new queries, the difference to the diagonal spreads about 1.4 times as far.
+        One run of the wrapped model, then O(n log n) per coverage.
+        """
+        ranker, X = cls.open_ranker(estimator, X)
+        check_fraction(confidence, "confidence")
+        target = check_coverages(
+            reachable(ranker, _COVERAGES) if coverages is None else coverages
+        )
+        # Any labels do: acceptance does not depend on them.
+        unknown = np.zeros(_num_samples(X))
+        totals, pairs = totals_at(ranker, X, unknown, qid, target, groups)
+        if name is None:
+            kind = type(ranker).__name__
+            name = kind if groups is None else ", ".join(map(str, groups))
+        # Expected numbers: a randomised boundary adds no noise to the picture.
+        accepted = np.stack([total.accepted for total in totals], axis=1)
+        display = cls(
+            target=target,
+            coverage=np.array([part.sum() / pairs.sum() for part in accepted.T]),
+            interval=_intervals(
+                accepted, np.broadcast_to(pairs[:, None], accepted.shape), confidence
+            ),
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        target: ArrayLike,
+        accepted: ArrayLike,
+        *,
+        qid: Any = None,
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the coverages of decisions.
+
+        Parameters
+        ----------
+        target : array-like of shape (n_targets,)
+            Coverages asked for, in (0, 1], ascending.
+        accepted : array-like of shape (n_targets, n_pairs), bool
+            Which pairs were decided when each was asked for.
+        qid : array-like of shape (n_pairs,), default=None
+            Query of each pair; without it there are no intervals.
+        confidence, name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
+
+        Raises
+        ------
+        TypeError
+            If ``accepted`` is not boolean.
+        ValueError
+            If shapes do not fit, there are no pairs, or the targets do not ascend.
+        """
+        asked = check_coverages(target, "target")
+        masks = _check_masks(accepted, asked.size)
+        coverage = np.array([coverage_score(mask) for mask in masks])
+        check_fraction(confidence, "confidence")
+        interval = None
+        # Intervals that took pairs as the sample would be far too narrow
+        # (docs/guarantees.md): no queries, no intervals.
+        if qid is not None:
+            codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
+            decided, every = masks.T.astype(float), np.ones(masks.T.shape)
+            interval = _intervals(
+                _sums(decided, codes).T, _sums(every, codes).T, confidence
+            )
+        display = cls(target=asked, coverage=coverage, interval=interval, name=name)
+        return display.plot(ax, **kwargs)
+
+    def _height(self) -> float:
+        return 4.9
+
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        style = {"label": join_label(name), "markersize": 5}
+        self.line_ = draw_curve(self.ax_, self.target, self.coverage, style, kwargs)
+        self.errorbar_ = None
+        if self.interval is not None:
+            self.errorbar_ = draw_intervals(self.line_, self.interval, capsize=3)
+        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as asked for")
+        self.ax_.set(
+            xlabel="target coverage\n(share of pairs asked for)",
+            ylabel="coverage\n(share of pairs accepted)",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+
+
+def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:
+    masks = np.asarray(accepted)
+    if masks.ndim != 2 or masks.shape[0] != n_targets or masks.shape[1] == 0:
+        raise ValueError(
+            f"accepted must be of shape (n_targets, n_pairs) with n_targets={n_targets}"
+            f" and at least one pair, got {masks.shape}."
+        )
+    return masks
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassFractionDisplay(Display):
+    """Share of each true outcome among accepted pairs, against coverage.
+
+    Flat curves mean that abstention takes from all outcomes alike; a curve that is
+    higher at low coverage belongs to an outcome whose pairs are decided first. This
+    answers question Q3 of [1]_. Make one with `from_estimator` or `from_predictions`.
+
+    Parameters
+    ----------
+    coverage : ndarray of shape (n_points,), float64
+        Shares of the pairs accepted, ascending.
+    fraction : ndarray of shape (n_outcomes, n_points), float64
+        Share of each outcome among the accepted pairs; each column sums to one.
+    outcomes : tuple of str
+        Names of the outcomes in the legend.
+    name : str, default=None
+        Name of the model in the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        One curve per outcome. Those of a second model on the same axes are dashed,
+        with hollow markers.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skrank_abstain.metrics.class_acceptance : The numbers at one threshold.
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.displays import ClassFractionDisplay
+    >>> display = ClassFractionDisplay.from_predictions(
+    ...     [1, 0, -1, -1], [0.1, 0.2, 0.3, 0.4], coverages=[0.5, 1.0]
+    ... )
+    >>> display.outcomes
+    ('strict: one item better', 'tie')
+    >>> display.fraction
+    array([[0.5 , 0.75],
+           [0.5 , 0.25]])
+    """
+
+    needs = "operating_points"
+
+    coverage: FloatArray
+    fraction: FloatArray
+    outcomes: tuple[str, ...]
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        coverages: ArrayLike | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw what a fitted ranker accepts: ties, and pairs with a better item.
+
+        Parameters
+        ----------
+        estimator, X, y, qid
+            As in `RiskCoverageDisplay.from_estimator`.
+        coverages : array-like of shape (n_points,), default=None
+            Shares of the calibration pairs to accept, in (0, 1], ascending; 0.05,
+            0.1, ..., 1 by default. Drawn are the coverages reached on X.
+        name : str, default=None
+            Name in the legend; none by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If there is no ranker with ``operating_points`` inside.
+        ValueError
+            If no query has two items, no pair is accepted, or a coverage is out of
+            range.
+
+        Notes
+        -----
+        One run of the wrapped model, then O(n log n) per coverage; no pair is formed.
+        The labels -1 and +1 are one outcome here: which of the two a pair has depends
+        on the order of the rows alone. ``from_predictions`` can separate them.
+        """
+        ranker, X = cls.open_ranker(estimator, X)
+        target = check_coverages(
+            reachable(ranker, _FINE_COVERAGES) if coverages is None else coverages
+        )
+        totals, pairs = totals_at(ranker, X, y, qid, target)
+        # Pooled over queries, as question Q3 of [1]_ counts accepted pairs.
+        sums = np.array(
+            [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
+        )
+        # A coverage that accepts no pair has no shares and is left out.
+        accepted, tied = sums[sums[:, 0] > 0].T
+        if accepted.size == 0:
+            raise ValueError(
+                "coverages must let some pair be accepted, got none at "
+                f"{target.tolist()}."
+            )
+        display = cls(
+            coverage=accepted / pairs.sum(),
+            fraction=np.array([accepted - tied, tied]) / accepted,
+            outcomes=_MERGED,
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        risk: ArrayLike,
+        *,
+        coverages: ArrayLike | None = None,
+        merge_strict: bool = True,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the shares among the pairs of low risk.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_pairs,)
+            True labels in {-1, 0, +1}.
+        risk : array-like of shape (n_pairs,)
+            Pairs of low risk are accepted first; only the order counts.
+        coverages : array-like of shape (n_points,), default=None
+            Accept the pairs whose risk is at most this quantile of ``risk``, in
+            (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
+        merge_strict : bool, default=True
+            Whether -1 and +1 are one outcome. Separate them if it means something which
+            item of a pair stands left.
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, a label is not -1, 0 or +1, a risk is not finite, a
+            coverage is out of range, or there are no pairs.
+
+        Notes
+        -----
+        O(n_pairs log n_pairs).
+        """
+        target = check_coverages(_FINE_COVERAGES if coverages is None else coverages)
+        truth = check_labels(y_true, "y_true")
+        risks = check_numbers(risk, "risk", truth.size, unit="pair")
+        if truth.size == 0:
+            raise ValueError("y_true must hold at least one pair, got none.")
+        # Equal risks are accepted together, so that some quantiles are one threshold.
+        thresholds = np.unique(np.quantile(risks, target, method="inverted_cdf"))
+        level = np.searchsorted(thresholds, risks)
+        # The last level holds pairs beyond every threshold.
+        counts = np.array(
+            [
+                np.bincount(level[truth == label], minlength=thresholds.size + 1)
+                for label in (1, 0, -1)
+            ]
+        )[:, :-1].cumsum(axis=1)
+        accepted = counts.sum(axis=0)
+        if merge_strict:
+            counts = np.array([counts[0] + counts[2], counts[1]])
+        display = cls(
+            coverage=accepted / truth.size,
+            fraction=counts / accepted,
+            outcomes=_MERGED if merge_strict else _LABELS,
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        coverage = np.broadcast_to(self.coverage, self.fraction.shape)
+        self.lines_ = draw_outcomes(
+            self.ax_, coverage, self.fraction, self.outcomes, name, kwargs
+        )
+        self.ax_.set(
+            xlabel="coverage (share of pairs accepted)",
+            ylabel="share of accepted pairs\nby true outcome",
+            # Room for the markers at 0 and 1, which would be cut in half.
+            xlim=(0, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PairReliabilityDisplay(Display):
+    """Reliability diagram of pair probabilities, one curve per outcome.
+
+    Each bin holds pairs of similar score difference and compares the mean predicted
+    probability of an outcome with its frequency. The risk, and so the choice of pairs
+    to abstain on, relies on points on the diagonal, where an outcome is as frequent as
+    predicted. A bin averages over what a tie model knows beyond the score difference.
+
+    Parameters
+    ----------
+    prob_pred : ndarray of shape (3, n_bins), float64
+        Mean predicted probability that the higher-scored item is preferred, of a tie,
+        and that the lower-scored item is preferred.
+    prob_true : ndarray of shape (3, n_bins), float64
+        Their frequencies.
+    gap : ndarray of shape (n_bins,), float64
+        Mean absolute score difference of each bin, ascending.
+    n_pairs : ndarray of shape (n_bins,), int64
+        Pairs in each bin.
+    interval : ndarray of shape (3, n_bins, 2), float64, default=None
+        Lower and upper end of a confidence interval of each frequency.
+    name : str, default=None
+        Name in the legend.
+
+    Attributes
+    ----------
+    lines_ : list of matplotlib Line2D
+        One curve per outcome, in the order of ``prob_pred``. Those of a second model on
+        the same axes are dashed, with hollow markers.
+    errorbars_ : list of matplotlib ErrorbarContainer
+        The intervals.
+    diagonal_ : matplotlib Line2D
+        Frequencies as predicted.
+    ax_, figure_ : matplotlib Axes and Figure
+
+    See Also
+    --------
+    skrank_abstain.metrics.pairwise_log_loss : One number for the probabilities.
+
+    Examples
+    --------
+    >>> from skrank_abstain.displays import PairReliabilityDisplay
+    >>> display = PairReliabilityDisplay.from_predictions(
+    ...     [1, 0, -1, -1],
+    ...     [[0.2, 0.2, 0.6], [0.2, 0.2, 0.6], [0.8, 0.1, 0.1], [0.8, 0.1, 0.1]],
+    ...     [1.0, 1.0, -3.0, -3.0],
+    ...     n_bins=2,
+    ... )
+    >>> display.prob_pred[0]
+    array([0.6, 0.8])
+    >>> display.prob_true[0]
+    array([0.5, 1. ])
+    """
+
+    needs = "ranking"
+
+    prob_pred: FloatArray
+    prob_true: FloatArray
+    gap: FloatArray
+    n_pairs: IntArray
+    interval: FloatArray | None = None
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        *,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        max_pairs: int = 1_000_000,
+        random_state: Any = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the reliability of a fitted selective ranker on labelled items.
+
+        Parameters
+        ----------
+        estimator, X, y, qid
+            As in `RiskCoverageDisplay.from_estimator`. All pairs count, accepted or
+            not.
+        n_bins : int, default=10
+            Bins of nearly equal numbers of pairs; fewer where differences are equal.
+        confidence : float, default=0.95
+            Of the intervals, in (0, 1). With fewer than two queries there are none.
+        max_pairs : int, default=1_000_000
+            If there are more pairs, whole queries are drawn at random until the next
+            would exceed this number; at least one.
+        random_state : int, RandomState instance or None, default=None
+            Draws the queries.
+        name : str, default=None
+            Name in the legend; none by default.
+        ax, **kwargs
+            As in ``plot``.
+
+        Raises
+        ------
+        TypeError
+            If there is no selective ranker inside.
+        ValueError
+            If no query has two items, or an option is out of range.
+
+        Notes
+        -----
+        Forms the pairs: O(n_pairs) time and memory, up to ``max_pairs``.
+        """
+        ranker, X = cls.open_ranker(estimator, X)
+        check_positive_int(max_pairs, "max_pairs")
+        decisions, label, difference = labelled_pairs(
+            ranker, X, y, qid, max_pairs=max_pairs, random_state=random_state
+        )
+        return cls.from_predictions(
+            label,
+            cast("FloatArray", decisions.proba),
+            difference,
+            qid=decisions.qid,
+            n_bins=n_bins,
+            confidence=confidence,
+            name=name,
+            ax=ax,
+            **kwargs,
+        )
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        proba: ArrayLike,
+        difference: ArrayLike,
+        *,
+        qid: Any = None,
+        n_bins: int = 10,
+        confidence: float = 0.95,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the reliability of pair probabilities.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_pairs,)
+            True labels in {-1, 0, +1}.
+        proba : array-like of shape (n_pairs, 3)
+            Probabilities of the labels -1, 0, +1.
+        difference : array-like of shape (n_pairs,)
+            Score of the left item minus score of the right one. The sign says which
+            item is the higher-scored one; where it is zero, each counts half.
+        qid : array-like of shape (n_pairs,), default=None
+            Query of each pair; without it there are no intervals.
+        n_bins, confidence
+            As in ``from_estimator``.
+        name, ax, **kwargs
+            As in ``from_estimator``; no name by default.
+
+        Raises
+        ------
+        ValueError
+            If lengths differ, a label is not -1, 0 or +1, a row of ``proba`` holds no
+            probabilities, a difference is not finite, there are no pairs, or an option
+            is out of range.
+
+        Notes
+        -----
+        The intervals are those of :func:`skrank_abstain.concentration.ratio_interval`,
+        with the queries as the sample. O(n_pairs log n_pairs).
+        """
+        check_fraction(confidence, "confidence")
+        check_positive_int(n_bins, "n_bins")
+        truth = check_labels(y_true, "y_true")
+        if truth.size == 0:
+            raise ValueError("y_true must hold at least one pair, got none.")
+        predicted = check_proba(proba, truth.size)
+        signed = check_numbers(difference, "difference", truth.size, unit="pair")
+        # Which item stands left is an accident of the row order. Seen from the
+        # higher-scored one, "the order is right" is one outcome with one curve.
+        predicted = _from_higher_scored(predicted, signed)
+        observed = _from_higher_scored(np.eye(3)[truth + 1], signed)
+        # By gap, not by probability: the three curves share their bins, and a bin has
+        # one number of pairs.
+        code = _bins(np.abs(signed), n_bins)
+        # No bin is empty: bounds are gaps of pairs.
+        n_pairs = np.bincount(code)
+        interval = None
+        if qid is not None:
+            queries, values = encode_qid(qid, truth.size, unit="pair")
+            # A cell for each query and bin: the query is the sample, since its pairs
+            # depend on each other.
+            shape = values.size, n_pairs.size
+            cell = queries * n_pairs.size + code
+            size = values.size * n_pairs.size
+            pairs = _sums(np.ones((truth.size, 1)), cell, size).reshape(shape)
+            tables = _sums(observed, cell, size).reshape(3, *shape)
+            if values.size > 1:
+                interval = np.array(
+                    [_intervals(table, pairs, confidence) for table in tables]
+                )
+        display = cls(
+            prob_pred=_sums(predicted, code) / n_pairs,
+            prob_true=_sums(observed, code) / n_pairs,
+            gap=np.bincount(code, np.abs(signed)) / n_pairs,
+            n_pairs=n_pairs,
+            interval=interval,
+            name=name,
+        )
+        return display.plot(ax, **kwargs)
+
+    def _height(self) -> float:
+        return 5.4
+
+    def _draw(self, name: str | None, /, **kwargs: Any) -> None:
+        self.lines_ = draw_outcomes(
+            self.ax_, self.prob_pred, self.prob_true, _OUTCOMES, name, kwargs
+        )
+        self.errorbars_ = []
+        if self.interval is not None:
+            self.errorbars_ = [
+                draw_intervals(line, interval, capsize=2)
+                for line, interval in zip(self.lines_, self.interval, strict=True)
+            ]
+        self.diagonal_ = draw_reference(self.ax_, [0, 1], [0, 1], "as predicted")
+        self.ax_.set(
+            xlabel="predicted probability\n(mean of a bin of pairs)",
+            ylabel="observed frequency\n(share of these pairs)",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+
+
+def _from_higher_scored(columns: FloatArray, difference: FloatArray) -> FloatArray:
+    """Bring columns -1, 0, +1 into the order higher-scored, tie, lower-scored."""
+    sign, mirrored = difference[:, None], columns[:, ::-1]
+    either = (mirrored + columns) / 2
+    return np.where(sign > 0, mirrored, np.where(sign < 0, columns, either))
+
+
+def _bins(gap: FloatArray, n_bins: int) -> IntArray:
+    """Return the bin of each pair: of nearly equal size, equal gaps together."""
+    shares = np.arange(1, n_bins + 1) / n_bins
+    # Bounds are gaps that occur, so that equal gaps are never divided.
+    upper = np.unique(np.quantile(gap, shares, method="inverted_cdf"))
+    return np.searchsorted(upper, gap)
+
+
+def _sums(columns: FloatArray, code: IntArray, size: int = 0) -> FloatArray:
+    """Return the sum of each column by code, shape (n_columns, n_codes)."""
+    return np.array([np.bincount(code, column, size) for column in columns.T])
+
+
+def _intervals(
+    part: FloatArray, whole: FloatArray, confidence: float
+) -> FloatArray | None:
+    """Return an interval for each column of a ratio of sums over queries.
+
+    Parameters
+    ----------
+    part, whole : ndarray of shape (n_queries, n_columns), float64
+
+    Returns
+    -------
+    intervals : ndarray of shape (n_columns, 2), float64, or None
+        None with fewer than two queries of pairs.
+    """
+    # A query of one item says nothing about pairs.
+    some = whole.any(axis=1)
+    if some.sum() < 2:
+        return None
+    ends = ratio_interval(part[some], whole[some], confidence=confidence)
+    # Symmetric about the ratio, which may be near 0 or 1.
+    inside: FloatArray = np.clip(np.stack(ends, axis=1), 0.0, 1.0)
+    return inside

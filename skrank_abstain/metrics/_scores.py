@@ -1,0 +1,504 @@
+"""Shares, areas and proper scores of pair decisions, given as plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_labels,
+    check_proba,
+    check_real,
+)
+from skrank_abstain.metrics._intervals import (
+    Estimate,
+    MetricValue,
+    check_accepted,
+    check_averaging,
+    pair_weight,
+    undefined,
+)
+
+
+def selective_accuracy_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+    zero_division: float = np.nan,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the share of correct predictions among accepted pairs.
+
+    Higher is better, in [0, 1]; ``zero_division`` where no pair is accepted.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}.
+    y_pred : array-like of shape (n_pairs,)
+        Predicted labels in {-1, 0, +1}.
+    accepted : array-like of shape (n_pairs,), bool
+        Whether the model decides the pair.
+    qid : array-like of shape (n_pairs,), default=None
+        Query of each pair; needed for ``average="query"`` and for intervals.
+    average : {"pooled", "query"}, default="pooled"
+        Over all pairs that count (here the accepted ones), or the mean of the queries'
+        values; queries without such a pair are left out.
+    sample_weight : array-like of shape (n_pairs,), default=None
+        Non-negative pair weights.
+    zero_division : float, default=np.nan
+        Value where no pair counts; NaN comes with an UndefinedMetricWarning.
+    interval : {None, "delta", "bootstrap"}, default=None
+        How to make a confidence interval over queries, see `Estimate`.
+    confidence, n_resamples, random_state : float, int, None or RandomState
+        Of the interval, see `Estimate`.
+
+    Returns
+    -------
+    accuracy : float, or Estimate with an interval
+
+    Raises
+    ------
+    ValueError
+        If lengths differ, a label is not -1, 0 or +1, or ``qid`` is missing.
+
+    See Also
+    --------
+    coverage_score : How many pairs were accepted.
+
+    Notes
+    -----
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum over pairs of
+    w_p a_p [y_pred = y_true], over the sum of w_p a_p. Q1 of [1]_. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Ferrara, Pugnana, Bonchi and Ruggieri (2025). "Bounded-Abstention Pairwise
+       Learning to Rank". arXiv:2505.23437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import selective_accuracy_score
+    >>> selective_accuracy_score([1, 0, -1], [1, 1, -1], [True, False, True])
+    1.0
+    """
+    fallback = check_real(zero_division, "zero_division")
+    truth = check_labels(y_true, "y_true")
+    predicted = check_labels(y_pred, "y_pred", truth.size)
+    mask = check_accepted(accepted, truth.size)
+    weight = pair_weight(sample_weight, truth.size)
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
+    )
+    decided = weight * mask
+    correct = decided * (truth == predicted)
+    return over.ratio(correct, decided, weight, "accuracy", fallback)
+
+
+def coverage_score(
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the share of pairs that were accepted.
+
+    In [0, 1]; NaN, with a warning, for no pairs. Of two rankers that are equally
+    accurate, the one with the higher coverage is better.
+
+    Parameters
+    ----------
+    accepted, qid, average, sample_weight
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    coverage : float, or Estimate with an interval
+
+    Notes
+    -----
+    With weights w_p, a_p = 1 for accepted pairs and 0 for others: sum(w_p a_p) /
+    sum(w_p). Q2 of Ferrara et al. (2025), as `selective_accuracy_score`. O(n_pairs).
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import coverage_score
+    >>> coverage_score([True, True, False, True])
+    0.75
+    """
+    # No zero_division: 0 and 1 would both be claims about the coverage of no pairs.
+    mask = check_accepted(accepted)
+    weight = pair_weight(sample_weight, mask.size)
+    over = check_averaging(
+        mask.size, qid, average, interval, confidence, n_resamples, random_state
+    )
+    return over.ratio(weight * mask, weight, weight, "coverage")
+
+
+def class_acceptance(
+    y_true: ArrayLike,
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    sample_weight: ArrayLike | None = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the share of each true label among accepted pairs.
+
+    In [0, 1]. Neither high nor low is better: a share far from that among all pairs
+    says that abstention spares one outcome at the expense of the others.
+
+    Parameters
+    ----------
+    y_true, accepted, qid, sample_weight
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    fraction : ndarray of shape (3,), float64, or Estimate of three such arrays
+        For the labels -1, 0, +1; sums to one, or NaN, with a warning, where no pair is
+        accepted. Each share has an interval of its own.
+
+    Notes
+    -----
+    For the label l, with weights w_p and a_p = 1 for accepted pairs and 0 for others:
+    sum over pairs of w_p a_p [y_true = l], over the sum of w_p a_p. Q3 of Ferrara et
+    al. (2025), as `selective_accuracy_score`. The shares of -1 and +1 depend on which
+    item of a pair stands left; their sum, the share of strict pairs, does not.
+    O(n_pairs).
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import class_acceptance
+    >>> class_acceptance([1, 0, -1, 1], [True, True, False, True])
+    array([0.        , 0.33333333, 0.66666667])
+    """
+    truth = check_labels(y_true, "y_true")
+    weight = pair_weight(sample_weight, truth.size)
+    decided = weight * check_accepted(accepted, truth.size)
+    over = check_averaging(
+        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
+    )
+    # Labels -1, 0, +1 are the bins 0, 1, 2.
+    totals = np.bincount(truth + 1, weights=decided, minlength=3)
+    if totals.sum() == 0:
+        fraction = np.full(3, undefined("class_acceptance"))
+    else:
+        fraction = totals / totals.sum()
+    if over.interval is None:
+        return fraction
+    # Three intervals of their own, not a region: a reader compares one share at a time.
+    each = [
+        over.estimate(fraction[label + 1], decided * (truth == label), decided, weight)
+        for label in (-1, 0, 1)
+    ]
+    return Estimate(*map(np.array, zip(*each, strict=True)))
+
+
+def selective_auc_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+    zero_division: float = np.nan,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the AUC over accepted pairs of different relevance.
+
+    Higher is better, in [0, 1]; ``zero_division`` where there is no such pair. The
+    right order counts 1, the wrong order 0, a predicted tie 1/2.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}. Pairs with label 0 do not count.
+    y_pred : array-like of shape (n_pairs,)
+        Predicted labels in {-1, 0, +1}; equal scores are a tie.
+    accepted, qid, average, sample_weight, zero_division
+        As in `selective_accuracy_score`.
+    interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    auc : float, or Estimate with an interval
+
+    See Also
+    --------
+    selective_accuracy_score : Counts true ties too, and a predicted tie as an error.
+    sklearn.metrics.roc_auc_score : The same for one query of binary relevance, all
+        pairs accepted, and labels that are the signs of score differences.
+
+    Notes
+    -----
+    With weights w_p, the sum over accepted pairs of different relevance of
+    w_p (1 + y_true y_pred) / 2, over the sum of their w_p: the pairwise form of the AUC
+    [1]_, restricted to accepted pairs. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Hanley and McNeil (1982). "The meaning and use of the area under a receiver
+       operating characteristic (ROC) curve". Radiology 143(1).
+       doi:10.1148/radiology.143.1.7063747.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import selective_auc_score
+    >>> selective_auc_score([1, 0, -1, 1], [1, 1, 0, -1], [True, True, True, False])
+    0.75
+    """
+    fallback = check_real(zero_division, "zero_division")
+    truth = check_labels(y_true, "y_true")
+    predicted = check_labels(y_pred, "y_pred", truth.size)
+    # Equal relevance has no right order: such pairs are in neither sum.
+    mask = check_accepted(accepted, truth.size) & (truth != 0)
+    weight = pair_weight(sample_weight, truth.size)
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
+    )
+    strict = weight * mask
+    # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
+    ordered = strict * (1 + truth * predicted) / 2
+    return over.ratio(ordered, strict, weight, "selective AUC", fallback)
+
+
+def correctness_completeness_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    accepted: ArrayLike,
+    *,
+    qid: Any = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> tuple[MetricValue, MetricValue]:
+    """Return how right the accepted orders are, and how many there are.
+
+    Higher is better in both. Correctness is in [-1, 1]: 1 if every order given is
+    right, -1 if every one is wrong, 0 for guessing. Completeness is in [0, 1].
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}. True ties do not count.
+    y_pred : array-like of shape (n_pairs,)
+        Predicted labels in {-1, 0, +1}. A predicted tie gives no order.
+    accepted, qid, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    correctness : float, or Estimate with an interval
+        ``(C - D) / (C + D)`` of ``C`` concordant and ``D`` discordant pairs; NaN, with
+        a warning, without any.
+    completeness : float, or Estimate with an interval
+        ``(C + D)`` over the number of pairs of different relevance; NaN, with a
+        warning, without any.
+
+    See Also
+    --------
+    selective_auc_score : ``(correctness + 1) / 2`` where no tie is predicted.
+
+    Notes
+    -----
+    C and D count accepted pairs of different relevance for which an order is
+    predicted. Correctness is the gamma rank correlation of Goodman and Kruskal over
+    these pairs [1]_. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Cheng, Rademaker, De Baets and Hüllermeier (2010). "Predicting Partial
+       Orders: Ranking with Abstention". ECML PKDD.
+       doi:10.1007/978-3-642-15880-3_20.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import correctness_completeness_score
+    >>> correctness_completeness_score([1, 1, -1, 0], [1, 1, 1, 1], [True] * 4)
+    (0.3333333333333333, 1.0)
+    """
+    truth = check_labels(y_true, "y_true")
+    predicted = check_labels(y_pred, "y_pred", truth.size)
+    over = check_averaging(
+        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
+    )
+    mask = check_accepted(accepted, truth.size)
+    # +1 for a concordant pair, -1 for a discordant one, 0 where there is no order to
+    # judge: so the absolute value counts C + D.
+    agreement = (truth * predicted * mask).astype(np.float64)
+    given, strict = np.abs(agreement), np.abs(truth).astype(np.float64)
+    # No pair weights: the published measures count pairs.
+    one = np.ones(truth.size)
+    return (
+        over.ratio(agreement, given, one, "correctness", limits=(-1.0, 1.0)),
+        over.ratio(given, strict, one, "completeness"),
+    )
+
+
+def pairwise_log_loss(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the mean negative log probability of the true label.
+
+    Lower is better, from 0 to 36.04 nats; NaN, with a warning, without a pair of
+    positive weight.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_pairs,)
+        True labels in {-1, 0, +1}.
+    proba : array-like of shape (n_pairs, 3)
+        Probabilities of the labels -1, 0, +1, in this order.
+    qid, average, sample_weight, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    loss : float, or Estimate with an interval
+
+    Raises
+    ------
+    ValueError
+        If a row of ``proba`` is negative or does not sum to one within 1e-6, and as in
+        `selective_accuracy_score`.
+
+    See Also
+    --------
+    pairwise_brier_loss : Bounded, so that no single pair dominates.
+    sklearn.metrics.log_loss : The same, without queries.
+
+    Notes
+    -----
+    With weights w_p, minus the sum of w_p ln P(y_true), over the sum of the w_p.
+    As in scikit-learn, probabilities are clipped to ``[eps, 1 - eps]`` with the ``eps``
+    of float64, so that a label that was called impossible costs ``-ln(eps) = 36.04``:
+    a tie model without ties pays that for each tied pair. Strictly proper [1]_.
+    O(n_pairs).
+
+    References
+    ----------
+    .. [1] Gneiting and Raftery (2007). "Strictly Proper Scoring Rules, Prediction,
+       and Estimation". JASA 102. doi:10.1198/016214506000001437.
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import pairwise_log_loss
+    >>> round(pairwise_log_loss([1, 0], [[0.25, 0.25, 0.5], [0.25, 0.5, 0.25]]), 4)
+    0.6931
+    """
+    truth, rows = _check_inputs(y_true, proba)
+    weight = pair_weight(sample_weight, truth.size)
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
+    )
+    # scikit-learn's clipping, so that the two agree to the last digit.
+    eps = np.finfo(np.float64).eps
+    # Column 0, 1, 2 for the label -1, 0, +1.
+    likelihood = rows[np.arange(truth.size), truth + 1]
+    costs = -weight * np.log(np.clip(likelihood, eps, 1 - eps))
+    return over.ratio(costs, weight, weight, "pairwise log loss", limits=(0.0, np.inf))
+
+
+def pairwise_brier_loss(
+    y_true: ArrayLike,
+    proba: ArrayLike,
+    *,
+    qid: Any = None,
+    average: str = "pooled",
+    sample_weight: ArrayLike | None = None,
+    interval: str | None = None,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    random_state: Any = None,
+) -> MetricValue:
+    """Return the mean squared error of the probabilities, summed over the labels.
+
+    Lower is better, in [0, 2]; NaN, with a warning, without a pair of positive weight.
+
+    Parameters
+    ----------
+    y_true, proba
+        As in `pairwise_log_loss`.
+    qid, average, sample_weight, interval, confidence, n_resamples, random_state
+        As in `selective_accuracy_score`.
+
+    Returns
+    -------
+    loss : float, or Estimate with an interval
+
+    See Also
+    --------
+    pairwise_log_loss : Punishes a certain error far more.
+
+    Notes
+    -----
+    With weights w_p, the sum over pairs of w_p times the sum over the labels k of
+    (P(k) - [y_true = k])^2, over the sum of the w_p: the original definition [1]_, over
+    all three labels. Without ties it is twice the score over the positive class alone.
+    Strictly proper. O(n_pairs).
+
+    References
+    ----------
+    .. [1] Brier (1950). "Verification of Forecasts Expressed in Terms of
+       Probability". Monthly Weather Review 78(1).
+
+    Examples
+    --------
+    >>> from skrank_abstain.metrics import pairwise_brier_loss
+    >>> pairwise_brier_loss([1, 0], [[0.0, 0.0, 1.0], [0.25, 0.5, 0.25]])
+    0.1875
+    """
+    truth, rows = _check_inputs(y_true, proba)
+    weight = pair_weight(sample_weight, truth.size)
+    over = check_averaging(
+        truth.size, qid, average, interval, confidence, n_resamples, random_state
+    )
+    costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
+    return over.ratio(costs, weight, weight, "pairwise Brier loss", limits=(0.0, 2.0))
+
+
+def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatArray]:
+    """Return labels and probabilities, the latter scaled to sum to exactly one."""
+    truth = check_labels(y_true, "y_true")
+    rows = check_proba(proba, truth.size)
+    # The check allows 1e-6; unscaled, that slack would count as skill in a log loss.
+    return truth, rows / rows.sum(axis=1, keepdims=True)
