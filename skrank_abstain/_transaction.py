@@ -40,8 +40,8 @@ def all_or_nothing(fit: Fit) -> Fit:
                 # Most remedies name a query.
                 remedy = _REMEDIES.get(name, takes) if "qid" in known else takes
                 raise TypeError(
-                    f"{type(self).__name__}.fit() got an unexpected keyword argument "
-                    f"{name!r}: {remedy}."
+                    f"{type(self).__name__}.{fit.__name__}() got an unexpected keyword "
+                    f"argument {name!r}: {remedy}."
                 )
         self.__dict__ = {
             name: value for name, value in vars(self).items() if not name.endswith("_")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from skrank_abstain.tie_models import DifferenceModel
-from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
+from skrank_abstain.tie_models._difference_models import Davidson, RaoKupper, Thurstone
 
 QUARTERS = st.integers(-8, 8).map(lambda k: k / 4)
 

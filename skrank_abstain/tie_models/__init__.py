@@ -1,13 +1,27 @@
-"""Tie models: from the scores of two items to the probabilities of their order."""
+"""Tie models: from the scores of two items to the probabilities of their order.
 
-from skrank_abstain.tie_models._bin_model import BinModel
+Estimators know the models by the names below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from skrank_abstain._validation import shown
+from skrank_abstain.tie_models._difference_models import (
+    BradleyTerry,
+    Davidson,
+    IsotonicDifference,
+    RaoKupper,
+    ThurstoneMosteller,
+)
 from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
 from skrank_abstain.tie_models._graded_relevance import GradedRelevance
-from skrank_abstain.tie_models._isotonic import IsotonicDifference
-from skrank_abstain.tie_models._parametric import BradleyTerry, ThurstoneMosteller
-from skrank_abstain.tie_models._registry import resolve_tie_model
 from skrank_abstain.tie_models._tie_model import (
     EQUAL,
+    BinModel,
     DifferenceModel,
     TieModel,
     check_spread,
@@ -24,3 +38,56 @@ __all__ = [
     "DifferenceModel",
     "BinModel",
 ]
+
+_NAMED: dict[str, TieModel] = {
+    "bradley_terry": BradleyTerry(),
+    "davidson": BradleyTerry(ties="davidson"),
+    "thurstone_mosteller": ThurstoneMosteller(),
+    "isotonic_difference": IsotonicDifference(),
+    "graded_relevance": GradedRelevance(),
+    "feature_aware_relevance": FeatureAwareRelevance(),
+}
+
+
+def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieModel:
+    """Return the unfitted tie model that a name or an instance stands for.
+
+    Parameters
+    ----------
+    tie_model : str or TieModel
+        An instance is cloned, never changed.
+    of_differences : bool, default=False
+        Whether only models of the score difference can be used.
+
+    Returns
+    -------
+    model : TieModel
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown.
+    TypeError
+        If it is neither a name nor a tie model whose pairs can be counted.
+    """
+    usable = DifferenceModel if of_differences else DifferenceModel | BinModel
+    named = {name: each for name, each in _NAMED.items() if isinstance(each, usable)}
+    if isinstance(tie_model, str):
+        if tie_model not in named:
+            raise ValueError(
+                f"tie_model must be one of {', '.join(map(repr, named))} or a tie "
+                f"model instance, got {shown(tie_model)}."
+            )
+        tie_model = named[tie_model]
+    # Checked here, before anything is trained.
+    if not isinstance(tie_model, usable):
+        kinds = (
+            "DifferenceModel, a model of the score difference"
+            if of_differences
+            else "DifferenceModel or a BinModel, which say how its pairs can be counted"
+        )
+        raise TypeError(
+            "tie_model must be a name or an instance of a "
+            f"skrank_abstain.tie_models.{kinds}, got {shown(tie_model)}."
+        )
+    return clone(tie_model)  # type: ignore[no-any-return]

@@ -24,8 +24,11 @@ from skrank_abstain.pairs import (
     spread_rows,
     thin,
 )
-from skrank_abstain.tie_models._graded_relevance import GradedRelevance
-from skrank_abstain.tie_models._ordinal import MOST_ITEMS, fit_grades
+from skrank_abstain.tie_models._graded_relevance import (
+    MOST_ITEMS,
+    GradedRelevance,
+    fit_grades,
+)
 
 #: How often the queries are divided into halves.
 _N_DIVISIONS = 12

@@ -1,4 +1,4 @@
-"""The base of all tie models, and that of the models of a score difference."""
+"""The base of all tie models, of those of a score difference, and of those of bins."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
+    IntArray,
     check_labels,
     check_numbers,
     check_proba,
@@ -31,8 +32,8 @@ from skrank_abstain.pairs import (
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
 MIRROR = 1e-9
-#: Scores that differ by at most this share of the largest calibration score are equal:
-#: so much is rounding of the scores and of their difference.
+#: Scores count as equal if they differ by at most this share of the largest calibration
+#: score: rounding of the scores and of their difference explains that much.
 EQUAL = 8 * float(np.finfo(np.float64).eps)
 #: Bounds of the largest score difference of a fit.
 _SMALLEST, _LARGEST = 1e-305, 1e305
@@ -42,8 +43,8 @@ class TieModel(Saved, BaseEstimator, ABC):
     """Probabilities of the three outcomes of a pair from the values of its items.
 
     The value of an item is its score, unless ``transform`` computes it from the score,
-    the query and the features. To write a model of your own, derive it from
-    `DifferenceModel` or from `BinModel`, which say how its pairs can be counted.
+    the query and the features. Derive a model of your own from `DifferenceModel` or
+    `BinModel`: they say how its pairs can be counted.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class TieModel(Saved, BaseEstimator, ABC):
 
     @abstractmethod
     def fit_items(self, items: ScoredItems) -> Self:
-        """Fit on items that are sorted by value already.
+        """Fit on items that are already sorted by value.
 
         Parameters
         ----------
@@ -107,10 +108,10 @@ class TieModel(Saved, BaseEstimator, ABC):
     def fit_transform(
         self, scores: FloatArray, y: FloatArray, queries: Queries, X: Any
     ) -> FloatArray:
-        """Learn to compute values, and return out-of-fold ones for ``fit_items``.
+        """Learn to compute values; return out-of-fold values for ``fit_items``.
 
-        As in scikit-learn's `TargetEncoder`, this is not ``fit`` and ``transform``:
-        the value of an item comes from a fit that has not seen its query.
+        Not ``fit`` followed by ``transform``: as in scikit-learn's `TargetEncoder`,
+        each value comes from a fit that did not see the item's query.
 
         Parameters
         ----------
@@ -125,7 +126,7 @@ class TieModel(Saved, BaseEstimator, ABC):
         return scores
 
     def transform(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
-        """Return the values that the model compares; higher is better.
+        """Return the values that the model compares, higher is better.
 
         Parameters
         ----------
@@ -184,12 +185,13 @@ class TieModel(Saved, BaseEstimator, ABC):
 
 
 class DifferenceModel(TieModel):
-    """A tie model of the score difference ``d`` alone; subclasses write two hooks.
+    """A tie model of the score difference ``d`` alone.
 
-    ``fit_outcomes`` learns from gaps ``|d|`` and outcomes; ``proba_at_gap`` returns
-    probabilities, which are checked. As the gap grows, a tie must become less probable
-    and the order of the scores more probable. The conditional risk then has one peak:
-    the pairs below any risk are those with a gap below one cut or above another.
+    Subclasses write two hooks: ``fit_outcomes`` learns from gaps ``|d|`` and outcomes,
+    ``proba_at_gap`` returns probabilities, which are checked. As the gap grows, a tie
+    must become less probable and the order of the scores more probable. The conditional
+    risk then has one peak: the pairs below any risk have a gap below one cut or above
+    another.
 
     Examples
     --------
@@ -228,8 +230,8 @@ class DifferenceModel(TieModel):
         Returns
         -------
         proba : ndarray of shape (n, 3)
-            Lower-scored item preferred, tie, higher-scored item preferred. At a gap of
-            0 both orders must be equally probable.
+            Columns: lower-scored item preferred, tie, higher-scored item preferred. At
+            a gap of 0 both orders must be equally probable.
         """
 
     def fit_items(self, items: ScoredItems) -> Self:
@@ -238,6 +240,7 @@ class DifferenceModel(TieModel):
         self.check_probabilities(items.largest)
         return self
 
+    @all_or_nothing
     def fit_pairs(
         self, left_scores: ArrayLike, right_scores: ArrayLike, label: ArrayLike
     ) -> Self:
@@ -285,7 +288,7 @@ class DifferenceModel(TieModel):
             at a gap of 0, or the lower-scored item as the more probable winner.
         """
         unit = largest if 0 < largest < np.inf else 1.0
-        # Fitted curves go wrong beyond the calibration gaps.
+        # Beyond the calibration gaps fitted curves may go wrong.
         gap = unit * np.array([0.0, 1e-6, 0.01, 0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 10.0])
         proba = self.checked_proba_at_gap(gap)
         if abs(proba[0, 0] - proba[0, 2]) > MIRROR:
@@ -311,8 +314,140 @@ class DifferenceModel(TieModel):
         with np.errstate(over="ignore"):
             difference = left - right
         proba = self.checked_proba_at_gap(np.abs(difference))
-        # Computed from the gap and reversed: both orientations agree to the last bit.
+        # Computed from the gap, then reversed: both orientations agree to the last bit.
         return np.where((difference < 0)[:, None], proba[:, ::-1], proba)
+
+
+class BinModel(TieModel):
+    """A tie model that only looks at the bins of the two values.
+
+    Subclasses write one hook: ``fit_bins`` sets ``edges_`` and ``table_``, which are
+    checked. The item of the higher bin must be the more probable winner, or both
+    equally.
+
+    Attributes
+    ----------
+    edges_ : ndarray of shape (n_bins - 1,), float64
+        Ascending; a value on an edge belongs to the bin above it.
+    table_ : ndarray of shape (n_bins, n_bins, 3), float64
+        Probabilities of the labels -1, 0, +1 by the bins of left and right item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.tie_models import BinModel
+    >>> class Halves(BinModel):
+    ...     def fit_bins(self, items):
+    ...         self.edges_ = np.array([np.median(items.values)])
+    ...         even, order = [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]
+    ...         self.table_ = np.array([[even, order[::-1]], [order, even]])
+    >>> Halves().fit([2.0, 1.0, 0.0], [1, 0, 0]).proba([1.0], [0.0])
+    array([[0.1, 0.2, 0.7]])
+    """
+
+    edges_: FloatArray
+    table_: FloatArray
+
+    @abstractmethod
+    def fit_bins(self, items: ScoredItems) -> None:
+        """Set ``edges_`` and ``table_`` from labelled items.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance, sorted by value within each query, and at least one pair.
+        """
+
+    def fit_items(self, items: ScoredItems) -> Self:
+        self.fit_bins(items)
+        self.edges_ = np.asarray(self.edges_, dtype=np.float64)
+        self.table_ = np.asarray(self.table_, dtype=np.float64)
+        self.check_probabilities()
+        self.n_pairs_ = items.n_pairs
+        return self
+
+    def check_probabilities(self) -> None:
+        """Check ``edges_`` and ``table_``; set negative rounding errors to zero.
+
+        Raises
+        ------
+        ValueError
+            If ``edges_`` do not ascend, or ``table_`` has another shape than
+            (n_bins, n_bins, 3), does not hold probabilities, is not mirrored
+            (``table_[i, j] == table_[j, i, ::-1]``), or makes the lower of two bins
+            the more probable winner.
+        """
+        edges, shape = self.edges_, self.table_.shape
+        ascending = edges.ndim == 1 and (edges[:-1] <= edges[1:]).all()
+        if not ascending or np.isnan(edges).any():
+            raise ValueError(
+                f"{type(self).__name__}.edges_ must be ascending numbers, got "
+                f"{np.array2string(edges, threshold=6, precision=3)}."
+            )
+        name = f"{type(self).__name__}.table_"
+        n_bins = edges.size + 1
+        if shape != (n_bins, n_bins, 3):
+            raise ValueError(
+                f"{name} must be of shape (n_bins, n_bins, 3) = ({n_bins}, {n_bins}, "
+                f"3) for {n_bins - 1} edges, got {shape}."
+            )
+        rows = check_proba(self.table_.reshape(-1, 3), name=name)
+        self.table_ = rows.reshape(shape)
+        mirrored = np.swapaxes(self.table_, 0, 1)[:, :, ::-1]
+        apart = np.abs(self.table_ - mirrored).max()
+        if apart > MIRROR:
+            raise ValueError(
+                f"{name} must be mirrored, table_[i, j] == table_[j, i, ::-1], so that "
+                f"a reversed pair is judged alike, got entries {apart:.3g} apart."
+            )
+        higher, lower = np.tril_indices(n_bins, -1)
+        # Otherwise accepted orders could form a cycle.
+        lead = self.table_[higher, lower, 2] - self.table_[higher, lower, 0]
+        if lead.size and lead.min() < -MIRROR:
+            raise ValueError(
+                f"{name} must make the item of the higher bin the more probable winner "
+                f"(or both equally), got a lead of {lead.min():.3g}."
+            )
+
+    def bins(self, values: FloatArray) -> IntArray:
+        """Return the bin of each value, shape (n_items,).
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_items,), float64
+
+        Returns
+        -------
+        bins : ndarray of shape (n_items,), int64
+        """
+        return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
+
+    def count_pairs(self, items: ScoredItems) -> FloatArray:
+        """Count the pairs of each pair of bins by outcome.
+
+        Parameters
+        ----------
+        items : ScoredItems
+            With relevance.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_bins * (n_bins + 1) / 2, 4), float64
+            Pairs of bins (lower, higher) in the order of ``np.triu_indices``;
+            higher bin preferred, tied, lower bin preferred, and untied pairs of one
+            bin.
+        """
+        n_bins = self.table_.shape[0]
+        # Items are sorted: the later item of a pair is never in the lower bin.
+        group = np.full((n_bins, n_bins), -1)
+        n_groups = n_bins * (n_bins + 1) // 2
+        group[np.triu_indices(n_bins)] = np.arange(n_groups)
+        counts = items.weigh_bins(self.edges_, group, n_groups)
+        return counts.reshape(n_groups, 4)
+
+    def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:
+        proba: FloatArray = self.table_[self.bins(left), self.bins(right)]
+        return proba
 
 
 def check_spread(scores: FloatArray) -> None:
@@ -348,10 +483,10 @@ def warn_of_disagreement() -> None:
 def expected_losses(proba: FloatArray, loss: FloatArray) -> FloatArray:
     """Return the expected loss of each prediction.
 
-    A mirror-symmetric loss with a zero diagonal has three free entries: the price of a
-    wrong order, of an order for a tie, and of a tie for an order. Computed from these,
-    the result of a reversed pair is mirrored to the last bit, and risks near zero keep
-    their relative precision.
+    A mirror-symmetric loss with a zero diagonal has three free entries: the prices of a
+    wrong order, of an order for a tie, and of a tie for an order. Computed from these
+    three, the result of a reversed pair is mirrored to the last bit, and risks near
+    zero keep their relative precision.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from skrank_abstain.pairs import ScoredItems, group_queries
 from skrank_abstain.selection import decide_queries
 from skrank_abstain.selection._bin_engine import BinEngine, BinRegion
 from skrank_abstain.tie_models import BinModel
-from skrank_abstain.tie_models._ordinal import grade_proba, pair_table
+from skrank_abstain.tie_models._graded_relevance import grade_proba, pair_table
 
 ZERO_ONE = 1 - np.eye(3)
 MISRANKING = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 0]])

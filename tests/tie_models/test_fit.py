@@ -17,7 +17,7 @@ from skrank_abstain.pairs import (
     group_queries,
 )
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
-from skrank_abstain.tie_models._likelihood import (
+from skrank_abstain.tie_models._difference_models import (
     fit_maximum_likelihood,
     n_pairs_of,
 )

@@ -14,7 +14,7 @@ from skrank_abstain.tie_models import (
     IsotonicDifference,
     resolve_tie_model,
 )
-from skrank_abstain.tie_models._isotonic import MonotoneCurve
+from skrank_abstain.tie_models._difference_models import MonotoneCurve
 
 NAMES = [
     "bradley_terry",

@@ -14,7 +14,7 @@ from skrank_abstain.tie_models import (
     IsotonicDifference,
     ThurstoneMosteller,
 )
-from skrank_abstain.tie_models._isotonic import fit_monotone
+from skrank_abstain.tie_models._difference_models import fit_monotone
 
 
 @settings(deadline=None, max_examples=60)

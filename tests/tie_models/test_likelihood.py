@@ -10,8 +10,13 @@ from skrank_abstain.pairs import (
     group_queries,
     outcomes_of,
 )
-from skrank_abstain.tie_models._likelihood import fit_maximum_likelihood, n_pairs_of
-from skrank_abstain.tie_models._links import Davidson, RaoKupper, Thurstone
+from skrank_abstain.tie_models._difference_models import (
+    Davidson,
+    RaoKupper,
+    Thurstone,
+    fit_maximum_likelihood,
+    n_pairs_of,
+)
 
 LINKS = [RaoKupper(), Davidson(), Thurstone()]
 

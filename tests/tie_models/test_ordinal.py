@@ -10,7 +10,7 @@ from scipy import integrate, optimize, special
 from scipy.special import expit
 
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.tie_models._ordinal import (
+from skrank_abstain.tie_models._graded_relevance import (
     _cell_weights,
     _Likelihood,
     fit_grades,

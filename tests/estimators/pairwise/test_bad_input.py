@@ -30,7 +30,7 @@ class NotOfTheDifference(TieModel):
         (
             {"tie_model": NotOfTheDifference()},
             TypeError,
-            r"tie_model must be a model of the score difference",
+            r"instance of a .*DifferenceModel, a model of the score difference",
         ),
         (
             {"loss": "hinge"},
