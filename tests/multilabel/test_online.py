@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from multilabel.named import (
+from multilabel.definitions import (
     auc_loss,
 )
 from sklearn.base import clone

@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 from hypothesis import strategies as st
-from multilabel.named import (
+from multilabel.definitions import (
     auc_loss,
     average_precision_loss,
     dcg_loss,

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from multilabel.learners.tiny import FAMILY_LOSSES, tiny_classes, top_label_loss
-from multilabel.named import (
+from multilabel.definitions import (
     auc_score,
     precision_loss,
     reciprocal_rank_loss,
     sum_loss,
 )
+from multilabel.tiny import FAMILY_LOSSES, tiny_classes, top_label_loss
 
 from skrank_abstain.multilabel import (
     _learners,

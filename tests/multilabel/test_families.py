@@ -2,8 +2,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from multilabel.learners.tiny import top_label_loss
-from multilabel.named import (
+from multilabel.definitions import (
     auc_loss,
     average_precision_loss,
     dcg_loss,
@@ -12,6 +11,7 @@ from multilabel.named import (
     reciprocal_rank_loss,
     sum_loss,
 )
+from multilabel.tiny import top_label_loss
 
 from skrank_abstain.multilabel import (
     label_ranks,

@@ -1,18 +1,32 @@
-"""The losses of multilabel rankings, written from their definitions."""
+"""The losses of multilabel rankings, by name and written from their definitions."""
 
-from functools import cache
+from functools import cache, partial
 from itertools import permutations
 
 import numpy as np
-from multilabel.named import (
-    auc_loss,
-    average_precision_loss,
-    dcg_loss,
-    pairwise_loss,
-    precision_loss,
-    reciprocal_rank_loss,
-    sum_loss,
-)
+
+from skrank_abstain.multilabel import multilabel_loss
+
+
+def named(loss):
+    """Return a loss with the name that messages and test ids show."""
+    function = partial(multilabel_loss, loss=loss)
+    function.__name__ = f"{loss}_loss"
+    return function
+
+
+sum_loss = named("sum")
+precision_loss = named("precision")
+dcg_loss = named("dcg")
+pairwise_loss = named("pairwise")
+auc_loss = named("auc")
+average_precision_loss = named("average_precision")
+reciprocal_rank_loss = named("reciprocal_rank")
+
+
+def auc_score(y_true, y_score):
+    """Return one minus the loss, which is in no family."""
+    return 1 - auc_loss(y_true, y_score)
 
 
 # One row at a time, from the definitions: ranks and relevance to a loss or gain.

@@ -1,25 +1,82 @@
-"""Linear rankers of labels: the objective, its gradient and its minimum."""
+"""Matrices of labels, pairs in the right order, the minimum of the linear ranker."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
 import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.optimize import check_grad, minimize
 from scipy.sparse import csr_array
 from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import label_ranking_average_precision_score, make_scorer
+from sklearn.metrics import (
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+    make_scorer,
+)
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.fixes import parse_version
 
 from skrank_abstain.distance import Logistic
-from skrank_abstain.multilabel import LinearMultilabelRanker
+from skrank_abstain.multilabel import LinearMultilabelRanker, multilabel_sample_losses
+from skrank_abstain.multilabel._losses import check_label_matrix
 from skrank_abstain.multilabel._ranker import pairwise_logistic_objective
+
+SHAPES = st.tuples(st.integers(1, 5), st.integers(1, 6))
+
+
+misordered = partial(multilabel_sample_losses, loss="misordered_share", ties="average")
+
+
+@st.composite
+def scored(draw, grades=2):
+    shape = draw(SHAPES)
+    scores = draw(arrays(np.float64, shape, elements=st.integers(-4, 4).map(float)))
+    return scores, draw(arrays(np.float64, shape, elements=st.integers(0, grades)))
+
+
+@given(scored(grades=3))
+def test_misordered_share_is_what_counting_pairs_says(data):
+    scores, y = data
+    for s, r, share in zip(scores, y, misordered(y, scores), strict=True):
+        pairs = [(i, j) for i in range(r.size) for j in range(r.size) if r[i] > r[j]]
+        wrong = sum((s[i] < s[j]) + 0.5 * (s[i] == s[j]) for i, j in pairs)
+        assert share == pytest.approx(wrong / len(pairs) if pairs else 0.0)
+
+
+def test_misordered_share_is_scikit_learns_loss_where_scores_differ():
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 2, (40, 5)).astype(float), rng.normal(size=(40, 5))
+    assert misordered(y, scores).mean() == pytest.approx(label_ranking_loss(y, scores))
+
+
+def test_label_matrices_may_be_sparse():
+    assert check_label_matrix(csr_array([[0, 1]]), "y").tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 2], r"y must be of shape \(n_samples, n_labels\).*got shape \(2,\)"),
+        (
+            np.zeros((2, 0)),
+            r"y must be of shape .*, at least one of each, got shape \(2, 0\)",
+        ),
+        ([[1.0, np.nan]], r"y must be finite, got NaN .* at row 0, column 1"),
+        ([["1", "2"]], "y must hold numbers, got dtype <U1"),
+        ([[1j]], "Complex data not supported: y has complex128"),
+        ([[1], [2]], r"y must have 1 samples, got shape \(2, 1\)"),
+    ],
+)
+def test_messages_about_labels(values, message):
+    with pytest.raises(ValueError, match=message):
+        check_label_matrix(values, "y", (1, None))
 
 
 def problem(seed, n=12, d=3, k=4, grades=3):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from multilabel.named import (
+from multilabel.definitions import (
     sum_loss,
 )
 from scipy.io import arff
@@ -44,7 +44,7 @@ DENSE = r"""@data
 
 
 def real_data(*names):
-    default = Path(__file__).resolve().parents[4] / "shared" / "data"
+    default = Path(__file__).resolve().parents[3] / "shared" / "data"
     path = Path(os.environ.get("SKRANK_DATA", default), *names)
     if not path.is_file():
         pytest.skip(f"{path.name} is not there; set SKRANK_DATA to its parent folder")
