@@ -1,10 +1,13 @@
 """Wing: decisions about whole queries: top sets, and abstention on queries."""
 
-from skrank_abstain.queries._displays import QueryRiskDisplay, TopSetDisplay
-from skrank_abstain.queries._query_risk import QueryRiskRanker
-from skrank_abstain.queries._results import QueryResults, SetResults
-from skrank_abstain.queries._scorers import neg_query_aurc_scorer, neg_set_size_scorer
-from skrank_abstain.queries._top_sets import TopSetRanker
+from skrank_abstain.queries._displays import (
+    QueryRiskDisplay,
+    TopSetDisplay,
+    neg_query_aurc_scorer,
+    neg_set_size_scorer,
+)
+from skrank_abstain.queries._query_risk import QueryResults, QueryRiskRanker
+from skrank_abstain.queries._top_sets import SetResults, TopSetRanker
 
 __all__ = [
     "TopSetRanker",

@@ -1,4 +1,4 @@
-"""Displays of top sets and of abstention on queries."""
+"""Top sets and abstention on queries at all thresholds: displays and scorers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skrank_abstain._validation import FloatArray
-from skrank_abstain.displays import (
-    Display,
-    draw_curve,
-    draw_reference,
-    join_label,
-)
-from skrank_abstain.metrics import area_of_prefixes
-from skrank_abstain.queries._best_sets import best_levels, first_best_places
-from skrank_abstain.queries._scorers import query_blocks
+from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
+from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
+from skrank_abstain.queries._top_sets import best_levels, first_best_places
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,8 +111,8 @@ class TopSetDisplay(Display):
             If the items of no query differ in relevance.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        items, relevance = ranker._labelled(X, y, qid)
-        levels, queries = ranker._levels(items), items.queries
+        lists, relevance = ranker._labelled(X, y, qid)
+        levels, queries = ranker._levels(lists), lists[2]
         best = best_levels(levels, relevance, queries)
         known = ~np.isnan(best)
         best, sizes, inside = best[known], queries.sizes[known], known[queries.codes]
@@ -129,7 +123,7 @@ class TopSetDisplay(Display):
             )
         levels, own = levels[inside], ranker.threshold_
         thresholds = np.unique(np.append(levels, best))[::-1]
-        places = first_best_places(items.scores, relevance, queries)[known]
+        places = first_best_places(lists[0], relevance, queries)[known]
         k = np.arange(1, sizes.max() + 1)
         display = cls(
             size=_at_least(levels, thresholds) / sizes.size,
@@ -290,3 +284,51 @@ def _at_least(values: FloatArray, thresholds: FloatArray) -> FloatArray:
     """Return how many values are at least each threshold."""
     below = np.searchsorted(np.sort(values), thresholds, side="left")
     return np.asarray(values.size - below, dtype=np.float64)
+
+
+def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the number of accepted queries and their loss at each threshold.
+
+    Parameters
+    ----------
+    metric : ndarray of shape (n_queries,), float64
+        NaN for queries without a relevant item, which do not count.
+    risk : ndarray of shape (n_queries,), float64
+
+    Returns
+    -------
+    count, lost : ndarray of shape (n_thresholds,), float64
+        Queries of at most each distinct risk, and the sum of one minus their metric.
+    """
+    known = ~np.isnan(metric)
+    levels, which = np.unique(risk[known], return_inverse=True)
+    n_levels = levels.size
+    count = np.cumsum(np.bincount(which, minlength=n_levels)).astype(np.float64)
+    lost = np.cumsum(np.bincount(which, 1 - metric[known], minlength=n_levels) * 1.0)
+    return count, lost
+
+
+def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    return -float(ranker.set_sizes(X, qid=qid).mean())
+
+
+def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
+    metric = ranker.query_metric(X, y, qid=qid)
+    count, lost = query_blocks(metric, ranker.query_risk(X, qid=qid))
+    if count.size == 0:
+        return undefined("AURC over queries")
+    return -area_of_prefixes(count, lost)
+
+
+#: Minus the mean size of the sets of a `TopSetRanker`; higher is better, at most -1.
+#: Sets of every ranker keep the promise of ``alpha``, so rankers, tie models and splits
+#: compare by their size.
+neg_set_size_scorer = RankerScorer(_neg_set_size, "neg_set_size_scorer", "set_sizes")
+
+#: Minus the area under the risk-coverage curve of a `QueryRiskRanker`; higher is
+#: better, in [-1, 0]; NaN, with a warning, without a query that holds a relevant item.
+#: The mean over k of the mean loss, one minus the metric, of the k queries of lowest
+#: risk; equal risks in random order. Thresholds do not matter.
+neg_query_aurc_scorer = RankerScorer(
+    _neg_query_aurc, "neg_query_aurc_scorer", "query_risk"
+)

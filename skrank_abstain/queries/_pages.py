@@ -10,7 +10,6 @@ import numpy as np
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.pairs import Queries
-from skrank_abstain.queries._results import QueryResults, SetResults
 from skrank_abstain.report import (
     HEAD,
     Report,
@@ -49,9 +48,7 @@ class PageFacts:
     labelled: bool
 
 
-def report_on_sets(
-    facts: PageFacts, found: SetResults, groups: Groups | None
-) -> Report:
+def report_on_sets(facts: PageFacts, found: Any, groups: Groups | None) -> Report:
     """Return the page of a `TopSetRanker`."""
     ranker, ones = facts.ranker, np.ones(found.size.size)
     size = found.size.astype(np.float64)
@@ -88,9 +85,7 @@ def report_on_sets(
     )
 
 
-def report_on_queries(
-    facts: PageFacts, found: QueryResults, groups: Groups | None
-) -> Report:
+def report_on_queries(facts: PageFacts, found: Any, groups: Groups | None) -> Report:
     """Return the page of a `QueryRiskRanker`."""
     ranker, ones = facts.ranker, np.ones(found.risk.size)
     name, loss = ranker._metric, 1 - found.metric

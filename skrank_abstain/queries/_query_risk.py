@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +11,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    check_fraction,
-    check_relevance,
-    check_row_order,
-    shown,
-)
+from skrank_abstain._validation import BoolArray, FloatArray, check_fraction, shown
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import (
     advise_on_certification,
@@ -26,10 +19,7 @@ from skrank_abstain.concentration import (
     choose_start,
     warn_of_delta,
 )
-from skrank_abstain.intake import (
-    groups_of_queries,
-    take_labelled_items,
-)
+from skrank_abstain.intake import take_labelled_items
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
     check_gain,
@@ -38,14 +28,10 @@ from skrank_abstain.queries._expected_metrics import (
     metric_by_query,
     score_blocks,
 )
-from skrank_abstain.queries._graded_lists import (
-    GradedLists,
-    ValuedItems,
-    weights_of_queries,
-)
-from skrank_abstain.queries._pages import report_on_queries
-from skrank_abstain.queries._results import QueryResults
+from skrank_abstain.queries._list_ranker import ListRanker, Lists, mean_of_known
+from skrank_abstain.queries._pages import PageFacts, report_on_queries
 from skrank_abstain.report import Report
+from skrank_abstain.selection import Groups
 from skrank_abstain.tie_models import GradedRelevance
 
 #: `fit` warns if the share of accepted queries exceeds the target by more than this.
@@ -54,7 +40,61 @@ _MOST_EXCESS = 0.1
 _N_THRESHOLDS = 100
 
 
-class QueryRiskRanker(GradedLists):
+@dataclass(frozen=True, eq=False)
+class QueryResults:
+    """What ``QueryRiskRanker.evaluate`` returns: the lists of labelled queries.
+
+    Attributes
+    ----------
+    accepted : ndarray of shape (n_queries,), bool
+        Queries in order of first appearance; the others go to a person.
+    metric : ndarray of shape (n_queries,), float64
+        Metric of the list; NaN for a query without a relevant item.
+    risk : ndarray of shape (n_queries,), float64
+        One minus the expected metric.
+    weight : ndarray of shape (n_queries,), float64
+        Mean sample weight of the items; 1 without weights.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.queries import QueryRiskRanker
+    >>> train = make_ranking(n_queries=200, random_state=0)
+    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
+    >>> results = ranker.evaluate(new.data, new.target, qid=new.qid)
+    >>> results.selective_risk < results.full_risk
+    True
+    """
+
+    accepted: BoolArray
+    metric: FloatArray
+    risk: FloatArray
+    weight: FloatArray
+
+    @property
+    def coverage(self) -> float:
+        """Share of the queries that are accepted; NaN without queries."""
+        return mean_of_known(self.accepted.astype(np.float64), self.weight)
+
+    @property
+    def selective_risk(self) -> float:
+        """Mean of one minus the metric of the accepted queries; NaN if none counts.
+
+        Queries without a relevant item do not count.
+        """
+        metric = np.where(self.accepted, self.metric, np.nan)
+        return 1 - mean_of_known(metric, self.weight)
+
+    @property
+    def full_risk(self) -> float:
+        """The same if every query were accepted."""
+        return 1 - mean_of_known(self.metric, self.weight)
+
+
+class QueryRiskRanker(ListRanker):
     """Ranker that leaves whole queries to a person if their lists are probably poor.
 
     The risk of a query is one minus the expected metric of its list, under a model of
@@ -166,7 +206,7 @@ class QueryRiskRanker(GradedLists):
     """
 
     _fitted_state: tuple[str, ...] = (
-        *("threshold_", "certified_", "coverage_", "n_irrelevant_queries_"),
+        *("certified_", "coverage_", "n_irrelevant_queries_"),
         *("_metric", "_gain", "_gain_of_grade", "_draw_seed"),
         *("_risks", "_losses", "_group_code", "_group_names"),
     )
@@ -261,19 +301,14 @@ class QueryRiskRanker(GradedLists):
         given = take_labelled_items(self, X, y, qid)
         gains_of(given[1], self.gain)  # raises before anything is trained
         size = self.tuning_size if certifies else 0.0
-        data, valued, record = self._learn(model, given, size, groups)
+        parts, record = self._learn(model, given, size, groups)
         self._draw_seed = record.seed
         self._group_code, self._group_names = record.groups.code, record.groups.names
-        self._gain_of_grade = _gains_by_grade(model, data[0].y, self.gain)
-        self._risks = [self._risk(part) for part in valued]
-        self._losses = [
-            1 - self._metric_of(part, labelled.y)
-            for part, labelled in zip(valued, data, strict=True)
-        ]
+        self._gain_of_grade = _gains_by_grade(model, parts[0][1], self.gain)
+        self._risks = [self._risk(lists) for lists, _ in parts]
+        self._losses = [1 - self._metric_of(*part) for part in parts]
         self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())
-        self._set_threshold()
-        self._tell()
-        return self
+        return self._end_fit()
 
     def at_coverage(self, coverage: float) -> Self:
         """Return a fitted copy that accepts another share of the queries.
@@ -314,19 +349,15 @@ class QueryRiskRanker(GradedLists):
         return self._with(coverage=None, max_risk=max_risk)
 
     def _with(self, **params: Any) -> Self:
-        check_is_fitted(self, "threshold_")
-        other = copy.copy(self)
-        for name, value in params.items():
-            setattr(other, name, value)
-        # The metric of the copy is that of its risks.
-        other.metric, other.gain = self._metric, self._gain
+        # Its risks are those of the metric and the gain of fit.
+        other = self._copy_with(metric=self._metric, gain=self._gain, **params)
         if other._check_target() and len(self._risks) == 1:
             raise ValueError(
                 "max_risk must be given in fit already to have at_risk: its promise "
                 "needs queries that did not fit the tie model, and with coverage= all "
                 "of them did. Call fit again with max_risk=."
             )
-        other._set_threshold()
+        other._calibrate()
         return other
 
     @property
@@ -351,7 +382,6 @@ class QueryRiskRanker(GradedLists):
             self.threshold_ = 1.0 if coverage == 1 else float(found)
         self.certified_ = certifies and self.threshold_ > -np.inf
         self.coverage_ = float((self._risks[-1] <= self.threshold_).mean())
-        self._remember_parameters()
         asked = float(self.coverage or 0) + _MOST_EXCESS + 1 / self.n_queries_
         if not certifies and self.coverage_ > asked:
             warn_user(
@@ -396,7 +426,7 @@ class QueryRiskRanker(GradedLists):
             Lower is better, in [0, 1]; given that the list holds a relevant item, and 1
             if no draw has one. Queries in order of first appearance.
         """
-        return self._risk(self._valued(X, qid))
+        return self._risk(self._scored(X, qid))
 
     def query_metric(self, X: Any, y: ArrayLike, qid: Any = None) -> FloatArray:
         """Return the metric of the list of each labelled query.
@@ -490,63 +520,20 @@ class QueryRiskRanker(GradedLists):
             Arrays of shape (n_queries,); ``results.coverage`` and
             ``results.selective_risk`` pool them.
         """
-        items, relevance = self._labelled(X, y, qid, sample_weight)
-        return self._results(items, relevance, sample_weight)
-
-    def report(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: Any = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Report:
-        """Return a page about data, model, threshold and lists, for an audit.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``accept_queries``.
-        y : array-like of shape (n_items,), default=None
-            Relevance, higher is better. None: the page says what is accepted and
-            expected, and that nothing was measured.
-        groups : array-like of shape (n_items,), default=None
-            Kind of query of each item, the same for all items of a query: adds a table
-            for each.
-
-        Returns
-        -------
-        report : Report
-            A text in markdown; ``report.to_html("audit.html")`` saves it as a page.
-
-        Warns
-        -----
-        UserWarning
-            If items have the features of items that ``fit`` got, or parameters were set
-            after ``fit``: the report is about what was fitted.
-        """
-        check_row_order(X, y=y, qid=qid, groups=groups)
-        items = self._valued(X, qid, needs_qid=y is not None)
-        queries, relevance = items.queries, None
-        if y is not None:
-            relevance = check_relevance(y, queries.n_items)
-        facts = self._facts_of_page(X, items, relevance)
-        found = self._results(items, relevance, None)
-        return report_on_queries(facts, found, groups_of_queries(groups, queries))
+        results: QueryResults = self._evaluated(X, y, qid, sample_weight)
+        return results
 
     def _results(
-        self, items: ValuedItems, relevance: FloatArray | None, sample_weight: Any
+        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
     ) -> QueryResults:
-        risk = self._risk(items)
+        risk = self._risk(lists)
         metric = np.full(risk.size, np.nan)
         if relevance is not None:
-            metric = self._metric_of(items, relevance)
-        return QueryResults(
-            accepted=risk <= self.threshold_,
-            metric=metric,
-            risk=risk,
-            weight=weights_of_queries(sample_weight, items.queries),
-        )
+            metric = self._metric_of(lists, relevance)
+        return QueryResults(risk <= self.threshold_, metric, risk, weight)
+
+    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
+        return report_on_queries(facts, found, groups)
 
     def _check_target(self) -> bool:
         """Check the parameters; return whether to certify a bound."""
@@ -609,28 +596,25 @@ class QueryRiskRanker(GradedLists):
         )
         return -np.inf
 
-    def _risk(self, items: ValuedItems) -> FloatArray:
-        metric = ListMetric.parse(self._metric)
-        weights = self.tie_model_.node_weights_
-        return np.array(
-            [
-                1
-                - expected_metric(
-                    metric,
-                    proba,
-                    weights,
-                    self._gain_of_grade,
-                    score_blocks(items.scores[rows]),
-                    seed=self._draw_seed,
-                )
-                for rows, proba in items.lists(self.tie_model_, by=items.scores)
-            ]
-        )
+    def _risk(self, lists: Lists) -> FloatArray:
+        scores, values, queries = lists
+        metric, weights = ListMetric.parse(self._metric), self.tie_model_.node_weights_
+        expected = [
+            expected_metric(
+                metric,
+                proba,
+                weights,
+                self._gain_of_grade,
+                score_blocks(scores[rows]),
+                seed=self._draw_seed,
+            )
+            for rows, proba in self._graded(values, queries, by=scores)
+        ]
+        return 1 - np.array(expected)
 
-    def _metric_of(self, items: ValuedItems, y: FloatArray) -> FloatArray:
-        gains = gains_of(y, self._gain)
-        metric = ListMetric.parse(self._metric)
-        return metric_by_query(metric, items.scores, gains, items.queries)
+    def _metric_of(self, lists: Lists, y: FloatArray) -> FloatArray:
+        metric, gains = ListMetric.parse(self._metric), gains_of(y, self._gain)
+        return metric_by_query(metric, lists[0], gains, lists[2])
 
 
 def _gains_by_grade(model: GradedRelevance, y: FloatArray, gain: Any) -> FloatArray:

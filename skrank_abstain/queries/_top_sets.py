@@ -1,46 +1,83 @@
-"""TopSetRanker: a small set of items that holds a best one of the query."""
+"""TopSetRanker: a small set of items that holds a best one of the query.
+
+Items are sorted by their values, the best first. Given the shift of a query its items
+are independent, so that probabilities are products of distribution functions.
+"""
 
 from __future__ import annotations
 
-import copy
 import math
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_fraction,
-    check_relevance,
-    check_row_order,
-)
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake import (
-    groups_of_queries,
-    take_labelled_items,
-)
-from skrank_abstain.queries._best_sets import (
-    best_levels,
-    conformal_level,
-    levels_of_list,
-)
-from skrank_abstain.queries._graded_lists import (
-    GradedLists,
-    ValuedItems,
-    weights_of_queries,
-)
-from skrank_abstain.queries._pages import report_on_sets
-from skrank_abstain.queries._results import SetResults
+from skrank_abstain.intake import take_labelled_items
+from skrank_abstain.pairs import Queries, rows_by_place
+from skrank_abstain.queries._list_ranker import ListRanker, Lists, mean_of_known
+from skrank_abstain.queries._pages import PageFacts, report_on_sets
 from skrank_abstain.report import Report
+from skrank_abstain.selection import Groups
+
+#: Rounding of alpha (n + 1) must not cost a rank.
+_SLACK = 1e-12
 
 
-class TopSetRanker(GradedLists):
+@dataclass(frozen=True, eq=False)
+class SetResults:
+    """What ``TopSetRanker.evaluate`` returns: the sets of labelled queries.
+
+    Attributes
+    ----------
+    size : ndarray of shape (n_queries,), int64
+        Items in the set of each query, in order of first appearance.
+    n_items : ndarray of shape (n_queries,), int64
+        Items of each query.
+    holds_best : ndarray of shape (n_queries,), float64
+        1 if the set holds a best item, 0 if not; NaN where all items of the query are
+        equally relevant, so that any set would hold one.
+    weight : ndarray of shape (n_queries,), float64
+        Mean sample weight of the items; 1 without weights.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.queries import TopSetRanker
+    >>> train = make_ranking(n_queries=200, random_state=0)
+    >>> new = make_ranking(n_queries=100, random_state=1)
+    >>> ranker = TopSetRanker(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(train.data, train.target, qid=train.qid)
+    >>> results = ranker.evaluate(new.data, new.target, qid=new.qid)
+    >>> results.share > 0.85, results.mean_size < 8
+    (True, True)
+    """
+
+    size: IntArray
+    n_items: IntArray
+    holds_best: FloatArray
+    weight: FloatArray
+
+    @property
+    def share(self) -> float:
+        """Share of the sets that hold a best item; NaN if the items of no query differ.
+
+        Queries whose items are all equally relevant do not count.
+        """
+        return mean_of_known(self.holds_best, self.weight)
+
+    @property
+    def mean_size(self) -> float:
+        """Mean size of the sets; NaN without queries."""
+        return mean_of_known(self.size.astype(np.float64), self.weight)
+
+
+class TopSetRanker(ListRanker):
     """Ranker that returns, for each query, a small set of items that holds a best one.
 
     A best item is one of the highest relevance in its query. The set has many items if
@@ -120,7 +157,7 @@ class TopSetRanker(GradedLists):
     True
     """
 
-    _fitted_state: tuple[str, ...] = ("threshold_", "n_equal_queries_", "_known")
+    _fitted_state: tuple[str, ...] = ("n_equal_queries_", "_known")
     _own = ("alpha",)
 
     def __init__(
@@ -178,14 +215,13 @@ class TopSetRanker(GradedLists):
         share = check_fraction(self.tuning_size, "tuning_size")
         model = self._unfitted_tie_model()
         given = take_labelled_items(self, X, y, qid)
-        data, items, _ = self._learn(model, given, share)
-        levels = best_levels(self._levels(items[-1]), data[-1].y, items[-1].queries)
+        parts, _ = self._learn(model, given, share)
+        lists, relevance = parts[-1]
+        levels = best_levels(self._levels(lists), relevance, lists[2])
         self._known = levels[~np.isnan(levels)]
         self.n_queries_ = int(self._known.size)
         self.n_equal_queries_ = int(levels.size - self._known.size)
-        self._set_threshold()
-        self._tell()
-        return self
+        return self._end_fit()
 
     def at_alpha(self, alpha: float) -> Self:
         """Return a fitted copy with sets for another share of misses.
@@ -205,10 +241,8 @@ class TopSetRanker(GradedLists):
         ValueError
             If there are too few calibration queries for this ``alpha``.
         """
-        check_is_fitted(self, "threshold_")
-        other = copy.copy(self)
-        other.alpha = alpha
-        other._set_threshold()
+        other = self._copy_with(alpha=alpha)
+        other._calibrate()
         return other
 
     def _set_threshold(self) -> None:
@@ -224,7 +258,6 @@ class TopSetRanker(GradedLists):
                 "more), or allow a larger alpha."
             )
         self.threshold_ = threshold
-        self._remember_parameters()
 
     def predict_set(self, X: Any, qid: Any = None) -> BoolArray:
         """Return which items are in the set of their query.
@@ -245,7 +278,8 @@ class TopSetRanker(GradedLists):
         ValueError
             If columns do not match ``fit``.
         """
-        return self._inside(self._valued(X, qid))
+        inside: BoolArray = self._levels(self._scored(X, qid)) >= self.threshold_
+        return inside
 
     def set_sizes(self, X: Any, qid: Any = None) -> IntArray:
         """Return the size of the set of each query.
@@ -260,9 +294,8 @@ class TopSetRanker(GradedLists):
         sizes : ndarray of shape (n_queries,), int64
             At least 1; queries in order of first appearance.
         """
-        items = self._valued(X, qid)
-        codes = items.queries.codes[self._inside(items)]
-        return np.bincount(codes, minlength=items.queries.n_queries).astype(np.int64)
+        lists = self._scored(X, qid)
+        return self._sizes(self._levels(lists), lists[2])
 
     def score(
         self,
@@ -330,72 +363,190 @@ class TopSetRanker(GradedLists):
             Arrays of shape (n_queries,); ``results.share`` is the score,
             ``results.mean_size`` the price of it.
         """
-        items, relevance = self._labelled(X, y, qid, sample_weight)
-        return self._results(items, relevance, sample_weight)
-
-    def report(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        qid: Any = None,
-        *,
-        groups: ArrayLike | None = None,
-    ) -> Report:
-        """Return a page about data, model, threshold and sets, for an audit.
-
-        Parameters
-        ----------
-        X, qid
-            As in ``predict_set``.
-        y : array-like of shape (n_items,), default=None
-            Relevance, higher is better. None: the page has the sizes of the sets alone.
-        groups : array-like of shape (n_items,), default=None
-            Kind of query of each item, the same for all items of a query: adds a table
-            for each.
-
-        Returns
-        -------
-        report : Report
-            A text in markdown; ``report.to_html("audit.html")`` saves it as a page.
-
-        Warns
-        -----
-        UserWarning
-            If items have the features of items that ``fit`` got, or parameters were set
-            after ``fit``: the report is about what was fitted.
-        """
-        check_row_order(X, y=y, qid=qid, groups=groups)
-        items = self._valued(X, qid, needs_qid=y is not None)
-        queries, relevance = items.queries, None
-        if y is not None:
-            relevance = check_relevance(y, queries.n_items)
-        facts = self._facts_of_page(X, items, relevance)
-        # Without labels all items count as equal, and no query as a hit or a miss.
-        known = np.zeros(queries.n_items) if relevance is None else relevance
-        found = self._results(items, known, None)
-        return report_on_sets(facts, found, groups_of_queries(groups, queries))
+        results: SetResults = self._evaluated(X, y, qid, sample_weight)
+        return results
 
     def _results(
-        self, items: ValuedItems, relevance: FloatArray, sample_weight: Any
+        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
     ) -> SetResults:
-        levels, queries = self._levels(items), items.queries
-        inside = np.bincount(queries.codes[levels >= self.threshold_])
-        best = best_levels(levels, relevance, queries)
+        levels, queries = self._levels(lists), lists[2]
+        best = np.full(queries.n_queries, np.nan)
+        if relevance is not None:
+            best = best_levels(levels, relevance, queries)
         return SetResults(
-            size=inside.astype(np.int64),
+            size=self._sizes(levels, queries),
             n_items=queries.sizes,
             holds_best=np.where(np.isnan(best), np.nan, best >= self.threshold_),
-            weight=weights_of_queries(sample_weight, queries),
+            weight=weight,
         )
 
-    def _inside(self, items: ValuedItems) -> BoolArray:
-        inside: BoolArray = self._levels(items) >= self.threshold_
-        return inside
+    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
+        return report_on_sets(facts, found, groups)
 
-    def _levels(self, items: ValuedItems) -> FloatArray:
+    def _sizes(self, levels: FloatArray, queries: Queries) -> IntArray:
+        """Return the size of the set of each query; no set is empty."""
+        return np.bincount(queries.codes[levels >= self.threshold_]).astype(np.int64)
+
+    def _levels(self, lists: Lists) -> FloatArray:
         """Return the largest threshold at which each item is in its set."""
-        levels = np.empty(items.values.size)
-        weights = self.tie_model_.node_weights_
-        for rows, proba in items.lists(self.tie_model_, by=items.values):
-            levels[rows] = levels_of_list(proba, weights, items.values[rows])
+        _, values, queries = lists
+        levels, weights = np.empty(values.size), self.tie_model_.node_weights_
+        for rows, proba in self._graded(values, queries, by=values):
+            levels[rows] = levels_of_list(proba, weights, values[rows])
         return levels
+
+
+def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> FloatArray:
+    """Return the probability that each item is the first best one.
+
+    Parameters
+    ----------
+    grade_proba : ndarray of shape (n_nodes, n_items, n_grades), float64
+        P(grade) of the items of one query by node of its shift, the best item first.
+    node_weights : ndarray of shape (n_nodes,), float64
+
+    Returns
+    -------
+    proba : ndarray of shape (n_items,), float64
+        Sums to 1; the sum of the first m is the probability that the first m items hold
+        one of the highest grade present.
+
+    Notes
+    -----
+    Item m is the first best one if it has a grade g, the items before it are below g
+    and the items after it are not above g. O(n_nodes n_items n_grades).
+    """
+    at_most = np.minimum(np.cumsum(grade_proba, axis=2), 1.0)
+    below = np.zeros_like(at_most)
+    below[:, :, 1:] = at_most[:, :, :-1]
+    before, after = np.ones_like(at_most), np.ones_like(at_most)
+    np.cumprod(below[:, :-1], axis=1, out=before[:, 1:])
+    after[:, :-1] = np.cumprod(at_most[:, :0:-1], axis=1)[:, ::-1]
+    proba = (before * grade_proba * after).sum(axis=2)
+    # No matrix product: its last bits depend on the number of threads.
+    weighted: FloatArray = (node_weights[:, None] * proba).sum(axis=0)
+    return weighted
+
+
+def all_equal_proba(grade_proba: FloatArray, node_weights: FloatArray) -> float:
+    """Return the probability that all items of one query have the same grade.
+
+    Parameters are those of ``first_best_proba``.
+    """
+    of_each = grade_proba.prod(axis=1).sum(axis=1)
+    return float((node_weights * of_each).sum())
+
+
+def levels_of_list(
+    grade_proba: FloatArray, node_weights: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Return the largest threshold at which each item of one query is in its set.
+
+    Parameters
+    ----------
+    grade_proba, node_weights
+        As in ``first_best_proba``.
+    values : ndarray of shape (n_items,), float64
+        The sort key, descending; items of equal value enter together.
+
+    Returns
+    -------
+    levels : ndarray of shape (n_items,), float64
+        Descending; infinity for the first item and its equals, which are in every set.
+
+    Notes
+    -----
+    In a query whose items differ, an item adds the probability that it is the first
+    best one. The level of an item is the smallest such probability down to it, so that
+    every set consists of the first items.
+    """
+    added = first_best_proba(grade_proba, node_weights)
+    # The guarantee is about queries whose items differ. Rounding must not make "a later
+    # item is the best" more probable than "items differ".
+    differ = max(1 - all_equal_proba(grade_proba, node_weights), float(added[1:].sum()))
+    added[0] = np.inf
+    added[1:] /= differ or 1.0
+    levels: FloatArray = np.minimum.accumulate(added)
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    return levels[first].repeat(np.diff(first, append=values.size))
+
+
+def best_levels(levels: FloatArray, y: FloatArray, queries: Queries) -> FloatArray:
+    """Return the largest threshold at which the set of each query holds a best item.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_items,), float64
+    y : ndarray of shape (n_items,), float64
+        Relevance, higher is better.
+    queries : Queries
+
+    Returns
+    -------
+    level : ndarray of shape (n_queries,), float64
+        NaN where all items have the same relevance.
+    """
+    starts, order = queries.offsets[:-1], queries.order
+    best = np.maximum.reduceat(y[order], starts)
+    is_best = y[order] == best.repeat(queries.sizes)
+    found = np.maximum.reduceat(np.where(is_best, levels[order], -np.inf), starts)
+    return np.where(items_differ(y, queries), found, np.nan)
+
+
+def items_differ(y: FloatArray, queries: Queries) -> BoolArray:
+    """Return whether the items of each query differ in relevance."""
+    starts, ordered = queries.offsets[:-1], y[queries.order]
+    differ: BoolArray = np.maximum.reduceat(ordered, starts) > np.minimum.reduceat(
+        ordered, starts
+    )
+    return differ
+
+
+def conformal_level(levels: FloatArray, alpha: float) -> float | None:
+    """Return the conformal threshold of the calibration queries.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_queries,), float64
+        Returned by ``best_levels``, for queries that did not fit the tie model.
+    alpha : float
+        In (0, 1).
+
+    Returns
+    -------
+    threshold : float or None
+        The k-th smallest level, k = floor(alpha (n_queries + 1)); None if k is 0.
+
+    Notes
+    -----
+    The score of least ambiguous sets [1]_. If these queries and a new one are
+    exchangeable, the level of the new one is below the threshold with probability at
+    most k / (n_queries + 1) <= alpha.
+
+    References
+    ----------
+    .. [1] Sadinle, Lei and Wasserman (2019). "Least Ambiguous Set-Valued Classifiers
+       with Bounded Error Levels". JASA 114(525). arXiv:1609.00451
+    """
+    k = math.floor(alpha * (levels.size + 1) + _SLACK)
+    return float(np.partition(levels, k - 1)[k - 1]) if k else None
+
+
+def first_best_places(values: FloatArray, y: FloatArray, queries: Queries) -> IntArray:
+    """Return how many items from the top hold a best one, shape (n_queries,).
+
+    Items of equal value enter together, as in the sets.
+    """
+    rows, place = rows_by_place(values, queries)
+    # The last place of each block of equal values.
+    ordered, codes = values[rows], queries.codes[rows]
+    last = np.append(
+        (ordered[1:] != ordered[:-1]) | (codes[1:] != codes[:-1]), rows.size > 0
+    )
+    ends = np.flatnonzero(last)
+    of_block = place[ends].repeat(np.diff(ends, prepend=-1))
+    best = np.maximum.reduceat(y[rows], queries.offsets[:-1]).repeat(queries.sizes)
+    size = queries.sizes.repeat(queries.sizes)
+    found = np.where(y[rows] == best, of_block, size)
+    places: IntArray = np.minimum.reduceat(found, queries.offsets[:-1])
+    return places

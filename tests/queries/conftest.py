@@ -4,6 +4,8 @@ import pytest
 from doubles import FirstColumn
 from queries.drawn import draw_queries
 
+from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
+
 
 @pytest.fixture(scope="session")
 def model():
@@ -18,3 +20,13 @@ def past():
 @pytest.fixture(scope="session")
 def new():
     return draw_queries(60, 1)
+
+
+@pytest.fixture(scope="session")
+def sets(model, past):
+    return TopSetRanker(model, random_state=0).fit(*past)
+
+
+@pytest.fixture(scope="session")
+def half(model, past):
+    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(*past)

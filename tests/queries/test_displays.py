@@ -10,24 +10,12 @@ from sklearn.preprocessing import FunctionTransformer
 from skrank_abstain import BALToR
 from skrank_abstain.queries import (
     QueryRiskDisplay,
-    QueryRiskRanker,
     TopSetDisplay,
-    TopSetRanker,
     neg_query_aurc_scorer,
     neg_set_size_scorer,
 )
 
 mpl.use("Agg")
-
-
-@pytest.fixture(scope="module")
-def sets(model, past):
-    return TopSetRanker(model, random_state=0).fit(*past)
-
-
-@pytest.fixture(scope="module")
-def risk(model, past):
-    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(*past)
 
 
 @pytest.fixture(autouse=True)
@@ -66,12 +54,12 @@ def test_fixed_numbers_of_items_are_counted_one_by_one(sets, new):
         assert display.fixed_size[k - 1] == np.mean([rows.size for rows in top])
 
 
-def test_a_curve_of_queries_is_their_mean_loss_by_risk(risk, new):
+def test_a_curve_of_queries_is_their_mean_loss_by_risk(half, new):
     X, y, qid = new
-    display = QueryRiskDisplay.from_estimator(risk, X, y, qid)
-    found = risk.query_metric(X, y, qid)
+    display = QueryRiskDisplay.from_estimator(half, X, y, qid)
+    found = half.query_metric(X, y, qid)
     known = ~np.isnan(found)
-    loss = 1 - found[known][np.argsort(risk.query_risk(X, qid)[known])]
+    loss = 1 - found[known][np.argsort(half.query_risk(X, qid)[known])]
     prefix = np.cumsum(loss) / np.arange(1, loss.size + 1)
     np.testing.assert_allclose(display.selective_risk, prefix)
     np.testing.assert_allclose(
@@ -79,7 +67,7 @@ def test_a_curve_of_queries_is_their_mean_loss_by_risk(risk, new):
     )
     assert display.aurc == pytest.approx(prefix.mean())
     assert display.line_.get_label() == f"QueryRiskRanker (AURC = {display.aurc:.3f})"
-    assert neg_query_aurc_scorer(risk, X, y, qid) == pytest.approx(-prefix.mean())
+    assert neg_query_aurc_scorer(half, X, y, qid) == pytest.approx(-prefix.mean())
     assert "ndcg@10" in display.ax_.get_ylabel()
 
 
@@ -91,9 +79,9 @@ def test_the_scorer_of_sets_is_their_mean_size(sets, new):
     assert repr(neg_query_aurc_scorer) == "neg_query_aurc_scorer"
 
 
-def test_several_rankers_share_axes(sets, risk, new):
+def test_several_rankers_share_axes(sets, half, new):
     X, y, qid = new
-    for display, ranker in ((TopSetDisplay, sets), (QueryRiskDisplay, risk)):
+    for display, ranker in ((TopSetDisplay, sets), (QueryRiskDisplay, half)):
         pipeline = make_pipeline(FunctionTransformer(), ranker)
         one = display.from_estimator(pipeline, X, y, qid, name="one")
         other = one.plot(one.ax_, name="other")
@@ -104,14 +92,14 @@ def test_several_rankers_share_axes(sets, risk, new):
         assert len(texts) == 3
 
 
-def test_nothing_to_draw_is_an_error(sets, risk, new, past, model):
+def test_nothing_to_draw_is_an_error(sets, half, new, past, model):
     X, y, qid = new
     with pytest.raises(ValueError, match="y must differ within a query"):
         TopSetDisplay.from_estimator(sets, X, 0 * y, qid)
     with pytest.raises(ValueError, match="y must have a query with a relevant item"):
-        QueryRiskDisplay.from_estimator(risk, X, 0 * y, qid)
+        QueryRiskDisplay.from_estimator(half, X, 0 * y, qid)
     with pytest.warns(UndefinedMetricWarning, match="AURC over queries is undefined"):
-        assert np.isnan(neg_query_aurc_scorer(risk, X, 0 * y, qid))
+        assert np.isnan(neg_query_aurc_scorer(half, X, 0 * y, qid))
     pairs = BALToR(model).fit(*past)
     with pytest.raises(TypeError, match="which has predict_set"):
         TopSetDisplay.from_estimator(pairs, X, y, qid)

@@ -4,13 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
-from queries.drawn import PIPELINES_ROUTE, draw_queries
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GroupKFold, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from queries.drawn import draw_queries
+from sklearn.exceptions import UndefinedMetricWarning
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import QueryRiskRanker
@@ -24,28 +19,23 @@ from skrank_abstain.queries._expected_metrics import (
 METRICS = ["ndcg@10", "mrr", "precision@3"]
 
 
-@pytest.fixture(scope="module")
-def ranker(model, past):
-    return QueryRiskRanker(model, coverage=0.5, random_state=0).fit(*past)
-
-
-def test_half_of_the_queries_are_accepted(ranker, past, new):
+def test_half_of_the_queries_are_accepted(half, past, new):
     X, _, qid = past
-    assert ranker.coverage_ == 0.5
-    assert ranker.accept_queries(X, qid).mean() == 0.5
-    assert (ranker.n_queries_, ranker.n_tuning_queries_) == (200, 0)
-    assert not ranker.certified_
-    found = ranker.accept_queries(new[0], new[2])
+    assert half.coverage_ == 0.5
+    assert half.accept_queries(X, qid).mean() == 0.5
+    assert (half.n_queries_, half.n_tuning_queries_) == (200, 0)
+    assert not half.certified_
+    found = half.accept_queries(new[0], new[2])
     assert found.shape == (60,)
     np.testing.assert_array_equal(
-        found, ranker.query_risk(new[0], new[2]) <= ranker.threshold_
+        found, half.query_risk(new[0], new[2]) <= half.threshold_
     )
 
 
-def test_queries_without_a_relevant_item_are_counted(ranker, past):
+def test_queries_without_a_relevant_item_are_counted(half, past):
     _, y, qid = past
     irrelevant = sum(y[qid == q].max() == 0 for q in np.unique(qid))
-    assert 0 < irrelevant == ranker.n_irrelevant_queries_
+    assert 0 < irrelevant == half.n_irrelevant_queries_
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -82,9 +72,9 @@ def test_accepted_lists_are_better(model, past, metric):
     assert ranker.score(X, y, qid) == pytest.approx(found[accepted & known].mean())
 
 
-def test_metrics_of_queries_are_those_of_their_lists(ranker, new):
+def test_metrics_of_queries_are_those_of_their_lists(half, new):
     X, y, qid = new
-    found = ranker.query_metric(X, y, qid)
+    found = half.query_metric(X, y, qid)
     queries = group_queries(qid, qid.size)
     metric, gains = ListMetric.parse("ndcg@10"), gains_of(y, "exponential")
     np.testing.assert_array_equal(
@@ -94,23 +84,23 @@ def test_metrics_of_queries_are_those_of_their_lists(ranker, new):
     np.testing.assert_array_equal(np.isnan(found), none)
 
 
-def test_a_score_weighs_queries_by_their_items(ranker, new):
+def test_a_score_weighs_queries_by_their_items(half, new):
     X, y, qid = new
     weight = np.random.default_rng(0).uniform(size=qid.size)
-    found, accepted = ranker.query_metric(X, y, qid), ranker.accept_queries(X, qid)
+    found, accepted = half.query_metric(X, y, qid), half.accept_queries(X, qid)
     used = np.flatnonzero(accepted & ~np.isnan(found))
     means = [weight[qid == q].mean() for q in used]
     expected = np.average(found[used], weights=means)
-    assert ranker.score(X, y, qid, sample_weight=weight) == pytest.approx(expected)
+    assert half.score(X, y, qid, sample_weight=weight) == pytest.approx(expected)
 
 
-def test_risks_do_not_depend_on_the_batch_or_the_order_of_rows(ranker, new):
+def test_risks_do_not_depend_on_the_batch_or_the_order_of_rows(half, new):
     X, _, qid = new
-    risk = ranker.query_risk(X, qid)
+    risk = half.query_risk(X, qid)
     order = np.lexsort((np.random.default_rng(0).permutation(qid.size), qid))
-    np.testing.assert_array_equal(ranker.query_risk(X[order], qid[order]), risk)
+    np.testing.assert_array_equal(half.query_risk(X[order], qid[order]), risk)
     one = qid == 7
-    np.testing.assert_array_equal(ranker.query_risk(X[one]), risk[[7]])
+    np.testing.assert_array_equal(half.query_risk(X[one]), risk[[7]])
 
 
 def test_a_coverage_of_one_accepts_every_query(model, past, new):
@@ -153,25 +143,6 @@ def test_a_certified_bound_fails_in_at_most_delta_of_the_draws(model):
         ranker.fit(*draw_queries(120, seed))
         broken.append(ranker.certified_ and 1 - ranker.score(X, y, qid) > 0.25)
     assert np.mean(broken) <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 60)
-
-
-def test_it_is_saved_and_cloned(ranker, new):
-    X, _, qid = new
-    loaded = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(loaded.query_risk(X, qid), ranker.query_risk(X, qid))
-    assert clone(ranker).get_params()["coverage"] == 0.5
-    with pytest.raises(NotFittedError):
-        QueryRiskRanker(Ridge(), coverage=0.5).query_risk(X)
-
-
-@PIPELINES_ROUTE
-def test_routing_hands_on_the_queries(past, routing):
-    X, y, qid = past
-    ranker = QueryRiskRanker(Ridge(), coverage=0.5, random_state=0)
-    params = {"qid": qid, "groups": qid}
-    pipeline = make_pipeline(StandardScaler(), ranker)
-    found = cross_validate(pipeline, X, y, cv=GroupKFold(2), params=params)
-    assert (found["test_score"] > 0.6).all()
 
 
 def test_gains_of_ones_own_decide_what_is_relevant(model, past, new):
@@ -226,18 +197,18 @@ def test_lists_of_one_item_are_accepted_together(model):
     assert ranker.coverage_ > 0.9
 
 
-def test_another_coverage_takes_the_threshold_of_a_new_fit(ranker, model, past, new):
-    other = ranker.at_coverage(0.8)
+def test_another_coverage_takes_the_threshold_of_a_new_fit(half, model, past, new):
+    other = half.at_coverage(0.8)
     again = QueryRiskRanker(model, coverage=0.8, random_state=0).fit(*past)
-    assert other.threshold_ == again.threshold_ > ranker.threshold_
+    assert other.threshold_ == again.threshold_ > half.threshold_
     assert other.coverage_ == again.coverage_
-    assert (other.coverage, ranker.coverage) == (0.8, 0.5)
-    loaded = pickle.loads(pickle.dumps(ranker)).at_coverage(0.8)
+    assert (other.coverage, half.coverage) == (0.8, 0.5)
+    loaded = pickle.loads(pickle.dumps(half)).at_coverage(0.8)
     assert loaded.threshold_ == other.threshold_
     with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\]"):
-        ranker.at_coverage(0)
+        half.at_coverage(0)
     with pytest.raises(ValueError, match=r"max_risk must be given in fit already"):
-        ranker.at_risk(0.3)
+        half.at_risk(0.3)
 
 
 def test_another_bound_takes_the_threshold_of_a_new_fit(model, past):
@@ -291,6 +262,19 @@ def test_a_group_without_a_relevant_item_certifies_nothing(model, past):
     assert not ranker.certified_
 
 
-def test_a_verbose_fit_prints_one_line(model, past, capsys):
-    QueryRiskRanker(model, coverage=0.5, random_state=0, verbose=1).fit(*past)
-    assert capsys.readouterr().out.startswith("[QueryRiskRanker] calibrated on 200 ")
+def test_lists_of_labelled_queries(half, new):
+    X, y, qid = new
+    weight = np.random.default_rng(0).uniform(size=y.size)
+    found = half.evaluate(X, y, qid, sample_weight=weight)
+    np.testing.assert_array_equal(found.accepted, half.accept_queries(X, qid))
+    np.testing.assert_array_equal(found.metric, half.query_metric(X, y, qid))
+    np.testing.assert_array_equal(found.risk, half.query_risk(X, qid))
+    known = ~np.isnan(found.metric)
+    both, w = known & found.accepted, found.weight
+    assert 0 < both.sum() < known.sum() < 60
+    mean = np.average(1 - found.metric[both], weights=w[both])
+    assert found.selective_risk == pytest.approx(mean)
+    mean = np.average(1 - found.metric[known], weights=w[known])
+    assert found.full_risk == pytest.approx(mean)
+    assert found.coverage == pytest.approx(np.average(found.accepted, weights=w))
+    assert half.score(X, y, qid, weight) == 1 - found.selective_risk

@@ -1,46 +1,165 @@
-"""TopSetRanker: small sets, a best item in most of them."""
+"""TopSetRanker: small sets, a best item in most of them.
+
+P(the first items hold a best one) against all grades that a query may have.
+"""
 
 import pickle
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 import sklearn
-from queries.drawn import PIPELINES_ROUTE, draw_queries
-from sklearn.base import clone
+from hypothesis import given
+from hypothesis import strategies as st
+from queries.drawn import draw_queries
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.model_selection import GridSearchCV, GroupKFold
 
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.queries import TopSetRanker
-from skrank_abstain.queries._best_sets import first_best_proba, items_differ
+from skrank_abstain.queries._top_sets import (
+    all_equal_proba,
+    best_levels,
+    conformal_level,
+    first_best_places,
+    first_best_proba,
+    items_differ,
+    levels_of_list,
+)
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
 
 
-@pytest.fixture(scope="module")
-def ranker(model, past):
-    X, y, qid = past
-    return TopSetRanker(model, random_state=0).fit(X, y, qid=qid)
+def every_outcome(proba, weights):
+    """Yield the grades of all items, and the probability of these."""
+    n_nodes, n_items, n_grades = proba.shape
+    for grades in product(range(n_grades), repeat=n_items):
+        yield (
+            np.array(grades),
+            sum(
+                weights[h] * np.prod([proba[h, i, g] for i, g in enumerate(grades)])
+                for h in range(n_nodes)
+            ),
+        )
 
 
-def test_queries_are_divided_by_purpose(ranker, past):
+def draw(seed, n_items, n_grades, n_nodes=3):
+    rng = np.random.default_rng(seed)
+    proba = rng.dirichlet(np.full(n_grades, 0.7), (n_nodes, n_items))
+    return proba, rng.dirichlet(np.ones(n_nodes))
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5), st.integers(1, 3))
+def test_each_place_is_the_first_best_as_often_as_grades_say(seed, n_items, n_grades):
+    proba, weights = draw(seed, n_items, n_grades)
+    expected, equal = np.zeros(n_items), 0.0
+    for grades, share in every_outcome(proba, weights):
+        expected[int(np.argmax(grades))] += share
+        equal += share * (grades.min() == grades.max())
+    found = first_best_proba(proba, weights)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert all_equal_proba(proba, weights) == pytest.approx(equal, abs=1e-12)
+
+
+def test_two_items_of_two_grades_by_hand():
+    proba = np.array([[[0.4, 0.6], [0.7, 0.3]]])
+    second = 0.4 * 0.3
+    np.testing.assert_allclose(
+        first_best_proba(proba, np.ones(1)), [1 - second, second]
+    )
+    differ = 0.4 * 0.3 + 0.6 * 0.7
+    levels = levels_of_list(proba, np.ones(1), np.array([2.0, 1.0]))
+    np.testing.assert_allclose(levels, [np.inf, second / differ])
+
+
+def test_a_thousand_items_neither_overflow_nor_vanish():
+    proba = np.tile([[0.99, 0.01]], (1, 1000, 1))
+    found = first_best_proba(proba, np.ones(1))
+    # All irrelevant, or the first relevant one at place m.
+    expected = 0.99 ** np.arange(1000) * 0.01
+    expected[0] += 0.99**1000
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 7))
+def test_levels_fall_and_equal_values_share_theirs(seed, n_items):
+    proba, weights = draw(seed, n_items, 3)
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.integers(0, 4, n_items))[::-1].astype(float)
+    levels = levels_of_list(proba, weights, values)
+    assert (levels[1:] <= levels[:-1]).all()
+    assert np.isposinf(levels[values == values[0]]).all()
+    added = first_best_proba(proba, weights)
+    differ = 1 - all_equal_proba(proba, weights)
+    for value in np.unique(values)[:-1]:
+        first = int(np.argmax(values == value))
+        expected = added[1 : first + 1].min() / differ
+        np.testing.assert_allclose(levels[values == value], expected, rtol=1e-9)
+
+
+def test_items_that_are_surely_alike_have_a_level():
+    proba = np.zeros((1, 3, 2))
+    proba[:, :, 0] = 1.0
+    levels = levels_of_list(proba, np.ones(1), np.array([3.0, 2.0, 1.0]))
+    assert levels.tolist() == [np.inf, 0.0, 0.0]
+
+
+def test_the_level_of_a_query_is_that_of_its_first_best_item():
+    queries = group_queries([0, 1, 0, 1, 0, 2, 2], 7)
+    y = np.array([0.0, 1, 2, 0, 2, 1, 1])
+    levels = np.array([np.inf, 0.2, 0.3, np.inf, 0.1, np.inf, 0.4])
+    assert items_differ(y, queries).tolist() == [True, True, False]
+    np.testing.assert_array_equal(best_levels(levels, y, queries), [0.3, 0.2, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "n", "k"), [(0.1, 9, 1), (0.1, 8, 0), (0.1, 19, 2), (0.3, 9, 3)]
+)
+def test_the_threshold_is_an_order_statistic(alpha, n, k):
+    levels = np.random.default_rng(0).permutation(n).astype(float)
+    assert conformal_level(levels, alpha) == (k - 1 if k else None)
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.25])
+def test_a_new_level_is_below_the_threshold_no_more_often_than_alpha(alpha):
+    # Exchangeable: each of n + 1 levels is the new one, by definition.
+    levels = np.random.default_rng(1).normal(size=28)
+    below = [
+        levels[i] < conformal_level(np.delete(levels, i), alpha) for i in range(28)
+    ]
+    assert np.mean(below) <= alpha
+    assert np.mean(below) > alpha - 1 / 28
+
+
+@given(st.integers(0, 10**6))
+def test_places_of_the_first_best_are_those_of_a_search(seed):
+    rng = np.random.default_rng(seed)
+    qid = rng.integers(0, 4, 12)
+    values, y = rng.integers(0, 4, 12).astype(float), rng.integers(0, 3, 12) * 1.0
+    queries = group_queries(qid, 12)
+    found = first_best_places(values, y, queries)
+    for query in range(queries.n_queries):
+        rows = queries.rows(query)
+        # Item by item from the top; those of one value come in together.
+        least = max(values[r] for r in rows if y[r] == y[rows].max())
+        assert found[query] == (values[rows] >= least).sum()
+
+
+def test_queries_are_divided_by_purpose(sets, past):
     differ = items_differ(past[1], group_queries(past[2], past[2].size))
-    n_tuning, n_rest = ranker.n_tuning_queries_, ranker.n_queries_
+    n_tuning, n_rest = sets.n_tuning_queries_, sets.n_queries_
     assert n_tuning == 60
-    assert n_tuning + n_rest + ranker.n_equal_queries_ == 200
-    assert 0 < ranker.n_equal_queries_ < (~differ).sum()
-    assert ranker.prefit_
+    assert n_tuning + n_rest + sets.n_equal_queries_ == 200
+    assert 0 < sets.n_equal_queries_ < (~differ).sum()
+    assert sets.prefit_
 
 
-def test_a_set_is_what_its_threshold_says(ranker, new):
+def test_a_set_is_what_its_threshold_says(sets, new):
     X, _, qid = new
-    inside, sizes = ranker.predict_set(X, qid), ranker.set_sizes(X, qid)
+    inside, sizes = sets.predict_set(X, qid), sets.set_sizes(X, qid)
     assert inside.dtype == bool
     assert sizes.dtype == np.int64
-    tie_model = ranker.tie_model_
+    tie_model = sets.tie_model_
     values = tie_model.transform(X[:, 0], group_queries(qid, qid.size), None)
     for k, query in enumerate(np.unique(qid)):
         rows = np.flatnonzero(qid == query)
@@ -49,26 +168,26 @@ def test_a_set_is_what_its_threshold_says(ranker, new):
         added = first_best_proba(proba, tie_model.node_weights_)
         differ = 1 - (proba.prod(axis=1).sum(axis=1) * tie_model.node_weights_).sum()
         size = 1
-        while size < rows.size and added[size] / differ >= ranker.threshold_:
+        while size < rows.size and added[size] / differ >= sets.threshold_:
             size += 1
         assert sizes[k] == size
         assert inside[rows].tolist() == [True] * size + [False] * (rows.size - size)
 
 
-def test_score_is_the_share_of_sets_with_a_best_item(ranker, new):
+def test_score_is_the_share_of_sets_with_a_best_item(sets, new):
     X, y, qid = new
-    inside = ranker.predict_set(X, qid)
+    inside = sets.predict_set(X, qid)
     hits = [
         (inside & (y == y[qid == q].max()))[qid == q].any()
         for q in np.unique(qid)
         if np.ptp(y[qid == q]) > 0
     ]
-    assert ranker.score(X, y, qid) == np.mean(hits)
+    assert sets.score(X, y, qid) == np.mean(hits)
     assert len(hits) < 60
     weight = np.random.default_rng(0).uniform(size=qid.size)
     some = [q for q in np.unique(qid) if np.ptp(y[qid == q]) > 0]
     means = [weight[qid == q].mean() for q in some]
-    found = ranker.score(X, y, qid, sample_weight=weight)
+    found = sets.score(X, y, qid, sample_weight=weight)
     assert found == pytest.approx(np.average(hits, weights=means))
 
 
@@ -84,15 +203,13 @@ def test_a_smaller_alpha_makes_larger_sets(model, past, new):
         assert larger.sum() > smaller.sum()
 
 
-def test_sets_do_not_depend_on_the_batch_or_the_order_of_rows(ranker, new):
+def test_sets_do_not_depend_on_the_batch_or_the_order_of_rows(sets, new):
     X, _, qid = new
-    inside = ranker.predict_set(X, qid)
+    inside = sets.predict_set(X, qid)
     order = np.random.default_rng(0).permutation(qid.size)
-    np.testing.assert_array_equal(
-        ranker.predict_set(X[order], qid[order]), inside[order]
-    )
+    np.testing.assert_array_equal(sets.predict_set(X[order], qid[order]), inside[order])
     one = qid == 7
-    np.testing.assert_array_equal(ranker.predict_set(X[one]), inside[one])
+    np.testing.assert_array_equal(sets.predict_set(X[one]), inside[one])
 
 
 def test_equal_scores_come_in_together(model, past, new):
@@ -105,10 +222,10 @@ def test_equal_scores_come_in_together(model, past, new):
         assert score[own & inside].min() > score[own & ~inside].max(initial=-np.inf)
 
 
-def test_ties_at_the_top_are_all_inside(ranker):
+def test_ties_at_the_top_are_all_inside(sets):
     X = np.zeros((5, 2))
-    assert ranker.predict_set(X, qid=0).all()
-    assert ranker.set_sizes(X, qid=0).tolist() == [5]
+    assert sets.predict_set(X, qid=0).all()
+    assert sets.set_sizes(X, qid=0).tolist() == [5]
 
 
 @pytest.mark.slow
@@ -123,17 +240,6 @@ def test_a_new_set_holds_a_best_item_as_often_as_promised(model, n_queries):
         share.append(ranker.score(*population))
     error = np.std(share) / np.sqrt(len(share))
     assert np.mean(share) > 0.8 - 2 * error
-
-
-def test_it_is_saved_and_cloned(ranker, new):
-    X, _, qid = new
-    loaded = pickle.loads(pickle.dumps(ranker))
-    np.testing.assert_array_equal(
-        loaded.predict_set(X, qid), ranker.predict_set(X, qid)
-    )
-    assert clone(ranker).get_params()["alpha"] == 0.1
-    with pytest.raises(NotFittedError):
-        TopSetRanker(Ridge()).predict_set(X)
 
 
 def test_features_may_be_looked_at(model, past, new):
@@ -159,15 +265,6 @@ def test_routing_hands_on_the_queries(past, routing):
     params = {"qid": qid, "groups": qid}
     search.fit(X, y, **params)
     assert (search.cv_results_["mean_test_score"] > 0.6).all()
-
-
-@PIPELINES_ROUTE
-def test_routing_hands_on_the_queries_of_a_pipeline(past, routing):
-    X, y, qid = past
-    params = {"qid": qid, "groups": qid}
-    pipeline = make_pipeline(StandardScaler(), TopSetRanker(Ridge(), random_state=0))
-    found = cross_validate(pipeline, X, y, cv=GroupKFold(2), params=params)
-    assert (found["test_score"] > 0.7).all()
 
 
 def test_a_column_may_name_the_queries(model, past, new):
@@ -214,16 +311,16 @@ def test_too_few_queries_are_an_error_that_counts_them(model):
     assert ranker.fit(X, y, qid).n_queries_ < 9
 
 
-def test_labelled_rows_need_their_queries(ranker, new):
+def test_labelled_rows_need_their_queries(sets, new):
     X, y, _ = new
     with pytest.raises(ValueError, match="qid= must be given to score labelled rows"):
-        ranker.score(X, y)
+        sets.score(X, y)
 
 
-def test_a_score_of_equal_items_is_undefined(ranker):
+def test_a_score_of_equal_items_is_undefined(sets):
     X, y, qid = np.arange(8.0).reshape(4, 2), np.ones(4), [0, 0, 1, 1]
     with pytest.warns(UndefinedMetricWarning, match="no query differ"):
-        assert np.isnan(ranker.score(X, y, qid))
+        assert np.isnan(sets.score(X, y, qid))
 
 
 def test_unknown_arguments_of_fit_are_refused(model, past):
@@ -232,21 +329,35 @@ def test_unknown_arguments_of_fit_are_refused(model, past):
     assert not sklearn.get_config()["enable_metadata_routing"]
 
 
-def test_another_alpha_takes_the_threshold_of_a_new_fit(ranker, model, past, new):
-    other = ranker.at_alpha(0.3)
+def test_another_alpha_takes_the_threshold_of_a_new_fit(sets, model, past, new):
+    other = sets.at_alpha(0.3)
     again = TopSetRanker(model, alpha=0.3, random_state=0).fit(*past)
-    assert other.threshold_ == again.threshold_ > ranker.threshold_
+    assert other.threshold_ == again.threshold_ > sets.threshold_
     assert other.get_params()["alpha"] == 0.3
-    assert ranker.get_params()["alpha"] == 0.1
-    assert pickle.loads(pickle.dumps(ranker)).at_alpha(0.3).threshold_ == (
+    assert sets.get_params()["alpha"] == 0.1
+    assert pickle.loads(pickle.dumps(sets)).at_alpha(0.3).threshold_ == (
         other.threshold_
     )
     with pytest.raises(ValueError, match=r"alpha=0\.001 needs at least 999"):
-        ranker.at_alpha(0.001)
+        sets.at_alpha(0.001)
     with pytest.raises(NotFittedError):
         TopSetRanker(model).at_alpha(0.2)
 
 
-def test_a_verbose_fit_prints_one_line(model, past, capsys):
-    TopSetRanker(model, random_state=0, verbose=1).fit(*past)
-    assert capsys.readouterr().out.startswith("[TopSetRanker] calibrated on 1")
+def test_sets_of_labelled_queries(sets, new):
+    X, y, qid = new
+    weight = np.random.default_rng(0).uniform(size=y.size)
+    found, inside = sets.evaluate(X, y, qid, weight), sets.predict_set(X, qid)
+    np.testing.assert_array_equal(found.size, sets.set_sizes(X, qid))
+    assert found.size.dtype == found.n_items.dtype == np.int64
+    for k in range(60):
+        own = qid == k
+        best = inside[own & (y == y[own].max())].any()
+        expected = best if np.ptp(y[own]) else np.nan
+        np.testing.assert_equal(found.holds_best[k], float(expected))
+        assert found.n_items[k] == own.sum()
+        assert found.weight[k] == pytest.approx(weight[own].mean())
+    assert found.share == sets.score(X, y, qid, weight)
+    mean = np.average(found.size, weights=found.weight)
+    assert found.mean_size == pytest.approx(mean)
+    assert (sets.evaluate(X, y, qid).weight == 1).all()

@@ -1,0 +1,314 @@
+"""Base of the rankers of whole queries: model in, lists scored and graded, page out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_columns,
+    check_relevance,
+    check_row_order,
+    check_sample_weight,
+    shown,
+)
+from skrank_abstain._warnings import warn_user
+from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
+from skrank_abstain.intake import (
+    Items,
+    TrainingRecord,
+    describe_rows,
+    groups_of_queries,
+    hash_rows,
+    take_columns,
+    train_and_score,
+)
+from skrank_abstain.pairs import Queries
+from skrank_abstain.queries._pages import PageFacts
+from skrank_abstain.report import Report
+from skrank_abstain.selection import Groups
+from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
+
+#: Scores and values of items, aligned, and their queries.
+Lists = tuple[FloatArray, FloatArray, Queries]
+
+_NAMES = ("graded_relevance", "feature_aware_relevance")
+#: Number of items whose probabilities are computed at a time.
+_PIECE = 20_000
+
+
+class ListRanker(ModelWrapper):
+    """Base of the rankers that apply a model of grades to whole queries."""
+
+    _fitted_state: tuple[str, ...] = (
+        *("tie_model_", "n_queries_", "n_tuning_queries_", "threshold_"),
+        *("_largest_query", "_fitted_with_qid", "_parameters"),
+        *("_fitted_qid_col", "_fitted_sparse"),
+    )
+
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
+    #: Names of the parameters that a report compares with those of fit.
+    _own: tuple[str, ...] = ()
+
+    tie_model: Any
+    tie_model_: GradedRelevance
+    verbose: int
+    threshold_: float
+
+    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+        """Return the wrapped ranker's score of each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; only models that request ``qid`` need it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X, qid)
+
+    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
+        """Return the item scores of ``predict``, for scikit-learn's scorers.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X, qid)
+
+    def report(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: Any = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Report:
+        """Return a page about data, model, threshold and queries, for an audit.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``evaluate``.
+        y : array-like of shape (n_items,), default=None
+            Relevance, higher is better. Without it the page says what is decided and
+            expected, and that nothing was measured.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item, the same for all items of a query: adds a table
+            for each.
+
+        Returns
+        -------
+        report : Report
+            A text in markdown; ``report.to_html("audit.html")`` saves it as a page.
+
+        Warns
+        -----
+        UserWarning
+            If items have the features of items that ``fit`` got, or parameters were set
+            after ``fit``: the report uses those of ``fit``.
+        """
+        check_row_order(X, y=y, qid=qid, groups=groups)
+        lists = self._scored(X, qid, needs_qid=y is not None)
+        queries, relevance = lists[2], None
+        if y is not None:
+            relevance = check_relevance(y, queries.n_items)
+        facts = self._facts_of_page(X, queries, relevance)
+        return self._page(
+            facts,
+            self._results(lists, relevance, np.ones(queries.n_queries)),
+            groups_of_queries(groups, queries),
+        )
+
+    def _set_threshold(self) -> None:
+        """Set the threshold from the calibration queries and the parameters."""
+        raise NotImplementedError
+
+    def _results(
+        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
+    ) -> Any:
+        """Return the results of each query, of that weight."""
+        raise NotImplementedError
+
+    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
+        """Return the page about results."""
+        raise NotImplementedError
+
+    def _unfitted_tie_model(self) -> GradedRelevance:
+        """Return the tie model; raise if it is not a model of grades."""
+        model, found = None, self.tie_model
+        # The message for other names would list models that are not models of grades.
+        if not isinstance(found, str) or found in _NAMES:
+            model = resolve_tie_model(found)
+        if not isinstance(model, GradedRelevance):
+            kind = ValueError if isinstance(found, str) else TypeError
+            raise kind(
+                "tie_model must be a model of grades, 'graded_relevance', "
+                "'feature_aware_relevance' or an instance of either, got "
+                f"{shown(self.tie_model)}."
+            )
+        return model
+
+    def _learn(
+        self,
+        model: GradedRelevance,
+        given: tuple[Items, FloatArray],
+        tuning_size: float,
+        groups: Any = None,
+    ) -> tuple[list[tuple[Lists, FloatArray]], TrainingRecord]:
+        """Train the ranker, split the queries, and fit the tie model.
+
+        Parameters
+        ----------
+        model : GradedRelevance
+            Unfitted.
+        given : tuple
+            Result of ``take_labelled_items``.
+        tuning_size : float
+            Share of the calibration queries that only fit the tie model; 0: all fit it.
+        groups : array-like of shape (n_items,), default=None
+            Kind of query of each item; each group is split by itself.
+
+        Returns
+        -------
+        parts : list of tuple
+            The queries that fit the tie model, with out-of-fold values, and the others
+            if there are any: their lists, and the relevance of each item.
+        record : TrainingRecord
+        """
+        record = train_and_score(self, *given, tuning_size=tuning_size, groups=groups)
+        self._take_over(record)
+        first, last = record.tuning or record.rest, record.rest
+        items = first.fit(model)
+        values = np.empty(first.scores.size)
+        values[items.rows] = items.values
+        parts = [((first.scores, values, first.queries), first.y)]
+        if last is not first:
+            values = model.checked_transform(last.scores, last.queries, last.X)
+            parts.append(((last.scores, values, last.queries), last.y))
+        self.tie_model_ = model
+        self.n_queries_ = last.queries.n_queries
+        self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
+        return parts, record
+
+    def _calibrate(self) -> None:
+        """Set the threshold and note its parameters: later ones have no effect."""
+        self._set_threshold()
+        self._parameters = tuple((name, getattr(self, name)) for name in self._own)
+
+    def _end_fit(self) -> Self:
+        """Set the threshold, print the line of a verbose fit, and return self."""
+        self._calibrate()
+        if self.verbose:
+            print(  # noqa: T201
+                f"[{type(self).__name__}] calibrated on {self.n_queries_} queries: "
+                f"threshold {self.threshold_:.6g}"
+            )
+        return self
+
+    def _copy_with(self, **params: Any) -> Self:
+        """Return a fitted copy with other parameters, which has no threshold yet."""
+        check_is_fitted(self, "threshold_")
+        other = copy.copy(self)
+        for name, value in params.items():
+            setattr(other, name, value)
+        return other
+
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Lists:
+        """Return scores and values of new items, and their queries."""
+        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
+        return scores, values, items.queries
+
+    def _labelled(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any = None
+    ) -> tuple[Lists, FloatArray]:
+        """Return labelled items as ``_scored`` does, and their relevance."""
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
+        lists = self._scored(X, qid, needs_qid=True)
+        return lists, check_relevance(y, lists[2].n_items)
+
+    def _evaluated(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> Any:
+        """Return the results of labelled queries."""
+        lists, relevance = self._labelled(X, y, qid, sample_weight)
+        queries = lists[2]
+        weight = check_sample_weight(sample_weight, queries.n_items)
+        mean = np.ones(queries.n_queries)
+        if weight is not None:
+            mean = np.bincount(queries.codes, weight) / queries.sizes
+        return self._results(lists, relevance, mean)
+
+    def _graded(
+        self, values: FloatArray, queries: Queries, by: FloatArray
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Yield the rows of each query, the best first, and P(grade) of its items.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_items,), float64
+        queries : Queries
+        by : ndarray of shape (n_items,), float64
+            Sort key; equal items are sorted by their values.
+
+        Yields
+        ------
+        rows : ndarray of shape (n,), int64
+        proba : ndarray of shape (n_nodes, n, n_grades), float64
+        """
+        # By values too, so that draws do not depend on the order of the rows.
+        rows, offsets = np.lexsort((-values, -by, queries.codes)), queries.offsets
+        pieces = np.flatnonzero(np.diff(offsets[:-1] // _PIECE)) + 1
+        for numbers in np.split(np.arange(queries.n_queries), pieces):
+            start, stop = offsets[numbers[0]], offsets[numbers[-1] + 1]
+            proba = self.tie_model_.grade_proba(values[rows[start:stop]])
+            for query in numbers.tolist():
+                own = slice(offsets[query] - start, offsets[query + 1] - start)
+                yield rows[start:stop][own], proba[:, own]
+
+    def _facts_of_page(self, X: Any, queries: Queries, relevance: Any) -> PageFacts:
+        """Return what a report says about the ranker and the rows."""
+        check_is_fitted(self, "threshold_")
+        X = check_columns(self, X, reset=False)
+        X, _ = take_columns(X, qid_col=self._fitted_qid_col)
+        rows = describe_rows(self, hash_rows(X), queries.codes, relevance)
+        changed = [
+            f"{name}={shown(getattr(self, name))} after {shown(then)}"
+            for name, then in self._parameters
+            if getattr(self, name) is not then and getattr(self, name) != then
+        ]
+        if changed:
+            text = (
+                f"parameters were set after fit and have no effect: got "
+                f"{', '.join(changed)}. The report is about what was fitted"
+            )
+            warn_user(f"{text[0].upper()}{text[1:]}. Call fit again to use them.")
+            rows.warnings.append(text)
+        return PageFacts(self, queries, rows, relevance is not None)
+
+
+def mean_of_known(values: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted mean of the values that are not NaN; NaN for none."""
+    known = ~np.isnan(values)
+    if not weight[known].sum():
+        return float("nan")
+    return float(np.average(values[known], weights=weight[known]))
