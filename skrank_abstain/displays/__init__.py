@@ -10,14 +10,16 @@ without it, ImportError names the extra to install.
 
 from skrank_abstain.displays._curves import ReviewCurveDisplay, RiskCoverageDisplay
 
-# The displays of other rooms import these too.
+# The displays of other rooms, and the report, import these too.
 from skrank_abstain.displays._display import (
     GREY,
     PALETTE,
     Display,
     draw_curve,
+    draw_intervals,
     draw_reference,
     join_label,
+    require_pyplot,
 )
 from skrank_abstain.displays._rank_interval import RankIntervalDisplay
 from skrank_abstain.displays._shares import (

@@ -15,7 +15,7 @@ from skrank_abstain.leaderboard._evidence import (
     VoteEvidence,
 )
 from skrank_abstain.leaderboard._results import Standings
-from skrank_abstain.report import Picture, Report, Section, Table, date, versions
+from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
 _MOST = 100
@@ -50,28 +50,20 @@ def write_report(board: Any, evidence: Evidence) -> Report:
     rows = [[str(row["item_id"]), *_cells(row)] for row in shown]
     head = ("item", "place", "best", "worst", "strength", "from", "to", "votes")
     more = len(ranking) - len(rows)
+    rest = [f"{more} more items."] if more else []
     sections = [
-        Section("", [[f"date: {date()}", f"versions: {versions(board)}"]]),
-        *([Section("Warnings", [notes])] if notes else []),
         Section("In short", [short]),
         Section("Data", [data]),
         Section("Model", [model]),
         Section("What is promised", [_promise(evidence)]),
-        Section(
-            "Items",
-            [
-                Table(head, rows),
-                *([f"{more} more items."] if more else []),
-                _picture(ranking),
-            ],
-        ),
+        Section("Items", [Table(head, rows), *rest, _picture(ranking)]),
         Section("Assumptions", [_ASSUMPTIONS]),
     ]
-    return Report("Leaderboard: report", sections)
+    return write_page("Leaderboard", board, sections, warnings=notes)
 
 
 def notes_on_votes(evidence: VoteEvidence) -> list[str]:
-    """Return what the votes cannot say."""
+    """Return warnings about what the votes leave unknown."""
     votes, counts, notes = evidence.votes, evidence.counts, []
     sizes = np.bincount(evidence.component)
     if sizes.size > 1:
@@ -104,7 +96,7 @@ def notes_on_votes(evidence: VoteEvidence) -> list[str]:
 
 
 def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]:
-    """Return lines about the votes and about what was fitted to them."""
+    """Return lines about the votes and about the model."""
     votes = evidence.votes
     share = np.average(votes.label == 0, weights=votes.weight)
     data = [

@@ -11,20 +11,20 @@ from skrank_abstain._validation import FloatArray
 from skrank_abstain.intake import AboutRows
 from skrank_abstain.pairs import Queries
 from skrank_abstain.report import (
+    ABOUT_NEW_QUERIES,
     HEAD,
+    NOT_SEEN,
     Report,
     Section,
     Table,
-    date,
-    fitted_numbers,
+    about_model,
+    in_short,
     row,
-    versions,
+    warn_of_few,
+    write_page,
 )
-from skrank_abstain.scorers import describe
 from skrank_abstain.selection import Groups
 
-#: With fewer queries the page warns that its intervals are too narrow.
-_FEW_QUERIES = 30
 #: What a row of a table shows: part and whole of a ratio, query by query.
 Ratios = dict[str, tuple[FloatArray, FloatArray]]
 
@@ -159,18 +159,8 @@ def _page(
 ) -> Report:
     """Return a page; ``ratios`` has part and whole of each quantity by its name."""
     ranker, queries = facts.ranker, facts.queries
-    warnings = list(facts.rows.warnings)
-    if queries.n_queries < _FEW_QUERIES:
-        warnings.append(
-            f"queries: {queries.n_queries}; with fewer than {_FEW_QUERIES} the "
-            "intervals are too narrow, and one query has none"
-        )
-    lines = [short]
-    if not facts.labelled:
-        none = "NO LABELS WERE GIVEN: nothing about correctness was measured on these"
-        lines = [f"{none} data", short]
-    trained = "used as it was given" if ranker.prefit_ else "trained here"
-    model = ranker.tie_model_
+    counted = f"{queries.n_items} items, {queries.n_queries} queries"
+    model = about_model(ranker.estimator_, ranker.tie_model_, prefit=ranker.prefit_)
     results = [("On these data", slice(None))]
     if groups is not None:
         results += [
@@ -178,28 +168,9 @@ def _page(
             for k, name in enumerate(groups.names)
         ]
     sections = [
-        Section("", [[f"date: {date()}", f"versions: {versions(ranker.estimator_)}"]]),
-        *([Section("Warnings", [warnings])] if warnings else []),
-        Section("In short", [lines]),
-        Section(
-            "Data",
-            [
-                [
-                    f"{queries.n_items} items, {queries.n_queries} queries",
-                    *facts.rows.lines,
-                ]
-            ],
-        ),
-        Section(
-            "Model",
-            [
-                [
-                    f"ranker: {describe(ranker.estimator_)}, {trained}",
-                    f"tie model: {' '.join(repr(model).split())}"
-                    f"{fitted_numbers(model)}",
-                ]
-            ],
-        ),
+        in_short([short], labelled=facts.labelled),
+        Section("Data", [[counted, *facts.rows.lines]]),
+        Section("Model", [model]),
         Section("Rule", [rule]),
         Section("What is promised", [promise]),
         *(
@@ -208,7 +179,9 @@ def _page(
         ),
         Section("Assumptions", [_ASSUMPTIONS]),
     ]
-    return Report(f"{type(ranker).__name__}: report", sections)
+    warnings = [*facts.rows.warnings, *warn_of_few(queries.n_queries)]
+    name = type(ranker).__name__
+    return write_page(name, ranker.estimator_, sections, warnings=warnings)
 
 
 def _rows(ratios: Ratios, own: Any, highest: float) -> list[list[str]]:
@@ -224,7 +197,6 @@ _ASSUMPTIONS = [
     "Intervals treat queries, not items, as the sample (cluster-t), each query "
     "counting alike. They need a few dozen queries to be trusted, and are undefined "
     "where all queries agree.",
-    "The figures carry over to new queries from the same source; after a change of "
-    "population or of ranker, calibrate and report anew.",
-    "The ranker and its threshold must not have seen these queries.",
+    ABOUT_NEW_QUERIES,
+    NOT_SEEN,
 ]

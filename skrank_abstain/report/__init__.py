@@ -1,7 +1,16 @@
 """Reports for an audit: tables, pictures and text about a fitted ranker on data."""
 
-from skrank_abstain.report._content import fitted_numbers, section_of_ends, write_report
+# The pages of the other rooms are made of these, too.
+from skrank_abstain.report._content import (
+    ABOUT_NEW_QUERIES,
+    NOT_SEEN,
+    about_model,
+    in_short,
+    section_of_ends,
+    warn_of_few,
+    write_report,
+)
 from skrank_abstain.report._facts import HEAD, RankerFacts, ReportData, row
-from skrank_abstain.report._page import Picture, Report, Section, Table, date, versions
+from skrank_abstain.report._page import Picture, Report, Section, Table, write_page
 
 __all__ = ["Report"]

@@ -11,15 +11,23 @@ from sklearn.utils import _safe_indexing
 from skrank_abstain._validation import FloatArray, check_loss
 from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.report._facts import RankerFacts, ReportData, as_number, as_percent
-from skrank_abstain.report._page import Report, Section, Table, date, versions
+from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
 from skrank_abstain.scorers import describe, numeric_columns
 from skrank_abstain.selection import RuleText, coverage_interval
 
 #: With fewer queries the page warns that its intervals are too narrow.
 _FEW_QUERIES = 30
+#: Assumptions of every page about a ranker.
+ABOUT_NEW_QUERIES = (
+    "The figures carry over to new queries from the same source; after a change of "
+    "population or of ranker, calibrate and report anew."
+)
+NOT_SEEN = "The ranker and its threshold must not have seen these queries."
 #: The page warns from this share of ties among the decided pairs.
 _MOST_TIES = 0.95
+#: Features whose means differ most, in the table of the first and the last items.
+_N_FEATURES = 8
 
 
 def write_report(data: ReportData) -> Report:
@@ -30,12 +38,8 @@ def write_report(data: ReportData) -> Report:
         name = f"{type(ranker.rule).__name__}.in_words"
         raise TypeError(f"{name} must return a RuleText, got {text!r}.")
     selected, promise = text
-    origin = [f"date: {date()}", f"versions: {versions(ranker.model)}"]
-    warnings = _warnings(data)
     sections = [
-        Section("", [origin]),
-        *([Section("Warnings", [warnings])] if warnings else []),
-        Section("In short", [_summary(data)]),
+        in_short(_summary(data), labelled=data.labelled),
         Section("Data", [[*_counted(data), *data.rows.lines]]),
         *([data.ends] if data.ends else []),
         Section("Model", [_about_model(ranker)]),
@@ -46,7 +50,43 @@ def write_report(data: ReportData) -> Report:
         Section("Assumptions", [_assumptions(data)]),
         Section("Words", [_WORDS]),
     ]
-    return Report(f"{ranker.name}: report", sections)
+    return write_page(ranker.name, ranker.model, sections, warnings=_warnings(data))
+
+
+def in_short(lines: list[str], *, labelled: bool) -> Section:
+    """Return the section of the results in a few lines."""
+    none = "NO LABELS WERE GIVEN: nothing about correctness was measured on these data"
+    return Section("In short", [lines if labelled else [none, *lines]])
+
+
+def warn_of_few(n_queries: int, what: str = "queries") -> list[str]:
+    """Return a warning, if there are too few queries for intervals to be trusted."""
+    if n_queries >= _FEW_QUERIES:
+        return []
+    return [
+        f"{what}: {n_queries}; with fewer than {_FEW_QUERIES} the intervals are too "
+        "narrow, and one query has none"
+    ]
+
+
+def about_model(
+    estimator: Any, tie_model: Any, *, prefit: bool, note: str = ""
+) -> list[str]:
+    """Return lines about the model that scores and about its tie model."""
+    trained = "used as it was given" if prefit else "trained here"
+    numbers = "".join(
+        f", {name} = {value:.6g}"
+        for name, value in vars(tie_model).items()
+        if name.endswith("_") and not name.startswith("_") and name != "n_pairs_"
+        if isinstance(value, float)
+    )
+    weights = getattr(tie_model, "weights_", None)
+    if weights is not None:
+        numbers += f", features {'in use' if weights[1] else 'not in use'}"
+    return [
+        f"ranker: {describe(estimator)}, {trained}{note}",
+        f"tie model: {' '.join(repr(tie_model).split())}{numbers}",
+    ]
 
 
 def _warnings(data: ReportData) -> list[str]:
@@ -60,11 +100,7 @@ def _warnings(data: ReportData) -> list[str]:
             f"{ties:.0f} of {accepted:.0f} decided pairs are called a tie: the ranker "
             "says hardly anything about who is better"
         )
-    if n_queries < _FEW_QUERIES:
-        warnings.append(
-            f"queries with pairs: {n_queries}; with fewer than {_FEW_QUERIES} the "
-            "intervals are too narrow, and one query has none"
-        )
+    warnings += warn_of_few(n_queries, "queries with pairs")
     n_calibrated = data.ranker.calibration.items.n_queries
     if getattr(data.items, "n_queries", 0) == 1 < n_calibrated:
         warnings.append(
@@ -84,12 +120,9 @@ def _summary(data: ReportData) -> list[str]:
         f"({as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
         f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
     ]
-    if not data.labelled:
-        none = "NO LABELS WERE GIVEN: nothing about correctness was measured on these"
-        return [f"{none} data", *lines]
-    if accepted:
+    if data.labelled and accepted:
         lines.append(_what_is_right(data))
-    if accepted > ties:
+    if data.labelled and accepted > ties:
         wrong = as_percent(totals.misranking_rate)
         lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
@@ -126,13 +159,11 @@ def _counted(data: ReportData) -> list[str]:
 
 def _about_model(ranker: RankerFacts) -> list[str]:
     model, items = ranker.calibration.model, ranker.calibration.items
-    trained = "used as it was given" if ranker.prefit else "trained here"
     alone = ""
     if items.n_queries == 1:
         alone = " (ONE query: nothing is known about the coverage on others)"
     return [
-        f"ranker: {describe(ranker.model)}, {trained}{ranker.note}",
-        f"tie model: {' '.join(repr(model).split())}{fitted_numbers(model)}",
+        *about_model(ranker.model, model, prefit=ranker.prefit, note=ranker.note),
         f"calibrated on {items.n_pairs} pairs of {items.n_queries} queries{alone}",
     ]
 
@@ -180,20 +211,6 @@ def _about_novelty(test: Any) -> list[str]:
     ]
 
 
-def fitted_numbers(model: Any) -> str:
-    """Return the fitted numbers of a tie model, and whether it uses features."""
-    numbers = "".join(
-        f", {name} = {value:.6g}"
-        for name, value in vars(model).items()
-        if name.endswith("_") and not name.startswith("_") and name != "n_pairs_"
-        if isinstance(value, float)
-    )
-    weights = getattr(model, "weights_", None)
-    if weights is None:
-        return numbers
-    return f"{numbers}, features {'in use' if weights[1] else 'not in use'}"
-
-
 def _assumptions(data: ReportData) -> list[str]:
     checked = "Nothing here checks that."
     if data.rows.compared:
@@ -206,9 +223,8 @@ def _assumptions(data: ReportData) -> list[str]:
         "bootstrap of whole queries). They need a few dozen queries to be trusted, and "
         "are undefined where all queries agree: n queries without an error still allow "
         "some 3/n of the queries to have one.",
-        "The figures carry over to new queries from the same source; after a change of "
-        "population or of ranker, calibrate and report anew.",
-        f"The ranker and its threshold must not have seen these queries. {checked}",
+        ABOUT_NEW_QUERIES,
+        f"{NOT_SEEN} {checked}",
     ]
 
 
@@ -221,11 +237,6 @@ _WORDS = [
     "fingerprint: the first digits of a SHA-256 over the rows by value, their queries "
     "and labels, in order. The same data have the same fingerprint, in any container.",
 ]
-
-
-_HEAD = ("column", "first items", "last items")
-#: Features that are shown: those that differ most.
-_N_FEATURES = 8
 
 
 def section_of_ends(
@@ -281,4 +292,7 @@ def section_of_ends(
         "in y as in scores: if the last items look like those that should come first, "
         "fit again with -y."
     )
-    return Section("First and last items", [lead, Table(_HEAD, table)])
+    return Section(
+        "First and last items",
+        [lead, Table(("column", "first items", "last items"), table)],
+    )

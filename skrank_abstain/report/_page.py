@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import sys
-import warnings
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -14,19 +13,21 @@ from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import catch_warnings, filterwarnings
 
 import numpy as np
 import scipy
 import sklearn
 
 from skrank_abstain._saving import __version__
+from skrank_abstain.displays import require_pyplot
 from skrank_abstain.pairs import html_table
 from skrank_abstain.scorers import last_step, library_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Sections that a notebook shows without being asked: origin, warnings, summary.
+#: Sections that a notebook opens: origin, warnings, summary.
 _OPEN = 3
 _STYLE = """\
 :root { color-scheme: light dark; }
@@ -52,22 +53,34 @@ figcaption { font-size: .9rem; }
   tr { break-inside: avoid; }
 }
 """
+_TOP = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<h1>{title}</h1>"""
 
 
 class Table(NamedTuple):
-    """Cells as text, the first of each row naming it."""
+    """Cells as text; the first cell of a row names it."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
 class Picture(NamedTuple):
-    """What is drawn on a page and left out of markdown."""
+    """A picture of the page; markdown leaves it out."""
 
     alt: str
     caption: str
     size: tuple[float, float]
-    #: Draws on a new figure of that many inches; picklable.
+    #: Draws on a new figure of ``size`` inches; picklable.
     draw: Callable[[Figure], None]
 
 
@@ -129,12 +142,12 @@ class Report(str):
         Parameters
         ----------
         path : str or path
-            File to write, such as ``"audit.html"``; one that is there is replaced.
+            File to write or replace, such as ``"audit.html"``.
 
         Raises
         ------
         ValueError
-            If the name does not end in .html or .htm: nothing else is written.
+            If the name does not end in .html or .htm.
         ImportError
             If matplotlib is not installed. Nothing is written then.
         """
@@ -147,19 +160,17 @@ class Report(str):
         Path(path).write_text(text, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        # The first sections at once, the others on a click. Pictures are left to the
-        # page: they want matplotlib, and white paper.
+        # The first sections are open, the others open on a click. Pictures are for the
+        # page only: they need matplotlib and white paper.
         parts = [f"<h3>{escape(self._title)}</h3>"]
         for k, section in enumerate(self._sections):
             blocks = [b for b in section.blocks if not isinstance(b, Picture)]
             body = "\n".join(map(_element, blocks))
-            title = f"<summary>{escape(section.title)}</summary>\n"
-            is_open = " open" if k < _OPEN else ""
-            parts.append(
-                f"<details{is_open}>\n{title}{body}\n</details>"
-                if section.title
-                else body
-            )
+            if section.title:
+                opened = " open" if k < _OPEN else ""
+                title = f"<summary>{escape(section.title)}</summary>"
+                body = f"<details{opened}>\n{title}\n{body}\n</details>"
+            parts.append(body)
         return "\n".join(parts)
 
     def _repr_markdown_(self) -> str:
@@ -185,27 +196,18 @@ def _markdown(title: str, sections: Sequence[Section]) -> str:
 
 
 def _row(cells: Sequence[str]) -> str:
-    # A name with a bar or a line break would end the cell.
+    # A bar or a line break in a name would end the cell.
     clean = [" ".join(cell.split()).replace("|", "\\|") for cell in cells]
     return f"| {' | '.join(clean)} |"
 
 
 def _html(title: str, sections: Sequence[Section]) -> str:
-    body = [f"<h1>{escape(title)}</h1>"]
+    parts = [_TOP.format(title=escape(title), style=_STYLE)]
     for section in sections:
         if section.title:
-            body.append(f"<h2>{escape(section.title)}</h2>")
-        body += [_element(block) for block in section.blocks]
-    return "\n".join(
-        [
-            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{escape(title)}</title>\n<style>\n{_STYLE}</style>",
-            "</head>\n<body>",
-            *body,
-            "</body>\n</html>\n",
-        ]
-    )
+            parts.append(f"<h2>{escape(section.title)}</h2>")
+        parts += map(_element, section.blocks)
+    return "\n".join([*parts, "</body>\n</html>\n"])
 
 
 def _element(block: str | list[str] | Table | Picture) -> str:
@@ -218,33 +220,49 @@ def _element(block: str | list[str] | Table | Picture) -> str:
             f'<figure>\n<img alt="{escape(block.alt)}" src="{_drawn(block)}">\n'
             f"<figcaption>{escape(block.caption)}</figcaption>\n</figure>"
         )
-    return (
-        "<ul>\n" + "\n".join(f"<li>{escape(line)}</li>" for line in block) + "\n</ul>"
-    )
+    items = "\n".join(f"<li>{escape(line)}</li>" for line in block)
+    return f"<ul>\n{items}\n</ul>"
 
 
 def _drawn(picture: Picture) -> str:
     """Return a picture as the address of an image that holds its own data."""
-    try:
-        # Here, not above: the package works without it.
-        import matplotlib.style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "Report.to_html requires matplotlib; install skrank-abstain[plot]."
-        ) from error
-    # Letters stay text, so that the reader's machine has fonts for every script. The
-    # salt and no date: the same report is the same file.
+    plt = require_pyplot("Report.to_html")
+    from matplotlib.figure import Figure
+
+    # Letters stay text, for which the reader's machine has the fonts. A fixed salt and
+    # no date make the same report the same file.
     options: Any = {"svg.fonttype": "none", "svg.hashsalt": "report"}
     file = BytesIO()
-    # Nobody's own style, which may be for dark slides. Glyphs that are not drawn here
-    # need no font here.
-    with warnings.catch_warnings(), matplotlib.style.context(["default", options]):
-        warnings.filterwarnings("ignore", "Glyph .* missing")
+    # The default style: the reader's own may be for dark slides. The browser draws the
+    # letters, so missing glyphs do not matter here.
+    with catch_warnings(), plt.style.context(["default", options]):
+        filterwarnings("ignore", "Glyph .* missing")
         figure = Figure(figsize=picture.size, layout="constrained")
         picture.draw(figure)
         figure.savefig(file, format="svg", metadata={"Date": None})
     return f"data:image/svg+xml;base64,{b64encode(file.getvalue()).decode()}"
+
+
+def write_page(
+    name: str, model: Any, sections: Sequence[Section], *, warnings: Sequence[str] = ()
+) -> Report:
+    """Return the page of an estimator: its origin, warnings if any, and sections.
+
+    Parameters
+    ----------
+    name : str
+        Class of the estimator, for the title.
+    model : estimator
+        The origin names the version of its library.
+    sections : sequence of Section
+    warnings : sequence of str, default=()
+        They stand above all sections.
+    """
+    origin = [f"date: {date()}", f"versions: {_versions(model)}"]
+    top = [Section("", [origin])]
+    if warnings:
+        top.append(Section("Warnings", [[*warnings]]))
+    return Report(f"{name}: report", [*top, *sections])
 
 
 def date() -> str:
@@ -252,8 +270,8 @@ def date() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def versions(model: Any) -> str:
-    """Return the versions of the libraries involved, that of the model included."""
+def _versions(model: Any) -> str:
+    """Return the versions of the libraries, the model's own included."""
     found = {
         "skrank_abstain": __version__,
         "Python": platform.python_version(),

@@ -13,6 +13,14 @@ from scipy.integrate import trapezoid
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
+from skrank_abstain.displays import (
+    GREY,
+    PALETTE,
+    RiskCoverageDisplay,
+    draw_curve,
+    draw_intervals,
+    draw_reference,
+)
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.report._facts import (
     HEAD,
@@ -99,7 +107,7 @@ def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
         "predicted by the tie model.",
         (6, 4),
         partial(
-            draw_curve,
+            draw_risk_coverage,
             coverage=pairs / pairs[-1],
             loss=curve.loss.sum(axis=0) / pairs,
             interval=intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss),
@@ -400,12 +408,10 @@ def excess(count: FloatArray, errors: FloatArray) -> float:
     return aurc(count, errors) - best
 
 
-# Okabe and Ito (2008), "Color Universal Design"; line styles differ as well.
-_BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#555555"
 _LONGEST_NAME = 32
 
 
-def draw_curve(
+def draw_risk_coverage(
     figure: Figure,
     *,
     coverage: FloatArray,
@@ -416,14 +422,18 @@ def draw_curve(
     what: str,
 ) -> None:
     """Draw the loss per decided pair at every coverage; ``interval`` is (n, 2)."""
-    ax = figure.add_subplot()
-    low, high = interval.T
-    ax.fill_between(coverage, low, high, color=_BLUE, alpha=0.2, lw=0, label="95 %")
-    ax.plot(coverage, loss, color=_BLUE, label="observed")
-    ax.plot(coverage, predicted, color=_GREY, ls="--", label="predicted")
+    display = RiskCoverageDisplay(
+        coverage=coverage,
+        selective_risk=loss,
+        band=np.column_stack([coverage, interval]),
+        name="observed",
+    )
+    ax = display.plot(figure.add_subplot()).ax_
+    display.band_.set_label("95 %")
+    draw_reference(ax, coverage, predicted, "predicted", "--")
     if np.isfinite(threshold).all():
-        ax.axvline(threshold[0], color=_RED, ls=":", zorder=0)
-        ax.plot(*threshold, "o", color=_RED, label="this threshold")
+        ax.axvline(threshold[0], color=PALETTE[1], ls=":", zorder=0)
+        ax.plot(*threshold, "o", color=PALETTE[1], label="this threshold")
     ax.set(xlabel="coverage: share of pairs decided", ylabel=what, xlim=(0, 1.02))
     ax.set_ylim(bottom=0)
     _put_legend(ax)
@@ -436,11 +446,10 @@ def draw_reliability(
     ax = figure.add_subplot()
     top = max(predicted.max(), observed.max(), np.nanmax(interval, initial=0)) * 1.05
     top = top or 1.0
-    ax.plot([0, top], [0, top], color=_GREY, ls=":", label="as predicted")
-    error = np.abs(interval.T - observed)
-    ax.errorbar(
-        predicted, observed, error, fmt="o", color=_BLUE, capsize=2, label="observed"
-    )
+    draw_reference(ax, [0, top], [0, top], "as predicted")
+    style = {"linestyle": "none", "label": "observed"}
+    line = draw_curve(ax, predicted, observed, style, {})
+    draw_intervals(line, interval, capsize=2)
     ax.set(xlabel="predicted loss (mean risk)", ylabel="observed loss (mean)")
     ax.set(xlim=(0, top), ylim=(0, top))
     _put_legend(ax)
@@ -466,13 +475,13 @@ def draw_groups(
     for k, (what, (shares, over_all)) in enumerate(panels.items()):
         ax = figure.add_subplot(1, len(panels), k + 1)
         value, low, high = shares.T
-        ax.axvline(over_all, color=_GREY, ls=":", label="all")
+        ax.axvline(over_all, color=GREY, ls=":", label="all")
         ax.errorbar(
             value,
             place,
             xerr=[value - low, high - value],
             fmt="o",
-            color=_BLUE,
+            color=PALETTE[0],
             capsize=2,
             label="group, 95 %",
         )
@@ -480,7 +489,7 @@ def draw_groups(
         # The names are the user's: a dollar sign is no formula.
         ax.set_yticks(place, short if k == 0 else [""] * len(short), parse_math=False)
         ax.set(xlabel=what, xlim=(-0.02, 1.02), ylim=(len(names) - 0.5, -0.5))
-        ax.grid(axis="y", color=_GREY, alpha=0.2)
+        ax.grid(axis="y", color=GREY, alpha=0.2)
         _put_legend(ax)
 
 
@@ -494,11 +503,13 @@ def draw_risks(
     """Draw shares of pairs by their risk, here and, if they are known, before."""
     ax = figure.add_subplot()
     here, *known = shares
-    ax.stairs(here, edges, fill=True, color=_BLUE, alpha=0.4, label="these pairs")
+    ax.stairs(here, edges, fill=True, color=PALETTE[0], alpha=0.4, label="these pairs")
     for before in known:
-        ax.stairs(before, edges, color=_GREY, ls="--", label="calibration pairs")
+        ax.stairs(before, edges, color=GREY, ls="--", label="calibration pairs")
     if edges[0] <= threshold <= edges[-1]:
-        ax.axvline(threshold, color=_RED, ls=":", label="threshold (decided: left)")
+        ax.axvline(
+            threshold, color=PALETTE[1], ls=":", label="threshold (decided: left)"
+        )
     ax.set(xlabel="conditional risk of a pair", ylabel="share of pairs")
     _put_legend(ax)
 

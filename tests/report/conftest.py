@@ -5,7 +5,7 @@ from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.report import _content
+from skrank_abstain.report import _page
 
 DATE = "2026-11-22T08:00:00+00:00"
 
@@ -29,5 +29,5 @@ def ranker(known):
 @pytest.fixture
 def now(monkeypatch):
     """The date that reports are written on."""
-    monkeypatch.setattr(_content, "date", lambda: DATE)
+    monkeypatch.setattr(_page, "date", lambda: DATE)
     return DATE

@@ -22,7 +22,7 @@ from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import aurc_loss
 from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.report import _content, _results
+from skrank_abstain.report import _page, _results
 from skrank_abstain.report._results import LossCurve
 
 
@@ -65,7 +65,7 @@ def test_the_library_of_the_model_is_named(known, new):
 
 
 def test_the_date_is_that_of_now_in_iso_8601():
-    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", _content.date())
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", _page.date())
 
 
 def fingerprints(page):
