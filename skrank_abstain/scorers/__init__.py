@@ -2,17 +2,16 @@
 
 A ranker may be an XGBoost, LightGBM or CatBoost model, the path of a file that one of
 them saved, or any scikit-learn estimator. This room hides how the libraries differ:
-their query arguments, the order of columns, early stopping. It imports no library but
-that of the user's model.
-
-All that is particular to a library is in one file, as a ``Booster`` in ``BOOSTERS``.
+their query arguments, the order of columns, early stopping. It only imports the library
+of the user's model. One ``Booster`` in ``BOOSTERS`` holds each library's particulars.
 """
 
-from skrank_abstain.scorers._adapter import Booster, Features
-from skrank_abstain.scorers._boosters import BOOSTERS
-from skrank_abstain.scorers._context import numeric_columns
-from skrank_abstain.scorers._ensemble import RankerEnsemble
-from skrank_abstain.scorers._files import load_model
+from skrank_abstain.scorers._boosters import BOOSTERS, Booster, Features
+from skrank_abstain.scorers._ensemble import (
+    RankerEnsemble,
+    numeric_columns,
+    ranks_within,
+)
 from skrank_abstain.scorers._fit import fit_ranker
 from skrank_abstain.scorers._models import (
     check_queries,
@@ -23,6 +22,7 @@ from skrank_abstain.scorers._models import (
     is_fitted,
     last_step,
     library_of,
+    load_model,
     names_in_model,
     of_cluster,
     requests_queries,

@@ -1,4 +1,4 @@
-"""A ranker and a classifier of grades, added up."""
+"""A ranker and a classifier of grades, added up, and features relative to the query."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.utils import Tags, get_tags
@@ -19,13 +20,13 @@ from skrank_abstain._saving import Saved
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
     FloatArray,
+    IntArray,
     check_columns,
     check_relevance,
     check_row_order,
     shown,
 )
-from skrank_abstain.pairs import Queries, group_queries
-from skrank_abstain.scorers._context import with_context
+from skrank_abstain.pairs import Queries, ScoredItems, group_queries
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
 from skrank_abstain.scorers._models import (
     class_proba,
@@ -44,17 +45,17 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
     """A ranker's score plus the grade that a classifier expects.
 
     Ranking losses care for the top of the list, classifiers for every grade. Their sum
-    orders items better than either, and its gaps say better which pairs are sure.
+    orders items better than either, and its gaps tell better which pairs are sure.
 
     Parameters
     ----------
     ranker : estimator, booster or path
-        Any ranker that `BALToR` takes. A fitted one is used as it is.
+        Any ranker that `BALToR` takes. A fitted ranker is used as it is.
     grades : classifier or None, default=None
         Predicts the grade of an item with ``predict_proba``. None: sixty extremely
         randomised trees [1]_, which take numbers and NaN; with categories, or millions
-        of items, pass ``HistGradientBoostingClassifier()``. A fitted one is used as it
-        is, which needs ``context=False``.
+        of items, pass ``HistGradientBoostingClassifier()``. A fitted classifier is used
+        as it is, which needs ``context=False``.
     context : bool, default=True
         Whether the classifier sees the features relative to their query, too. Scores
         then depend on the other items of the query, and ``predict`` needs ``qid``.
@@ -136,9 +137,9 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an input breaks its rule, y has one value only, ``grades`` has no
-            ``predict_proba``, or is fitted and ``context=True``. What a member raises
-            is passed on, with a note which member it was.
+            If an input breaks its rule, y has only one value, ``grades`` has no
+            ``predict_proba``, or is fitted and ``context=True``. An error of a member
+            carries a note that names the member.
         """
         if y is None:
             raise ValueError(
@@ -173,8 +174,8 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         self.grades_ = trained("grades", classifier, seen, grades)
         scores = self._scores(X, seen, queries)
         self.means_, self.scales_ = scores.mean(axis=0), scores.std(axis=0)
-        # A member that gives all rows one score adds nothing. Rounding could leave it
-        # a tiny deviation.
+        # A member that gives one score to all rows adds nothing, but rounding could
+        # leave it a tiny deviation.
         self.scales_[np.ptp(scores, axis=0) == 0] = 1.0
         return self
 
@@ -206,13 +207,13 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(z.sum(axis=1))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return what metadata the methods request: ``predict`` may need ``qid``."""
+        """Return the metadata that methods request: ``predict`` may need ``qid``."""
         request: MetadataRequest = super().get_metadata_routing()
         request.predict.add_request(param="qid", alias=self._needs_queries())
         return request
 
     def _needs_queries(self) -> bool:
-        # What `fit` set stays in force after set_params.
+        # The values of `fit` stay in force after set_params.
         context = getattr(self, "context_", self.context)
         return bool(context) or requests_queries(getattr(self, "ranker_", self.ranker))
 
@@ -244,7 +245,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         return X, group_queries(qid, _num_samples(X))
 
     def _seen(self, X: Any, queries: Queries) -> Any:
-        """Return what the classifier sees."""
+        """Return the columns for the classifier."""
         return with_context(X, queries) if self.context_ else X
 
     def _scores(self, X: Any, seen: Any, queries: Queries) -> FloatArray:
@@ -284,7 +285,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
 @contextmanager
 def _naming(name: str, model: Any) -> Iterator[None]:
-    """Note on an error which member raised it."""
+    """Add a note to an error: which member raised it."""
     try:
         yield
     except Exception as error:
@@ -298,3 +299,148 @@ def _expected_grade(model: Any, X: Any) -> FloatArray:
     proba = class_proba(model, X, classes.size)
     # No matrix product: its last bits depend on the number of threads.
     return np.asarray((proba * classes).sum(axis=1))
+
+
+#: Added to standard deviations, so that equal features become 0.
+_TINY = 1e-9
+
+
+def with_context(X: Any, queries: Queries) -> Any:
+    """Return X with columns that compare each item with others of its query.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_items, n_features)
+    queries : Queries
+
+    Returns
+    -------
+    wide : array or frame of the kind of X
+        The columns of X, then `query_context` of the numeric ones.
+    """
+    if issparse(X):
+        raise TypeError(
+            f"X must be dense where context=True, got a {type(X).__name__}: sparse "
+            "data is not supported, as few values stay zero relative to their query. "
+            "Pass X.toarray(), or context=False."
+        )
+    try:
+        names, numbers = numeric_columns(X)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            "X must hold numbers where context=True, or be a data frame, of which "
+            f"only numeric columns are compared, got {np.asarray(X).dtype}: {error}"
+        ) from error
+    added = query_context(numbers, queries)
+    if hasattr(X, "iloc"):
+        # As texts: scikit-learn refuses names of several types.
+        columns = {str(name): X.iloc[:, at] for at, name in enumerate(X.columns)}
+        columns |= dict(zip(_context_names(names), added.T, strict=True))
+        return type(X)(columns, index=X.index)
+    if hasattr(X, "hstack"):
+        return X.hstack(type(X)(added, schema=_context_names(names)))
+    return np.hstack([numbers, added])
+
+
+def numeric_columns(X: Any) -> tuple[list[Any], FloatArray]:
+    """Return the names and the values of the columns of numbers.
+
+    Parameters
+    ----------
+    X : array or data frame of shape (n_items, n_features)
+
+    Returns
+    -------
+    names : list of length n_numeric
+        Positions for an array, all of which must be numbers.
+    values : ndarray of shape (n_items, n_numeric), float64
+        Missing values are NaN.
+    """
+    if hasattr(X, "select_dtypes"):
+        numbers = X.select_dtypes(["number", "bool"])
+        return [*numbers.columns], numbers.to_numpy(np.float64, na_value=np.nan)
+    if hasattr(X, "hstack"):
+        kinds = X.schema.items()
+        names = [n for n, kind in kinds if kind.is_numeric() or str(kind) == "Boolean"]
+        return names, X[names].to_numpy().astype(np.float64)
+    values = np.asarray(X).astype(np.float64)
+    return [*range(values.shape[1])], values
+
+
+def _context_names(columns: Any) -> list[str]:
+    own = [f"{name}_{what}" for what in ("in_query", "rank") for name in columns]
+    return [*own, "items_in_query"]
+
+
+def query_context(X: FloatArray, queries: Queries) -> FloatArray:
+    """Return features relative to those of the other items of the query.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_items, n_features), float64
+        Means, standard deviations and ranks ignore NaN.
+    queries : Queries
+
+    Returns
+    -------
+    context : ndarray of shape (n_items, 2 * n_features + 1), float64
+        (x - mean) / (standard deviation + 1e-9) of each feature; its rank, as a share
+        from -1/2 to 1/2, where equal values have their mean rank; and the number of
+        items of the query. All but the last are 0 in a query of one item. NaN stays
+        NaN.
+
+    Notes
+    -----
+    O(n log n). An item's numbers depend neither on the order of the rows nor on other
+    queries, not even in their last bits: sums are taken of sorted values.
+    """
+    n_items, n_features = X.shape
+    context = np.empty((n_items, 2 * n_features + 1))
+    context[:, -1] = queries.sizes[queries.codes]
+    with np.errstate(invalid="ignore", over="ignore"):  # members may refuse infinity
+        for column in range(n_features):
+            two = _within(X[:, column], queries)
+            context[:, column], context[:, n_features + column] = two
+    return context
+
+
+def _within(values: FloatArray, queries: Queries) -> tuple[FloatArray, FloatArray]:
+    """Return one feature in units of its spread within the query, and its ranks."""
+    codes, starts = queries.codes, queries.offsets[:-1]
+    order, rank = ranks_within(values, queries)
+    ordered = values[order]
+    known = ~np.isnan(ordered)
+    count = np.maximum(np.add.reduceat(known, starts, dtype=np.float64), 1)
+    mean = np.add.reduceat(np.where(known, ordered, 0.0), starts) / count
+    off = np.where(known, ordered - np.repeat(mean, queries.sizes), 0.0)
+    spread = np.sqrt(np.add.reduceat(off**2, starts) / count)
+    relative = (values - mean[codes]) / (spread[codes] + _TINY)
+    return relative, rank / count[codes] - 0.5
+
+
+def ranks_within(values: FloatArray, queries: Queries) -> tuple[IntArray, FloatArray]:
+    """Return the rows sorted by query and value, and each value's rank in its query.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_items,), float64
+    queries : Queries
+
+    Returns
+    -------
+    order : ndarray of shape (n_items,), int64
+        NaN comes last in its query.
+    ranks : ndarray of shape (n_items,), float64
+        From 1/2 to the number of items less 1/2. Equal values share their mean rank,
+        NaN stays NaN.
+    """
+    starts = queries.offsets[:-1]
+    order = ScoredItems.build(np.where(np.isnan(values), np.inf, values), queries).rows
+    ordered = values[order]
+    begins = np.append(True, ordered[1:] != ordered[:-1])
+    begins[starts] = True
+    first = np.flatnonzero(begins)
+    middle = (first + np.append(first[1:], values.size)) / 2
+    ranks = np.empty_like(values)
+    ranks[order] = np.where(np.isnan(ordered), np.nan, middle[np.cumsum(begins) - 1])
+    return order, ranks - starts[queries.codes]

@@ -24,10 +24,13 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._adapter import readable
-from skrank_abstain.scorers._boosters import BOOSTERS
-from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
-from skrank_abstain.scorers._text_columns import explain_columns
+from skrank_abstain.scorers._boosters import BOOSTERS, readable
+from skrank_abstain.scorers._models import (
+    booster_of,
+    explain_columns,
+    resolve_model,
+    unwrap,
+)
 
 
 def fit_ranker(
@@ -44,20 +47,20 @@ def fit_ranker(
     ----------
     estimator : estimator
         Never changed. ``XGBRanker``, ``LGBMRanker`` and ``CatBoostRanker``, also as
-        the last step of a pipeline, are given rows sorted by query, the queries in
-        the form that their library wants, and integer grades. Any other estimator
-        gets the rows and ``y`` as they are, and the number of each row's query if its
-        ``fit`` takes ``qid``.
+        the last step of a pipeline, get rows sorted by query, the queries in the form
+        that their library wants, and integer grades. Any other estimator gets the rows
+        and ``y`` as they are, and the number of each row's query if its ``fit`` takes
+        ``qid``.
     X : array, sparse matrix or data frame of shape (n_items, n_features)
-        Passed on as it is, but for the order of the rows.
+        Passed on unchanged, except for the order of the rows.
     y : array-like of shape (n_items,)
         Relevance, higher is better.
     queries : Queries
     relevance_bins : int, default=None
         From 2 to 31. For training only, a ranking booster's ``y`` is cut into this
-        many grades at its quantiles (the bin of a value is the share of values below
-        it, so equal values stay equal). Empty bins are left out. None: the distinct
-        values of y are the grades, at most 31 of them.
+        many grades at its quantiles (the share of values below a value gives its bin,
+        so equal values stay equal). Empty bins are left out. None: the distinct values
+        of y are the grades, at most 31.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def fit_ranker(
         )
     prefix, final = _last_step(model)
     booster = booster_of(final)
-    # In a pipeline the transformers decide what the booster gets.
+    # In a pipeline the transformers decide which type the booster gets.
     if booster and not prefix:
         X = readable(X, booster)
     if not (booster and _trains_on_queries(final)):
@@ -136,7 +139,7 @@ def _trains_on_queries(model: Any) -> bool:
 
 
 def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any]:
-    """Return the queries if the estimator, or what it searches over, takes them."""
+    """Return the queries if the estimator, or the one inside a search, takes them."""
     if has_fit_parameter(estimator, "qid"):
         return {"qid": queries.codes}
     if isinstance(estimator, FrozenEstimator):
@@ -174,7 +177,7 @@ def grades_of(relevance: FloatArray, bins: int | None = None) -> IntArray:
     values, rank, counts = np.unique(relevance, return_inverse=True, return_counts=True)
     if bins is not None:
         below = np.cumsum(counts) - counts
-        # By the share of values below: equal values get one grade.
+        # The share of values below decides: equal values get one grade.
         cut = below * bins // max(relevance.size, 1)
         rank = np.unique(cut, return_inverse=True)[1][rank]
     elif values.size > MOST_GRADES:
@@ -215,7 +218,7 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
 
 
 def _fresh(estimator: Any) -> Any:
-    """Return an unfitted copy of what the user passed."""
+    """Return an unfitted copy of the user's estimator."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise TypeError(
             f"estimator must have fit to be trained, got {shown(estimator)}; "
@@ -226,7 +229,7 @@ def _fresh(estimator: Any) -> Any:
 
 
 def _unfitted(estimator: Any) -> Any:
-    """Clone an estimator; for boosters, which clone() may refuse, the adapter does."""
+    """Clone an estimator; boosters, which clone() may refuse, copy themselves."""
     if isinstance(estimator, Pipeline):
         *steps, (name, final) = estimator.steps
         others = copy.copy(estimator)

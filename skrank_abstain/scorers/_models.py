@@ -1,11 +1,17 @@
-"""Use any model: recognise and resolve it, ask whether it is fitted, freeze it, score.
+"""Use any model: load it, recognise it, ask whether it is fitted, freeze it, score.
 
-A library is recognised by the names of classes, never by importing it.
+A library is recognised by the names of classes, never by importing it. A file is
+recognised by its content, and no code in it is ever run. Truncated files are refused
+where the library's parser would end the process (LightGBM) or silently return fewer
+trees (CatBoost's JSON). Only a checksum finds all other damage.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,19 +20,43 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import FloatArray, check_scores, shown
+from skrank_abstain._validation import (
+    FloatArray,
+    check_scores,
+    names_of_columns,
+    shown,
+)
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._adapter import (
+from skrank_abstain.scorers._boosters import (
+    BOOSTERS,
     Booster,
     align_columns,
+    first_key,
     looks_fitted,
     response,
 )
-from skrank_abstain.scorers._boosters import BOOSTERS
-from skrank_abstain.scorers._files import load_model
-from skrank_abstain.scorers._text_columns import explain_columns
 
 _METHODS = ("decision_function", "predict_proba", "predict")
+#: Most characters of a library's own message in ours.
+_LONGEST = 200
+_ZLIB = "zlib data, as joblib writes with compress="
+
+#: First bytes of other files in which people save models, for the message.
+_FOREIGN: tuple[tuple[bytes, str], ...] = (
+    (b"\x80", "a pickle, which could run code when loaded"),
+    (b"PK", "a zip archive, as skops and numpy write"),
+    (b"\x1f\x8b", "a gzip archive"),
+    *((start, _ZLIB) for start in (b"x\x01", b"x^", b"x\x9c", b"x\xda")),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ", "an xz archive"),
+    (b"\x93NUMPY", "a numpy array"),
+)
+#: Words of scikit-learn and the boosters about values that are no numbers.
+_NO_NUMBERS = re.compile(
+    "convert|dtype|num_feature|category|categorical|string|not supported|promote",
+    re.IGNORECASE,
+)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 
 
 class FrozenModel:
@@ -43,7 +73,7 @@ class FrozenModel:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    # A copy would be made for each candidate and fold of a search.
+    # A search would make a copy for each candidate and fold.
     def __sklearn_clone__(self) -> FrozenModel:
         return self
 
@@ -227,10 +257,7 @@ def feature_names(model: Any) -> list[str] | None:
 
 
 def names_in_model(model: Any) -> tuple[list[str] | None, bool]:
-    """Return the column names in a fitted model, and whether they look made up.
-
-    Made-up names are those that a library gives to columns without names.
-    """
+    """Return the column names in a fitted model; whether its library made them up."""
     model = unwrap(model)
     booster = booster_of(model)
     if booster is None:
@@ -273,7 +300,7 @@ def freeze(model: Any) -> Any:
 
 
 def requests_queries(model: Any) -> bool:
-    """Return whether a model's scores of items depend on the queries of these."""
+    """Return whether a model's scores depend on the queries of the items."""
     final = last_step(model)
     if not hasattr(final, "get_metadata_routing"):  # a booster's own model
         return False
@@ -285,7 +312,7 @@ def requests_queries(model: Any) -> bool:
 
 
 def check_queries(model: Any, queries: Queries | None) -> Any:
-    """Return the queries; raise a ValueError if a model requests them in vain."""
+    """Return the queries; raise a ValueError if the model needs them and has none."""
     if queries is None and requests_queries(model):
         raise ValueError(
             f"qid must be given, got None: the scores of {describe(last_step(model))} "
@@ -303,25 +330,24 @@ def score_items(model: Any, X: Any, queries: Queries | None = None) -> FloatArra
     model : estimator, booster or path
         A fitted model.
     X : array, sparse matrix or data frame of shape (n_items, n_features)
-        Reaches the model untouched, except that the columns of a data frame are
-        put into the order in which a booster was trained on them.
+        Reaches the model untouched, except that columns of a data frame are put into
+        the order in which a booster was trained on them.
     queries : Queries, default=None
         Needed by models that request ``qid`` for ``predict``, as after
-        ``set_predict_request(qid=True)``. These get the number of each row's query
-        as ``qid``. Other models are called without.
+        ``set_predict_request(qid=True)``: these get the number of each row's query.
 
     Returns
     -------
     scores : ndarray of shape (n_items,), float64
-        ``decision_function`` where it gives one value per row; else, for
-        classifiers of numbers, the expected class under ``predict_proba``; else
-        ``predict``. Raw boosters give their raw score, before any link function,
-        from the trees up to the best iteration where training stopped early.
+        ``decision_function`` if it gives one value per row; otherwise, for classifiers
+        of numbers, the expected class under ``predict_proba``; otherwise ``predict``.
+        Raw boosters give their raw score, before any link function, from the trees up
+        to the best iteration if training stopped early.
 
     Raises
     ------
     ValueError
-        If the scores are not finite, not one per item, columns of X are missing or
+        If the scores are not finite or not one per item, columns of X are missing or
         unexpected, or the model requests ``qid`` and there are no queries.
 
     Examples
@@ -382,3 +408,176 @@ def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
             f"values of shape {shape}, got shape {proba.shape}."
         )
     return proba
+
+
+def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> Any:
+    """Load a model that one of the libraries in ``BOOSTERS`` saved.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The content decides which library reads the file, not the name. Nothing is
+        unpickled, and no file can run code. For a Spark model, its folder.
+    sha256 : str, default=None
+        SHA-256 of the file, 64 hexadecimal digits, checked before a library sees the
+        file. Nothing less proves that a file is undamaged.
+
+    Returns
+    -------
+    model : object
+        ``xgboost.Booster``, ``lightgbm.Booster``, ``catboost.CatBoost``, or the like.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is empty, cut off, damaged, of another kind, or has another
+        checksum; or if ``sha256`` is no checksum.
+    ImportError
+        If the library that wrote the file is not installed.
+
+    Notes
+    -----
+    The bytes that are loaded are those that the checksum was compared with. CatBoost
+    reads the file a second time; a file that changed in between is refused.
+
+    Examples
+    --------
+    >>> from skrank_abstain.scorers import load_model
+    >>> load_model("no_such_file.json")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: estimator must be a model or the path of its file, got
+    'no_such_file.json', which does not exist; check the path.
+    """
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        name = _file_in(name)
+    content = _read(name, sha256)
+    booster = next((one for one in BOOSTERS if one.opens(content)), None)
+    if booster is None:
+        raise _refusal(name, _kind_of_file(content))
+    try:
+        # Separate from load: a failed import says nothing about the file.
+        booster.module()
+    except ImportError as error:
+        raise ImportError(
+            f"Loading the {booster.title} model {name!r} requires {booster.name}; "
+            f"install {booster.requirement}."
+        ) from error
+    try:
+        return booster.load(name, content)
+    except Exception as error:
+        found = f"a cut-off or damaged {booster.title} file ({_first_line(error)})"
+        raise _refusal(name, found) from error
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error's message, shortened, or the error's name."""
+    words = str(error).strip().split("\n")[0] or type(error).__name__
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
+
+
+def _file_in(folder: str) -> str:
+    for booster in BOOSTERS:
+        file = booster.file_in(folder)
+        if file is not None:
+            return file
+    raise _refusal(folder, "a directory")
+
+
+def _check_digits(sha256: str) -> None:
+    if not isinstance(sha256, str):
+        raise TypeError(f"sha256 must be a str, got {shown(sha256)}.")
+    if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
+        raise ValueError(
+            f"sha256 must be 64 hexadecimal digits alone, got {shown(sha256)}; from a "
+            "line that sha256sum printed take the first word, line.split()[0], without "
+            "a prefix such as sha256:."
+        )
+
+
+def _read(name: str, sha256: str | None) -> bytes:
+    """Return the bytes of a file; check them against a checksum if one is given."""
+    if sha256 is not None:
+        _check_digits(sha256)
+    try:
+        content = Path(name).read_bytes()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"estimator must be a model or the path of its file, got {name!r}, which "
+            "does not exist; check the path."
+        ) from error
+    found = hashlib.sha256(content).hexdigest() if sha256 else ""
+    if sha256 and found != sha256.lower():
+        raise ValueError(
+            f"sha256 must be that of the file {name!r}, {found}, got {sha256}; the "
+            "file is damaged or another one: copy it again from where the checksum "
+            "was made."
+        )
+    return content
+
+
+def _refusal(name: str, found: str) -> ValueError:
+    *kinds, last = [f"{one.title} ({one.formats})" for one in BOOSTERS if one.formats]
+    return ValueError(
+        "estimator must be a model or the path of a file that "
+        f"{', '.join(kinds)} or {last} saved, got {name!r}, which is {found}. "
+        "Save the model with its library's own save_model."
+    )
+
+
+def _kind_of_file(content: bytes) -> str:
+    if not content:
+        return "empty"
+    foreign = [pair for one in BOOSTERS for pair in one.foreign]
+    for start, description in (*_FOREIGN, *foreign):
+        if content.startswith(start):
+            return description
+    if key := first_key(content):
+        return f"JSON that begins with {key!r}"
+    return f"another kind of file (it begins with {content[:12]!r})"
+
+
+def explain_columns(error: Exception, X: Any) -> str:
+    """Name the column of X that a model could not read, and a remedy; "" if unknown.
+
+    Called after a failure only: no column that a model can read is refused.
+    """
+    # Our own messages begin with "X must" and say more.
+    if str(error).startswith("X must") or not _NO_NUMBERS.search(str(error)):
+        return ""
+    for name, column in _columns(X):
+        if column.dtype.kind in "Mm":
+            return (
+                f"X must hold numbers, got dates in column {name!r}. Turn them into "
+                "numbers, as (column - column.min()).dt.days does, or leave them out."
+            )
+        if column.dtype.kind not in "OUST":
+            continue
+        texts = [each for each in column.tolist() if isinstance(each, str)]
+        comma = next((t for t in texts if _DECIMAL_COMMA.fullmatch(t.strip())), None)
+        if comma is not None:
+            return (
+                f"X must hold numbers, got {comma!r} with a decimal comma in column "
+                f"{name!r}. Read the file with pandas.read_csv(..., decimal=',')."
+            )
+        if texts:
+            return (
+                f"X must hold numbers, got text in column {name!r}, such as "
+                f"{shown(texts[0])}. Leave it out, name it with qid_col= if it is the "
+                "query, or encode it, as OrdinalEncoder in a Pipeline does."
+            )
+    return ""
+
+
+def _columns(X: Any) -> list[tuple[Any, Any]]:
+    """Return names or positions of the columns, with their values."""
+    if not hasattr(X, "shape") or len(X.shape) != 2 or hasattr(X, "tocsr"):
+        return []
+    names = names_of_columns(X)
+    if names is not None:
+        return [(name, np.asarray(X[name])) for name in names]
+    values = np.asarray(X)
+    return [(k, values[:, k]) for k in range(values.shape[1])]

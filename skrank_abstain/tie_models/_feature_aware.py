@@ -24,6 +24,7 @@ from skrank_abstain.pairs import (
     spread_rows,
     thin,
 )
+from skrank_abstain.scorers import ranks_within
 from skrank_abstain.tie_models._graded_relevance import (
     MOST_ITEMS,
     GradedRelevance,
@@ -34,11 +35,11 @@ from skrank_abstain.tie_models._graded_relevance import (
 _N_DIVISIONS = 12
 #: Expected grades are kept this far from the lowest and the highest.
 _INSIDE = 1e-3
-#: What the features have to add to the log-likelihood. One parameter costs 1, but this
-#: one weighs what was itself learned: at a price of 1, 6 queries accepted features that
+#: The features must add this much to the log-likelihood. One parameter costs 1, but
+#: this one weighs a learned value: at a price of 1, 6 queries accepted features that
 #: did harm.
 _PRICE = 2.0
-#: The regressors learn from about this many items, and are shown as many at a time.
+#: Regressors learn from about this many items, and predict this many at a time.
 _MOST_ITEMS = _PIECE = 20_000
 
 
@@ -54,19 +55,20 @@ class FeatureAwareRelevance(GradedRelevance):
     regressor : regressor or None, default=None
         Any scikit-learn regressor; clones are fitted on an array of the features,
         their ranks, the score and its mean over the query. By default a few extremely
-        randomised trees, which accept missing values; others may need an imputer.
+        randomised trees, which accept missing values; other regressors may need an
+        imputer.
     max_grades : int, default=10
         As in `GradedRelevance`.
 
     Attributes
     ----------
     regressors_ : list of regressor
-        Twelve, each fitted on half of the queries. Empty where all items have the same
+        Twelve, each fitted on half of the queries. Empty if all items have the same
         relevance or the features add too little: the value is then the score.
     weights_ : ndarray of shape (2,), float64
-        Of the score and of the expected grade in the value, at least 0.
+        Weights of the score and of the expected grade in the value, at least 0.
     slope_, cut_points_, query_spread_, edges_, table_, n_pairs_
-        As in `GradedRelevance`, of the values.
+        As in `GradedRelevance`, with values in place of scores.
 
     See Also
     --------
@@ -74,24 +76,24 @@ class FeatureAwareRelevance(GradedRelevance):
 
     Notes
     -----
-    The queries (of a single query: the items) are divided into halves twelve times, at
-    random but the same every time, and a regressor is fitted on each half. A
-    calibration item is judged by the mean of the twelve that have not seen its query:
-    otherwise risks, and the threshold with them, would be too low. A new item is judged
-    by twelve, too, one of each division. The mean of all twenty-four would vary less
-    from item to item than the calibration values did; gaps between new items would be
-    narrower, and the threshold, set on the wider ones, would abstain on too many pairs.
-    By default the twelve are a forest of sixty extremely randomised trees [1]_, which
-    try a third of the columns at each split. With more than 20,000 items the regressors
-    learn from evenly spaced queries.
+    The queries (or, of a single query, the items) are divided into halves twelve times,
+    with fixed random seeds, and a regressor is fitted on each half. A calibration item
+    is judged by the mean of the twelve regressors that did not see its query: otherwise
+    risks, and so the threshold, would be too low. A new item is judged by twelve, too,
+    one of each division. The mean of all twenty-four would vary less from item to item
+    than the calibration values do: gaps between new items would be narrower, and the
+    threshold, set on the wider ones, would abstain on too many pairs. By default the
+    twelve are a forest of sixty extremely randomised trees [1]_, which try a third of
+    the columns at each split. With more than 20,000 items the regressors learn from
+    evenly spaced queries.
 
-    The value of an item depends on the other items of its query, through the ranks.
-    Features must be numbers; put an encoder before the selective ranker where they are
-    not. The combination is a proportional-odds fit with non-negative weights of the
-    score and of the logit of the expected grade, as a share of the highest. The
-    features are used where they add more to the log-likelihood than two and the
-    standard error of the gain over queries; with few queries the score alone is the
-    better model. O(n log n) for n items and as many features, besides the regressor.
+    Through the ranks the value of an item depends on the other items of its query.
+    Features must be numbers; otherwise put an encoder before the selective ranker. The
+    two are combined by a proportional-odds fit with non-negative weights of the score
+    and of the logit of the expected grade, as a share of the highest. The features are
+    used if they add more to the log-likelihood than two and than the standard error of
+    the gain over queries; with few queries the score alone is the better model.
+    O(n log n) for n items and each feature, besides the regressor.
 
     References
     ----------
@@ -210,8 +212,8 @@ class FeatureAwareRelevance(GradedRelevance):
     def _learner(self, division: int) -> Any:
         if self.regressor is not None:
             return clone(self.regressor)
-        # A third of the columns is Breiman's default for regression (Random Forests,
-        # 2001), and takes half the time of all.
+        # A third of the columns, Breiman's default for regression (Random Forests,
+        # 2001), takes half the time of all columns.
         return ExtraTreesRegressor(
             n_estimators=5,
             min_samples_leaf=10,
@@ -239,9 +241,8 @@ def _weigh(
 ) -> FloatArray:
     """Return the weights of the score and of the expected grade in an item's value.
 
-    At least 0. They are [1, 0], in the unit of the scores, unless the second weight
-    adds more to the log-likelihood than its price [1]_ and the standard error of the
-    gain over queries.
+    They are at least 0, and [1, 0] unless the second weight adds more to the
+    log-likelihood than its price [1]_ and the standard error of the gain over queries.
 
     References
     ----------
@@ -250,8 +251,8 @@ def _weigh(
     """
     used, n_items = spread_queries(queries.sizes, MOST_ITEMS)
     rows = np.concatenate([queries.rows(query) for query in used.tolist()])
-    # Sorted by all that matters: the fit does not depend on the order of the rows, not
-    # even in its last bits.
+    # Sorted by everything that matters: the order of the rows must not change the last
+    # bits of the fit.
     order = np.lexsort(
         (grades[rows], expected[rows], scores[rows], queries.codes[rows])
     )
@@ -289,21 +290,11 @@ def _check_given(X: Any, scores: FloatArray) -> None:
 def _designs(
     scores: FloatArray, queries: Queries, X: Any, numbers: IntArray
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield rows and what regressors see of them, some whole queries at a time.
+    """Yield rows of some whole queries, and the columns that regressors see of them.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_items,), float64
-    queries : Queries
-    X : array-like or frame of shape (n_items, n_features)
-    numbers : ndarray of int64
-        Of the queries.
-
-    Yields
-    ------
-    rows : ndarray of shape (n,), int64
-    design : ndarray of shape (n, 2 * n_features + 3), float64
-        Features, score, the ranks of these within the query, and its mean score.
+    The columns are the features and the score, the ranks of all of these within the
+    query as shares, and the query's mean score: shape (n, 2 * n_features + 3). Queries
+    are given by their ``numbers``.
     """
     # All queries at once would take twice the memory of X.
     pieces = np.cumsum(queries.sizes[numbers]) // _PIECE
@@ -312,9 +303,11 @@ def _designs(
             rows = np.concatenate([queries.rows(query) for query in part.tolist()])
             own = group_queries(queries.codes[rows], rows.size)
             columns = np.column_stack([_numbers(X, rows), scores[rows]])
-            ranks = _rank_within(columns, own)
+            ranks = [
+                ranks_within(each, own)[1] / own.sizes[own.codes] for each in columns.T
+            ]
             means = _query_means(scores[rows], own)
-            yield rows, np.column_stack([columns, ranks, means])
+            yield rows, np.column_stack([columns, *ranks, means])
 
 
 def _numbers(X: Any, rows: IntArray) -> FloatArray:
@@ -351,38 +344,8 @@ def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     return np.asarray(means[queries.codes])
 
 
-def _rank_within(columns: FloatArray, queries: Queries) -> FloatArray:
-    """Return ranks within queries as shares, which are comparable across queries.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (n_items, n_columns), float64
-    queries : Queries
-        One after the other.
-
-    Returns
-    -------
-    ranks : ndarray of shape (n_items, n_columns), float64
-        In (0, 1); equal values share their mean rank, NaN stays NaN.
-    """
-    codes, starts = queries.codes, queries.offsets[:-1]
-    begins = np.empty(codes.size, dtype=bool)
-    ranks = np.empty_like(columns)
-    for column in range(columns.shape[1]):
-        # NaN sorts last and changes no other rank.
-        order = np.lexsort((columns[:, column], codes))
-        values = columns[order, column]
-        begins[1:] = values[1:] != values[:-1]
-        begins[starts] = True
-        first = np.flatnonzero(begins)
-        middle = (first + np.append(first[1:], codes.size)) / 2
-        rank = middle[np.cumsum(begins) - 1] - starts[codes]
-        ranks[order, column] = rank / queries.sizes[codes]
-    return np.where(np.isnan(columns), np.nan, ranks)
-
-
 def _filled(design: FloatArray) -> FloatArray:
-    """Fill columns that are all NaN, which some regressors refuse."""
+    """Fill columns without a number, which some regressors refuse."""
     return np.where(np.isnan(design).all(axis=0), 0.0, design)
 
 

@@ -7,7 +7,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.scorers._context import query_context, with_context
+from skrank_abstain.scorers._ensemble import query_context, with_context
 
 
 def by_the_definition(X, qid):

@@ -23,7 +23,7 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import neg_aurc_scorer, selective_utility
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import RankerEnsemble, fit_ranker, score_items
-from skrank_abstain.scorers._context import query_context
+from skrank_abstain.scorers._ensemble import query_context
 
 pytestmark = NAMELESS_WARNING
 QID = np.repeat(np.arange(N_QUERIES), PER_QUERY)
