@@ -1,4 +1,4 @@
-"""Rows that hold two items: split them, train on them, score both sides.
+"""Rows that hold two items, and their labels: read, split, train, score both sides.
 
 A ranker scores the two halves of a row. A classifier of pairs sees the whole row, as
 it stands and with its halves swapped, and half of its decision is the score of the left
@@ -7,21 +7,29 @@ item. Either way, swapping the halves swaps the two scores to the last bit.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import vstack
 from scipy.special import logit
 from sklearn.base import is_classifier
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_columns,
+    listed,
+    refuse_lazy,
     rounded_share,
 )
-from skrank_abstain.estimators._pair_columns import check_halves, names_for
 from skrank_abstain.intake import hold_out, hold_out_of_each
 from skrank_abstain.pairs import Queries, group_queries, read_pair_labels
 from skrank_abstain.scorers import (
@@ -36,6 +44,14 @@ from skrank_abstain.scorers import (
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
+#: What to do about labels of one kind, and of more than three.
+_REMEDIES = (
+    "Swap the halves and the label of some pairs.",
+    "Leave out the rows of the others, or replace their labels by one of three.",
+)
+#: Words for the left and the right side, the clearest first; the left may have none.
+_SIDES = [("left", "right"), ("l", "r"), ("first", "second"), ("1", "2")]
+_SIDES += [("a", "b"), ("x", "y")]
 
 
 def take_pairs(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -287,3 +303,229 @@ def without_ties(loss: FloatArray) -> FloatArray:
     strict = loss.copy()
     strict[1, [0, 2]] = loss[0, 2] / 2
     return strict
+
+
+@dataclass(frozen=True, eq=False)
+class PairClasses(Value):
+    """The labels that a classifier of pairs was fitted on, and their meaning.
+
+    Attributes
+    ----------
+    kinds : ndarray of shape (n_classes,)
+        Two or three different labels, sorted as scikit-learn's scorers expect.
+    meaning : ndarray of shape (n_classes,), int64
+        The pair label of each: -1, 0 or +1.
+    labels : list or None
+        The meaning of labels, where the user gave one.
+    """
+
+    kinds: NDArray[Any]
+    meaning: IntArray
+    labels: list[Any] | None
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether one of the kinds is a tie."""
+        return self.kinds.size == 3
+
+    @property
+    def sign(self) -> int:
+        """-1 if right is the second of two classes, which scikit-learn calls positive.
+
+        1 otherwise.
+        """
+        return 1 if self.has_ties else int(self.meaning[1])
+
+    def strict(self, label: IntArray) -> IntArray:
+        """Return labels without ties, if no kind is a tie: equal scores mean left."""
+        return label if self.has_ties else np.where(label < 0, -1, 1)
+
+    def named(self, label: IntArray) -> NDArray[Any]:
+        """Return pair labels as the user writes them."""
+        named: NDArray[Any] = self.kinds[np.argsort(self.meaning)][
+            label + 1 if self.has_ties else (label + 1) // 2
+        ]
+        return named
+
+    def read(self, y: Any) -> IntArray:
+        """Return the meaning of other labels to a classifier fitted on these.
+
+        They may hold ties or spellings that ``fit`` did not see.
+        """
+        refuse_lazy(y, "y")
+        truth = column_or_1d(y)
+        known = dict(zip(self.kinds.tolist(), self.meaning.tolist(), strict=True))
+        listed = truth.tolist()
+        new = [kind for kind in dict.fromkeys(listed) if kind not in known]
+        if new:
+            every = [*known, *new]
+            codes = read_pair_labels(np.array(every, dtype=object), self.labels)
+            read = dict(zip(every, codes.tolist(), strict=True))
+            if any(read[kind] != meaning for kind, meaning in known.items()):
+                raise ValueError(
+                    f"y must hold labels as in fit, {list(known)}, got {new[:10]} too, "
+                    "with which those would mean something else. Pass labels=(right, "
+                    "tie, left)."
+                )
+            known = read
+        return np.array([known[kind] for kind in listed], dtype=np.int64)
+
+
+def read_labels(
+    estimator: Any, X: Any, y: Any, labels: Any
+) -> tuple[PairClasses, IntArray]:
+    """Return the kinds of labels, and the labels as -1, 0, +1."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is "
+            "None"
+        )
+    refuse_lazy(y, "y")
+    truth = column_or_1d(y, warn=True)
+    check_consistent_length(X, truth)
+    assert_all_finite(truth, input_name="y")
+    if truth.dtype.kind != "f":
+        check_classification_targets(truth)
+    kinds, code = np.unique(truth, return_inverse=True)
+    if kinds.size not in (2, 3):
+        check_classification_targets(truth)
+        raise ValueError(
+            "y must have two or three kinds of labels, for right preferred, tie and "
+            f"left preferred, got {kinds.size} class{'es' * (kinds.size > 1)}: "
+            f"{kinds[:10].tolist()}. " + _REMEDIES[kinds.size > 1]
+        )
+    meaning = read_pair_labels(kinds, labels)
+    if np.unique(meaning).size < kinds.size:
+        raise ValueError(
+            "y must have one word for each answer, which predict returns, got "
+            f"{kinds.tolist()}, two of which mean the same. Use one of them."
+        )
+    if not {-1, 1} <= set(meaning.tolist()):
+        strict = "left" if 1 in meaning else "right"
+        raise ValueError(
+            f"y must have pairs with right and with left preferred, got {strict} only "
+            f"and ties, {kinds.tolist()}. " + _REMEDIES[0]
+        )
+    given = None if labels is None else np.asarray(labels, dtype=object).tolist()
+    return PairClasses(kinds, meaning, given), meaning[code]
+
+
+def check_halves(names: list[str]) -> None:
+    """Refuse column names that are not a left half followed by the same right half.
+
+    The names of a half may share one prefix or one suffix, which tells the sides
+    apart. Nothing is reordered: labels refer to the halves as they stand.
+
+    Parameters
+    ----------
+    names : list of str
+        Of all columns, an even number.
+
+    Raises
+    ------
+    ValueError
+        If the halves do not match, alternate column by column, or are swapped.
+
+    Notes
+    -----
+    Numbered names, such as 0, 1, 2 or x0, x1, x2, say nothing and pass. Four columns
+    can be read both ways, as ``a_left, a_right, b_left, b_right``: the reading with the
+    clearer words for sides counts, and without such words the names are refused.
+    """
+    half = len(names) // 2
+    if len({name.rstrip("0123456789") for name in names}) == 1 and all(
+        name[-1:].isdecimal() for name in names
+    ):
+        return
+    unclear = len(_SIDES), False
+    rank, swapped = alternating, turned = unclear
+    matching = half == 1 or _match(names[:half], names[half:])
+    if matching:
+        rank, swapped = _sides(names[0], names[half])
+    if half > 1 and _match(names[::2], names[1::2]):
+        alternating, turned = _sides(names[0], names[1])
+        if matching and rank == alternating:
+            raise ValueError(
+                "X must have column names that say which item they are of, got "
+                f"{listed(names)}, which may be two halves or alternate. Mark the "
+                "sides, as in age_left, bmi_left, age_right, bmi_right."
+            )
+        if not matching or alternating < rank:
+            # Where each right one stands before its left one, the remedy turns them.
+            first, second = ("1", "") if turned else ("", "1")
+            ordered = names[int(first or 0) :: 2] + names[int(second or 0) :: 2]
+            raise ValueError(
+                "X must have all columns of the left item and then all of the right "
+                f"one, got columns that alternate: {listed(names)}. Reorder them with "
+                f"X[[*X.columns[{first}::2], *X.columns[{second}::2]]]: "
+                f"{listed(ordered)}."
+            )
+    if not matching:
+        raise ValueError(
+            "X must have the same names in both halves, in the same order, but for one "
+            "prefix or suffix a side, as in age, bmi, age_right, bmi_right, got "
+            f"{listed(names[:half])} and {listed(names[half:])}. Rename or reorder the "
+            "columns, or pass X.to_numpy(), whose columns count by their positions."
+        )
+    if swapped:
+        raise ValueError(
+            "X must have all columns of the left item and then all of the right one, "
+            f"got the right one first: {listed(names)}. Reorder them with "
+            f"X[[*X.columns[{half}:], *X.columns[:{half}]]], or pass X.to_numpy() "
+            "where the labels mean the halves as they stand."
+        )
+
+
+def names_for(left: list[Any], known: list[str] | None) -> list[Any]:
+    """Return the names of the left half as a model knows them.
+
+    Parameters
+    ----------
+    left : list
+        As they are in X.
+    known : list of str or None
+        Names that the model was fitted on, where it knows any.
+
+    Returns
+    -------
+    names : list
+        Without the prefix or suffix of the side, if the model knows the names that
+        remain; unchanged otherwise.
+    """
+    if known and left and all(isinstance(name, str) for name in left):
+        for bare in sorted(_stripped(left)):
+            if sorted(bare) == sorted(known):
+                return list(bare)
+    return left
+
+
+def _match(left: list[str], right: list[str]) -> bool:
+    """Return whether names are equal but for one prefix or suffix of each side."""
+    return not _stripped(left).isdisjoint(_stripped(right))
+
+
+def _stripped(names: list[str]) -> set[tuple[str, ...]]:
+    """Return names without any prefix, or any suffix, that all of them share."""
+    ways = {tuple(names)}
+    for length in range(1, len(names[0])):
+        prefix, suffix = names[0][:length], names[0][-length:]
+        if all(name.startswith(prefix) for name in names):
+            ways.add(tuple(name[length:] for name in names))
+        if all(name.endswith(suffix) for name in names):
+            ways.add(tuple(name[:-length] for name in names))
+    return {way for way in ways if all(way)}
+
+
+def _sides(one: str, other: str) -> tuple[int, bool]:
+    """Return how clear the words are that tell two names apart, and if they swap.
+
+    0 for left and right, `len(_SIDES)` for words that name no side.
+    """
+    words = [Counter(re.findall(r"[a-z]+|\d+", name.lower())) for name in (one, other)]
+    found = tuple(" ".join(words[k] - words[1 - k]) for k in (0, 1))
+    for rank, (left, right) in enumerate(_SIDES):
+        if found in ((left, right), ("", right)):
+            return rank, False
+        if found in ((right, left), (right, "")):
+            return rank, True
+    return len(_SIDES), False

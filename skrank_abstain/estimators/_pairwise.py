@@ -21,12 +21,12 @@ from skrank_abstain._validation import (
     check_sample_weight,
     encode_qid,
 )
-from skrank_abstain.estimators._model_wrapper import RuleThreshold
-from skrank_abstain.estimators._pair_classes import PairClasses, read_labels
-from skrank_abstain.estimators._pair_decider import warn_if_undefined
+from skrank_abstain.estimators._bases import RuleThreshold, warn_if_undefined
 from skrank_abstain.estimators._pair_rows import (
+    PairClasses,
     fit_on_pairs,
     judges_pairs,
+    read_labels,
     read_verdicts,
     score_sides,
     sides,

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from typing import Any, NoReturn, Self, cast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import (
+    ZERO_ONE_LOSS,
+    BoolArray,
     FloatArray,
     IntArray,
     check_fraction,
     check_loss,
     check_relevance,
     check_row_order,
+    check_sample_weight,
 )
-from skrank_abstain.estimators._model_wrapper import RuleThreshold
-from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
-from skrank_abstain.estimators._operating_points import OperatingPoint
-from skrank_abstain.estimators._pair_decider import (
-    ItemValues,
-    PairDecider,
+from skrank_abstain.estimators._bases import (
+    ModelWrapper,
+    RuleThreshold,
     model_columns,
+    predict_items,
     score_new_items,
+    warn_if_undefined,
 )
+from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
 from skrank_abstain.intake import (
     TrainingRecord,
     describe_rows,
@@ -36,12 +39,16 @@ from skrank_abstain.intake import (
     hash_rows,
     take_labelled_items,
     train_and_score,
+    warn_of_exchange,
 )
 from skrank_abstain.pairs import (
+    PairDecisions,
     Queries,
     Ranking,
     ScoredItems,
     check_item_id,
+    check_output_size,
+    check_pairs,
     rows_by_place,
 )
 from skrank_abstain.report import Report, ReportData, section_of_ends, write_report
@@ -49,6 +56,8 @@ from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
+    DecisionEngine,
+    PairTotals,
     Region,
     RiskEngine,
     RiskProfile,
@@ -56,9 +65,353 @@ from skrank_abstain.selection import (
     check_largest_query,
     check_rule,
     confident_places,
+    decide_pairs,
+    decide_queries,
     place_results,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
+
+
+class ItemValues(NamedTuple):
+    """Items with their scores and with what the tie model compares.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items,), float64
+        Of the wrapped model.
+    values : ndarray of shape (n_items,), float64
+        What the tie model compares. One number per item, whatever it looks at: pairs
+        can then be counted from sorted numbers, in O(n log n), without being formed.
+    queries : Queries
+        The query of each item.
+    novel : ndarray of shape (n_items,), bool, or None
+        Items whose pairs are abstained on.
+    keys : ndarray of shape (n_items,), uint64, or None
+        Hashes of the rows, where a boundary is randomised.
+    group : ndarray of shape (n_items,), int64, or None
+        Numbers of the groups, where the rule goes by groups of items.
+    """
+
+    scores: FloatArray
+    values: FloatArray
+    queries: Queries
+    novel: BoolArray | None = None
+    keys: NDArray[np.uint64] | None = None
+    group: IntArray | None = None
+
+    def sorted(self, y: FloatArray | None = None) -> ScoredItems:
+        """Return the items in the order of their values, with their relevance."""
+        others = self.novel, self.keys, self.group
+        return ScoredItems.build(self.values, self.queries, y, *others)
+
+
+@dataclass(frozen=True)
+class _ItemNames:
+    """Place, name and novelty of each item, to add to decisions about pairs."""
+
+    place: IntArray
+    novel: BoolArray | None
+    item_id: NDArray[Any] | None
+
+    @classmethod
+    def of(cls, items: ItemValues, item_id: Any) -> Self:
+        rows, place = rows_by_place(items.values, items.queries)
+        by_row = np.empty_like(place)
+        by_row[rows] = place
+        return cls(by_row, items.novel, check_item_id(item_id, items.queries))
+
+    def added_to(self, decisions: PairDecisions) -> PairDecisions:
+        if self.novel is not None:
+            decisions = decisions.leaving_out(self.novel)
+        if self.item_id is None:
+            return replace(decisions, place=self.place)
+        check_output_size(len(decisions), 2 * self.item_id.itemsize)
+        left_id, right_id = self.item_id[decisions.left], self.item_id[decisions.right]
+        return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
+
+
+class PairDecider(ModelWrapper):
+    """Base of the rankers of items that abstain on some of their pairs.
+
+    ``fit`` sets ``_region``, what is accepted, and what ``take_labelled_items`` and
+    ``train_and_score`` set. ``_decision`` decides pairs of new items.
+    """
+
+    _fitted_state: tuple[str, ...] = (
+        *("_region", "_largest_query", "_fitted_with_qid", "_fitted_qid_col"),
+        "_fitted_sparse",
+    )
+
+    # What the wrapped model requests, if it does, can pass through a Pipeline.
+    __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
+    __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
+
+    _region: Any  # each engine has a type of its own
+    _loss: FloatArray = ZERO_ONE_LOSS
+
+    def _decision(
+        self, X: Any, qid: Any, *, needs_qid: bool = False
+    ) -> tuple[DecisionEngine[Any], ItemValues]:
+        """Return what decides pairs, and the items with their values."""
+        raise NotImplementedError
+
+    def predict(self, X: Any, qid: Any = None) -> FloatArray:
+        """Return the wrapped ranker's score of each item.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; only models that request ``qid`` need it.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better. One value per *item*: decisions come from other methods.
+        """
+        return predict_items(self, X, qid)
+
+    def decision_function(self, X: Any, qid: Any = None) -> FloatArray:
+        """Return the item scores of ``predict``; scikit-learn's scorers ask for it.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_items,), float64
+            Higher is better.
+        """
+        return predict_items(self, X, qid)
+
+    def predict_pairs(
+        self,
+        X: Any,
+        qid: Any = None,
+        *,
+        pairs: ArrayLike | None = None,
+        item_id: Any = None,
+    ) -> PairDecisions:
+        """Decide pairs of items of one query.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_items, n_features)
+            One row per item.
+        qid : None, scalar or array-like of shape (n_items,), default=None
+            Query of each item; None or a scalar: all items are one query.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            Row positions of the pairs to decide. All within-query pairs by default:
+            queries in order of first appearance, within a query all (i, j) with i
+            before j in row order.
+        item_id : array-like of shape (n_items,), default=None
+            Names of the items: any hashable values, each once in a query. The
+            decisions return them as ``left_id`` and ``right_id``.
+
+        Returns
+        -------
+        decisions : PairDecisions
+            Label, acceptance, risk and probabilities of each pair.
+
+        Raises
+        ------
+        ValueError
+            If columns do not match ``fit``, ``pairs`` names rows that are equal, out of
+            range, or of different queries, or an ``item_id`` is twice in a query.
+        """
+        check_row_order(X, qid=qid, item_id=item_id)
+        decision, items = self._decision(X, qid)
+        return self._decided(decision, items, pairs, item_id)
+
+    def _decided(
+        self,
+        decision: DecisionEngine[Any],
+        items: ItemValues,
+        pairs: ArrayLike | None,
+        item_id: Any = None,
+    ) -> PairDecisions:
+        names = _ItemNames.of(items, item_id)
+        given = decision, self._region, items.values, items.queries
+        if pairs is None:
+            made = decide_queries(*given, keys=items.keys, group=items.group)
+        else:
+            rows = check_pairs(pairs, items.queries)
+            made = decide_pairs(*given, *rows, keys=items.keys, group=items.group)
+        return names.added_to(made)
+
+    def abstain(
+        self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
+    ) -> BoolArray:
+        """Return which pairs go to a person: one value per *pair*.
+
+        Parameters
+        ----------
+        X, qid, pairs
+            As in ``predict_pairs``.
+
+        Returns
+        -------
+        abstained : ndarray of shape (n_pairs,), bool
+            Aligned with ``predict_pairs(X, qid, pairs=pairs)``.
+        """
+        return self.predict_pairs(X, qid, pairs=pairs).abstained
+
+    def iter_pairs(
+        self, X: Any, qid: Any = None, *, item_id: Any = None
+    ) -> Iterator[PairDecisions]:
+        """Yield the decisions of one query after the other.
+
+        Parameters
+        ----------
+        X, qid, item_id
+            As in ``predict_pairs``.
+
+        Yields
+        ------
+        decisions : PairDecisions
+            All pairs of one query; none for a query of one item. Together they are
+            ``predict_pairs(X, qid)`` in bounded memory.
+        """
+        check_row_order(X, qid=qid, item_id=item_id)
+        # Score the items now, so that bad input raises here, not at the first query.
+        decision, items = self._decision(X, qid)
+        names = _ItemNames.of(items, item_id)
+        given = decision, self._region, items.values, items.queries
+        # Some logs have many queries of one item: they share one empty result.
+        by_row: dict[str, Any] = {"keys": items.keys, "group": items.group}
+        none = names.added_to(decide_queries(*given, 0, 0, **by_row))
+        return (
+            names.added_to(decide_queries(*given, query, query + 1, **by_row))
+            if n_pairs
+            else none
+            for query, n_pairs in enumerate(items.queries.pair_counts.tolist())
+        )
+
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+    ) -> float:
+        """Return one minus the selective risk under the ranker's own loss.
+
+        Higher is better. For the zero-one loss it is the selective accuracy, the share
+        of accepted pairs whose label is correct, in [0, 1]; for ``"misranking"`` the
+        share of accepted pairs that are not in the wrong order.
+
+        Do not choose a threshold by it: a search over ``coverage`` would take the
+        lowest one. Search with ``scoring=selective_utility(cost)`` of
+        `skrank_abstain.metrics`, where ``cost`` is the price of an abstention in units
+        of an error.
+
+        Parameters
+        ----------
+        X, qid
+            As in ``predict_pairs``.
+        y : array-like of shape (n_items,)
+            Relevance, higher is better.
+        sample_weight : array-like of shape (n_items,), default=None
+            Item weights; a pair weighs the product of its two.
+        pairs : array-like of shape (n_pairs, 2), int, default=None
+            The pairs to score, as in ``predict_pairs``; all of them by default.
+
+        Returns
+        -------
+        accuracy : float
+            NaN where no pair is accepted.
+
+        Raises
+        ------
+        ValueError
+            If the model was fitted with a ``qid`` and is scored without one.
+
+        Warns
+        -----
+        sklearn.exceptions.UndefinedMetricWarning
+            If no pair is accepted.
+        """
+        # Under metadata routing a search over a Pipeline refuses a score method that
+        # has no sample_weight.
+        totals = self.evaluate(X, y, qid, sample_weight, pairs=pairs)
+        return warn_if_undefined(1 - totals.selective_risk)
+
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        pairs: ArrayLike | None = None,
+    ) -> PairTotals:
+        """Add up, query by query, what happens to labelled pairs.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight, pairs
+            As in ``score``.
+
+        Returns
+        -------
+        totals : PairTotals
+            Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
+            ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
+            ``concordance`` pool them.
+
+        Notes
+        -----
+        Without ``pairs`` O(n log n): none is formed where acceptance depends on the
+        scores, but for a randomised boundary: O(n_pairs) then.
+        """
+        check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
+        decision, items = self._decision(X, qid, needs_qid=True)
+        relevance = check_relevance(y, items.values.size)
+        weight = check_sample_weight(sample_weight, items.values.size)
+        warn_of_exchange(relevance, items.queries, "evaluate")
+        if pairs is None:
+            return decision.totals(self._region, items.sorted(relevance), weight)
+        made = self._decided(decision, items, pairs)
+        return PairTotals.of_decisions(
+            made, relevance, items.queries, weight, self._loss
+        )
+
+
+class OperatingPoint(NamedTuple):
+    """What happens to labelled pairs at one threshold.
+
+    Attributes
+    ----------
+    coverage : float
+        The calibration coverage that was asked for.
+    threshold : float
+        On the conditional risk.
+    totals : PairTotals
+        By query.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> half, whole = ranker.operating_points(
+    ...     data.data, data.target, data.qid, coverages=[0.5, 1.0]
+    ... )
+    >>> half.threshold < whole.threshold, whole.totals.coverage
+    (True, 1.0)
+    """
+
+    coverage: float
+    threshold: float
+    totals: PairTotals
 
 
 class SelectiveRanker(PairDecider, RuleThreshold):

@@ -14,8 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skrank_abstain import PairwiseRankerClassifier
-from skrank_abstain.estimators._pair_columns import check_halves
-from skrank_abstain.estimators._pair_rows import take_pairs
+from skrank_abstain.estimators._pair_rows import check_halves, take_pairs
 from skrank_abstain.pairs import group_queries
 from skrank_abstain.scorers import fit_ranker, score_items
 

@@ -1,4 +1,4 @@
-"""Bases of the estimators around a model, and of those with a selection rule."""
+"""What the estimators share: a model, its scores, and a threshold by a rule."""
 
 from __future__ import annotations
 
@@ -9,25 +9,40 @@ from dataclasses import fields, replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from skrank_abstain._saving import Saved
-from skrank_abstain._validation import FloatArray, IntArray, check_fraction, shown
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_columns,
+    check_fraction,
+    shown,
+)
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake import TrainingRecord
+from skrank_abstain.intake import (
+    Items,
+    TrainingRecord,
+    take_columns,
+    take_items,
+    warn_of_batch,
+)
 from skrank_abstain.pairs import ScoredPairs
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     describe,
     freeze,
     is_fitted,
+    last_step,
     library_of,
     of_cluster,
     resolve_model,
+    score_items,
 )
 from skrank_abstain.selection import (
     Calibration,
@@ -461,3 +476,79 @@ class RuleThreshold(ModelWrapper):
         check_is_fitted(self, "threshold_")
         counts = self._calibration.accepted_by_query(self._region)
         return coverage_interval(*counts, seed=self._calibration.seed)
+
+
+def predict_items(ranker: Any, X: Any, qid: Any) -> FloatArray:
+    """Return the score of each item by a fitted ranker; most models need no qid.
+
+    GridSearchCV.predict cannot pass on a qid, even under metadata routing.
+    """
+    check_is_fitted(ranker, "estimator_")
+    _check_sparsity(ranker, X)
+    if qid is None and ranker._fitted_qid_col is None:
+        return score_items(ranker.estimator_, model_columns(ranker, X))
+    return score_new_items(ranker, X, qid)[1]
+
+
+def model_columns(ranker: Any, X: Any) -> Any:
+    """Return X as the model sees it, without the columns of queries and of groups."""
+    X = check_columns(ranker, X, reset=False)
+    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
+    return take_columns(X, qid_col=column, groups=groups)[0]
+
+
+def _groups_of_fit(ranker: Any) -> str | int | None:
+    """Return the column of X with the groups of the items, if there is one."""
+    return getattr(getattr(ranker, "_fitted_rule", None), "groups", None)
+
+
+def score_new_items(
+    ranker: Any, X: Any, qid: Any, *, needs_qid: bool = False
+) -> tuple[Items, FloatArray]:
+    """Return new items, grouped by query, and their scores by a fitted ranker.
+
+    With ``needs_qid`` a missing qid is refused after a fit on several queries. That is
+    for labelled rows, since items of different queries must not be compared;
+    unlabelled rows may well be one new query.
+    """
+    check_is_fitted(ranker, "estimator_")
+    _check_sparsity(ranker, X)
+    column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
+    items = take_items(ranker, X, qid, column, reset=False, groups=groups)
+    if needs_qid and ranker._fitted_with_qid and not items.has_qid:
+        raise ValueError(
+            "qid= must be given to score labelled rows, since fit got one: rows of "
+            "different queries would be compared without it. Pass qid= (a Pipeline "
+            "hands it on only with enable_metadata_routing=True and "
+            "set_score_request(qid=True)), or name a column of X with qid_col=."
+        )
+    warn_of_batch(ranker, items)
+    return items, score_items(ranker.estimator_, items.X, items.named_queries)
+
+
+def _check_sparsity(ranker: Any, X: Any) -> None:
+    """Refuse sparse rows for a booster that got dense ones in fit, and the reverse."""
+    fitted = ranker._fitted_sparse
+    if fitted == issparse(X):
+        return
+    library = library_of(last_step(ranker.estimator_))
+    if library is not None:
+        then, now = ("sparse", "dense") if fitted else ("dense", "sparse")
+        raise ValueError(
+            f"X must be {then} as in fit, got a {now} X: {library} may read the zeros "
+            f"that a sparse matrix leaves out as missing values. Pass {then} rows, or "
+            f"fit on {now} ones."
+        )
+
+
+def warn_if_undefined(accuracy: float) -> float:
+    """Return a selective accuracy; warn if no pair is accepted.
+
+    It is NaN then, not 1 for "no error", so that a search ranks it last.
+    """
+    if np.isnan(accuracy):
+        warn_user(
+            "The selective accuracy is undefined and set to NaN: no pair is accepted.",
+            UndefinedMetricWarning,
+        )
+    return accuracy
