@@ -86,7 +86,8 @@ def interrupted(estimator, data, at, error):
         code = frame.f_code
         if event != "call" or not code.co_filename.startswith(PACKAGE):
             return
-        if "_transaction" not in code.co_filename:
+        # Python ignores errors while it discards a generator.
+        if "_transaction" not in code.co_filename and code.co_name != "<genexpr>":
             calls.append(code)
             if len(calls) == at:
                 raise error
