@@ -29,7 +29,7 @@ class PairObjective(QuestionObjective):
         loss: FloatArray,
     ) -> FloatArray:
         """Return by how much each answer is expected to lower the expected loss."""
-        from skrank_abstain._kernels.asking import pair_values
+        from skrank_abstain.review._worth import pair_values
 
         given = posterior.given_grades(left, right)
         # Of confusing the orders, an order for a tie, a tie for an order.

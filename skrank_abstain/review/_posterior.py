@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from skrank_abstain._kernels.beliefs import Beliefs
-    from skrank_abstain._kernels.linking import Answered
+    from skrank_abstain.review._sum_product import Answered, Beliefs
 
 #: No grade is impossible, so that the logarithm of its probability is finite.
 _LEAST = 1e-30
@@ -123,8 +122,7 @@ class Posterior:
         most_nodes : int
             Nodes at most, if all loops are cut.
         """
-        from skrank_abstain._kernels.beliefs import believe
-        from skrank_abstain._kernels.linking import link_items
+        from skrank_abstain.review._sum_product import believe, link_items
 
         n_nodes, n, n_grades = prior.grade.shape
         # Cutting all loops is exact; if that takes too many nodes, cut some of them and
@@ -180,14 +178,14 @@ class Posterior:
     @cached_property
     def pair_proba(self) -> FloatArray:
         """P(label) for -1, 0, +1, shape (n_pairs, 3), pairs in canonical order."""
-        from skrank_abstain._kernels.beliefs import pair_probabilities
+        from skrank_abstain.review._sum_product import pair_probabilities
 
         return pair_probabilities(self.answered, self.beliefs)
 
     @cached_property
     def answered_proba(self) -> FloatArray:
         """The same for the answered pairs, shape (n_answered, 3)."""
-        from skrank_abstain._kernels.beliefs import answered_signs
+        from skrank_abstain.review._sum_product import answered_signs
 
         return answered_signs(self.answered, self.beliefs)
 
@@ -210,7 +208,7 @@ class Posterior:
 
     def given_grades(self, left: IntArray, right: IntArray) -> GivenGrades:
         """Condition on the grades of either item of each pair in question."""
-        from skrank_abstain._kernels.beliefs import rows_of_items
+        from skrank_abstain.review._sum_product import rows_of_items
 
         asked = np.unique(np.concatenate([left, right]))
         slot = np.full(self.n_items, -1)
@@ -244,7 +242,8 @@ class Posterior:
             pair = answered.parent[i]
             if pair >= 0:
                 parent = answered.left[pair] + answered.right[pair] - i
-                given = beliefs.down[i, node, grades[parent]].cumsum()
+                at = 2 * pair + (answered.left[pair] != parent)
+                given = beliefs.given[at, node, grades[parent]].cumsum()
                 grades[i] = (uniform[i] > given[:-1]).sum()
         return grades
 

@@ -36,7 +36,7 @@ class TopObjective(QuestionObjective):
         loss: FloatArray,
     ) -> FloatArray:
         """Return by how much each answer is expected to raise the expected DCG."""
-        from skrank_abstain._kernels.asking import top_values
+        from skrank_abstain.review._worth import top_values
 
         given = posterior.given_grades(left, right)
         return top_values(

@@ -163,9 +163,9 @@ def test_the_package_itself_imports_nothing():
 def test_kernels_call_kernels_of_their_own_module_only():
     # The cache on disk notices a change of the module that it was made from alone.
     kernels = {}
-    for path in FOLDER.glob("*.py"):
+    for path in FOLDER.parent.rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        kernels[path.stem] = [
+        kernels[path] = [
             node
             for node in tree.body
             if isinstance(node, ast.FunctionDef)

@@ -1,8 +1,8 @@
-"""What a question is worth: what its answers would change.
+"""Kernels that value questions by how much their answers would change.
 
-Conventions as in ``beliefs``. ``first`` and ``second`` (c,) int64 are the items of each
-question; ``under``, ``tie``, ``gains`` (s, H, K, n) and ``joint`` (c, H, K, K) are what
-``rows_of_items`` returns, ``slot`` (n,) the position of an item among the first.
+Conventions as in `_sum_product`. ``first`` and ``second`` (c,) int64 are the items of
+each question; ``rows_of_items`` returns ``under``, ``tie``, ``gains`` (s, H, K, n) and
+``joint`` (c, H, K, K); ``slot`` (n,) is the position of an item among the first s.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _weighted_sum(weights: FloatArray, rows: FloatArray, out: FloatArray) -> Non
     for u in range(rows.shape[0]):
         for a in range(rows.shape[1]):
             weight = weights[u, a]
-            # Items run fastest: what is added up for many at once is vectorised.
+            # Items run fastest, so that the compiler vectorises the sums.
             for k in range(rows.shape[2]):
                 out[k] += weight * rows[u, a, k]
 
@@ -82,7 +82,7 @@ def _fall(
 ) -> None:
     """Add by how much the expected loss of an item's pairs falls to ``falls`` (n,).
 
-    ``even`` and ``over`` (4, n) are room: for each answer, and for all of them.
+    ``even`` and ``over`` (4, n) are scratch: a row for each answer and one for all.
     """
     even[3] = 0.0
     over[3] = 0.0
@@ -160,7 +160,7 @@ def top_values(
     """Return by how much the answer to each question (c,) raises the expected DCG.
 
     Items are ordered by their expected gain, now ``expected`` (n,). All gains move:
-    those of items linked to one that is asked about through its grade, others through
+    those of items linked to an item of the question through its grade, others through
     the node.
     """
     now = _discounted(expected, depth)
