@@ -49,8 +49,7 @@ def open_file(file: Path) -> IO[bytes]:
     with file.open("rb") as plain:
         start = plain.read(6)
     opener = next((o for sign, o in _SIGNS.items() if start.startswith(sign)), open)
-    stream: IO[bytes] = opener(file, "rb")
-    return stream
+    return opener(file, "rb")
 
 
 def read_lines(file: Path) -> Iterator[bytes]:

@@ -212,8 +212,7 @@ def minimal_conditional_risk(
     if surrogate is None:
         # Any difference of scores at all gives the likelier order.
         of_equal_scores = b if setting == "pairwise" else (a + b) / 2
-        least: FloatArray = np.where(u > 0, np.minimum(a, b), of_equal_scores)
-        return least
+        return np.where(u > 0, np.minimum(a, b), of_equal_scores)
     loss = check_surrogate(surrogate)
     # Convex losses have no second minimum in the interval; the sigmoid loss falls all
     # the way to its infinite best margin.
@@ -433,8 +432,7 @@ def consistency_bound(
             bound = _exponential_bipartite(s, u)
         # Without surrogate excess there is no misranking excess; at a reach of 0 the
         # formulas would give 0 / 0.
-        result: FloatArray = np.where(s == 0, 0.0, bound)
-        return result
+        return np.where(s == 0, 0.0, bound)
 
 
 def _exponential_pairwise(s: FloatArray, u: float) -> FloatArray:
@@ -449,8 +447,7 @@ def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:
     # The calibration function is concave beyond tanh(u / 2): its convex hull leaves
     # t^2 along a tangent at t = a.
     a = -np.expm1(-u / 2)
-    result: FloatArray = np.where(s <= a * a, np.sqrt(s), (s / a + a) / 2)
-    return result
+    return np.where(s <= a * a, np.sqrt(s), (s / a + a) / 2)
 
 
 def _logistic(s: FloatArray, u: float) -> FloatArray:
@@ -460,8 +457,7 @@ def _logistic(s: FloatArray, u: float) -> FloatArray:
     knee = -np.log1p(np.expm1(-cut) / 2) - cut * expit(-cut)
     edge = np.tanh(u / 2)
     curve = _entropy_lost(np.minimum(s, knee))
-    result: FloatArray = np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
-    return result
+    return np.where(s <= knee, curve, edge + 2 * (s - knee) / u)
 
 
 def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:
@@ -472,12 +468,10 @@ def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:
     highest = -np.log1p(np.expm1(-u) / 2)
 
     def log_ratio(t: FloatArray) -> FloatArray:
-        found: FloatArray = np.log1p(-t * t) - np.log1p(t * t)
-        return found
+        return np.log1p(-t * t) - np.log1p(t * t)
 
     def psi(t: FloatArray) -> FloatArray:
-        found: FloatArray = 2 * t * np.arctanh(t) + (1 + t * t) / 2 * log_ratio(t)
-        return found
+        return 2 * t * np.arctanh(t) + (1 + t * t) / 2 * log_ratio(t)
 
     def tangent_at_one(t: FloatArray) -> FloatArray:
         slope = 2 * np.arctanh(t) + t * log_ratio(t)
@@ -487,10 +481,7 @@ def _logistic_bipartite(s: FloatArray, u: float) -> FloatArray:
     a = _bisect(tangent_at_one, np.asarray(highest), most)
     knee = psi(a)
     curve = _bisect(psi, np.minimum(s, knee), a)
-    result: FloatArray = np.where(
-        s <= knee, curve, a + (s - knee) * (1 - a) / (highest - knee)
-    )
-    return result
+    return np.where(s <= knee, curve, a + (s - knee) * (1 - a) / (highest - knee))
 
 
 def _bisect(

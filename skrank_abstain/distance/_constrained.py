@@ -377,8 +377,7 @@ default="hinge"
         return found.losses
 
     def _scores(self, items: FloatArray) -> FloatArray:
-        scores: FloatArray = items @ self.coef_
-        return scores
+        return items @ self.coef_
 
 
 class ConstrainedMLPRanker(ConstrainedRanker):

@@ -60,8 +60,7 @@ def project_rows(vectors: FloatArray, radius: float, q: float) -> FloatArray:
     """
     # Each coordinate has its own bound.
     if q == np.inf:
-        clipped: FloatArray = np.clip(vectors, -radius, radius)
-        return clipped
+        return np.clip(vectors, -radius, radius)
     norms = np.linalg.norm(vectors, q, axis=-1, keepdims=True)
     outside = norms > radius
     if not outside.any():
@@ -83,8 +82,7 @@ def _shrink(vectors: FloatArray, radius: float) -> FloatArray:
     amounts = (np.cumsum(descending, axis=-1) - radius) / counts
     staying = np.maximum((descending > amounts).sum(axis=-1, keepdims=True), 1)
     amount = np.take_along_axis(amounts, staying - 1, axis=-1)
-    shrunk: FloatArray = np.copysign(np.maximum(sizes - amount, 0.0), vectors)
-    return shrunk
+    return np.copysign(np.maximum(sizes - amount, 0.0), vectors)
 
 
 def _round_inwards(vectors: FloatArray, radius: float, q: float) -> FloatArray:
@@ -122,8 +120,7 @@ class Batch(NamedTuple):
 
     def margins(self, scores: FloatArray) -> FloatArray:
         """Return how much higher the better item of each pair is scored."""
-        margin: FloatArray = scores[self.better] - scores[self.worse]
-        return margin
+        return scores[self.better] - scores[self.worse]
 
     def loss(
         self, scores: FloatArray, surrogate: MarginLoss
@@ -412,13 +409,11 @@ class Network(NamedTuple):
 
     def activations(self, items: FloatArray) -> FloatArray:
         """Return what each unit makes of each item, shape (n_items, n_hidden)."""
-        active: FloatArray = np.maximum(items @ self.weights.T + self.biases, 0.0)
-        return active
+        return np.maximum(items @ self.weights.T + self.biases, 0.0)
 
     def scores(self, items: FloatArray) -> FloatArray:
         """Return the score of each item."""
-        scores: FloatArray = self.activations(items) @ self.output
-        return scores
+        return self.activations(items) @ self.output
 
     def gradient(
         self, items: FloatArray, active: FloatArray, slope: FloatArray

@@ -100,20 +100,17 @@ class Hinge(MarginLoss):
 
     def value(self, margin: ArrayLike) -> FloatArray:
         """Return max(0, 1 - t)."""
-        result: FloatArray = np.maximum(0.0, 1.0 - _numbers(margin))
-        return result
+        return np.maximum(0.0, 1.0 - _numbers(margin))
 
     def derivative(self, margin: ArrayLike) -> FloatArray:
         """Return -1 below 1, and 0 from there on."""
         # At the kink any slope in [-1, 0] is a subgradient; 0 lets a pair with a margin
         # of exactly 1 rest.
-        result: FloatArray = np.where(_numbers(margin) < 1, -1.0, 0.0)
-        return result
+        return np.where(_numbers(margin) < 1, -1.0, 0.0)
 
     def best_margin(self, weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
         """Return the sign of the difference of the weights."""
-        result: FloatArray = np.sign(_numbers(weight) - _numbers(opposite))
-        return result
+        return np.sign(_numbers(weight) - _numbers(opposite))
 
 
 @dataclass(frozen=True)
@@ -200,10 +197,7 @@ class Sigmoid(MarginLoss):
         """Return infinity with the sign of the difference of the weights."""
         # Larger margins are always better; equal weights cancel at every margin.
         difference = _numbers(weight) - _numbers(opposite)
-        result: FloatArray = np.where(
-            difference == 0, 0.0, np.copysign(np.inf, difference)
-        )
-        return result
+        return np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
 
 
 @dataclass(frozen=True)
@@ -260,8 +254,7 @@ def _log_ratio(weight: ArrayLike, opposite: ArrayLike) -> FloatArray:
     first, second = np.broadcast_arrays(_numbers(weight), _numbers(opposite))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.log(first) - np.log(second)
-    result: FloatArray = np.where(first == second, 0.0, ratio)
-    return result
+    return np.where(first == second, 0.0, ratio)
 
 
 _BY_NAME: dict[str, MarginLoss] = {

@@ -171,10 +171,9 @@ def _halves(items: ScoredItems, low: IntArray, high: IntArray) -> IntArray:
     """Return twice the misranking of each pair of positions."""
     grades = items.known_grades
     equal = items.values[low] == items.values[high]
-    halves: IntArray = np.where(
+    return np.where(
         equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
     )
-    return halves
 
 
 def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:

@@ -140,8 +140,7 @@ class StrictPairs(NumberedPairs):
 def _start_of_run(starts_here: BoolArray) -> IntArray:
     """Return for each position where the run that it belongs to begins."""
     at = np.where(starts_here, np.arange(starts_here.size), 0)
-    start: IntArray = np.maximum.accumulate(at)
-    return start
+    return np.maximum.accumulate(at)
 
 
 #: Pairs held at a time, and pairs whose features are compared at a time.

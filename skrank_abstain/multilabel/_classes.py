@@ -75,8 +75,7 @@ def bin_rel(ranks: ArrayLike, j: int) -> IntArray:
 
 def in_top(ranks: IntArray, j: int) -> IntArray:
     """Return `bin_rel` of ranks that are known to be permutations."""
-    relevance: IntArray = (ranks <= j).astype(np.int64)
-    return relevance
+    return (ranks <= j).astype(np.int64)
 
 
 def least_loss_learner(family: str, p: int) -> Learner:

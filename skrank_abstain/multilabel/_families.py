@@ -258,8 +258,7 @@ def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
 
 def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
     """Return the part of rankings that the family sees: top positions, or their set."""
-    seen: IntArray = np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
-    return seen
+    return np.minimum(ranks, p + 1) if family == "sum" else 1 * (ranks <= p)
 
 
 def _named(function: Any) -> str:

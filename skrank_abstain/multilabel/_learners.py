@@ -398,8 +398,7 @@ class TaughtLearner:
     def says(self, point: int) -> IntArray:
         """Return the answers of the untaught expert and of each group."""
         groups = self.said[self.history_of, point]
-        answers: IntArray = np.append(self.untaught[point], groups)
-        return answers
+        return np.append(self.untaught[point], groups)
 
     def update(self, point: int) -> None:
         """Teach at a point: each group splits into one group per ranking."""
@@ -875,13 +874,11 @@ def online_threshold_run(
 
 def _place_values(base: int, n_digits: int) -> IntArray:
     """Return the values of the digits of a number, the first digit the largest."""
-    values: IntArray = base ** np.arange(n_digits)[::-1]
-    return values
+    return base ** np.arange(n_digits)[::-1]
 
 
 def _number_of(rankings: IntArray, ranks: IntArray) -> IntArray:
     """Return the numbers of ranks, (..., n_labels), in the list of all rankings."""
     # The list is sorted, and so are its rows when read as numbers.
     values = _place_values(rankings.shape[1] + 1, rankings.shape[1])
-    found: IntArray = np.searchsorted(rankings @ values, ranks @ values)
-    return found
+    return np.searchsorted(rankings @ values, ranks @ values)

@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
+from scipy.stats import rankdata
 
 from skrank_abstain._validation import (
+    BoolArray,
     FloatArray,
     IntArray,
     check_choice,
@@ -44,32 +46,27 @@ class RankedLabels(NamedTuple):
     @property
     def size(self) -> IntArray:
         """Number of labels in the group of each position."""
-        sizes: IntArray = self.stop - self.start
-        return sizes
+        return self.stop - self.start
 
 
 def order_labels(scores: FloatArray) -> IntArray:
     """Return the labels of each row, best score first, then smaller index."""
     # Stable, so that equal scores keep the order of the columns: the paper's tie rule.
-    order: IntArray = np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
-    return order
+    return np.argsort(-scores, axis=1, kind="stable").astype(np.int64)
 
 
 def rank_labels(y: FloatArray, scores: FloatArray, *, average: bool) -> RankedLabels:
     """Order relevance by scores; equal scores form groups if ``average``."""
     order = order_labels(scores)
     ranked = np.take_along_axis(y, order, axis=1)
-    position = np.arange(y.shape[1], dtype=np.int64)[np.newaxis]
     if not average:
+        position = np.arange(y.shape[1], dtype=np.int64)[np.newaxis]
         return RankedLabels(ranked, position, position + 1)
-    ordered = np.take_along_axis(scores, order, axis=1)
-    new = np.ones((y.shape[0], y.shape[1] + 1), dtype=bool)
-    new[:, 1:-1] = ordered[:, 1:] != ordered[:, :-1]
-    # Running extremes carry the first position of a group forwards, and the one after
-    # its last backwards.
-    start = np.maximum.accumulate(np.where(new[:, :-1], position, 0), axis=1)
-    after = np.where(new[:, 1:], position + 1, y.shape[1])[:, ::-1]
-    return RankedLabels(ranked, start, np.minimum.accumulate(after, axis=1)[:, ::-1])
+    first, last = (
+        np.take_along_axis(rankdata(-scores, method=by, axis=1), order, axis=1)
+        for by in ("min", "max")
+    )
+    return RankedLabels(ranked, first - 1, last)
 
 
 def sum_loss(ranked: RankedLabels, p: int) -> FloatArray:
@@ -91,11 +88,12 @@ def dcg_loss(ranked: RankedLabels, p: int) -> FloatArray:
 
 def pairwise_loss(ranked: RankedLabels) -> FloatArray:
     """Count the pairs of labels in which the less relevant one is ranked better."""
-    level = _levels(ranked.y)
+    # Grades may be few and far between: 0 and 1000 are two levels.
+    level = rankdata(ranked.y, method="dense", axis=1)
     # Grade by grade, each against all below it: linear in the labels, where pairs are
     # quadratic.
     loss = np.zeros(ranked.y.shape[0])
-    for grade in range(1, int(level.max(initial=0)) + 1):
+    for grade in range(2, int(level.max(initial=1)) + 1):
         loss += _misordered(ranked, level < grade, level == grade)
     return loss
 
@@ -104,37 +102,33 @@ def misordered_share(ranked: RankedLabels) -> FloatArray:
     """`pairwise_loss` as a share of the pairs of different relevance, or 0."""
     worst = rank_labels(ranked.y, -ranked.y, average=True)
     # 0 / 1 in place of 0 / 0 where all labels are equally relevant.
-    share: FloatArray = pairwise_loss(ranked) / np.maximum(pairwise_loss(worst), 1.0)
-    return share
+    return pairwise_loss(ranked) / np.maximum(pairwise_loss(worst), 1.0)
 
 
 def average_precision_loss(ranked: RankedLabels) -> FloatArray:
     """One minus the mean precision at the ranks of the relevant labels, or 0."""
     total = ranked.y.sum(axis=1)
-    count = _padded_cumsum(ranked.y)
-    before = np.take_along_axis(count, ranked.start, axis=1)
-    tied = np.take_along_axis(count, ranked.stop, axis=1) - before
+    before, until = _counts_around(ranked, ranked.y)
+    tied = until - before
     position = np.arange(ranked.y.shape[1])
     # McSherry and Najork (2008): given a relevant label at this position, the other
     # relevant ones of its group are spread evenly over the group's other positions.
     others = (position - ranked.start) * (tied - 1) / np.maximum(ranked.size - 1, 1)
     precision = (before + 1 + others) / (position + 1)
     mean = (tied / ranked.size * precision).sum(axis=1) / np.maximum(total, 1)
-    return np.where(total > 0, _non_negative(1 - mean), 0.0)
+    return np.where(total > 0, np.maximum(1 - mean, 0.0), 0.0)
 
 
 def reciprocal_rank_loss(ranked: RankedLabels) -> FloatArray:
     """One minus the reciprocal rank of the first relevant label, or 0."""
-    count = _padded_cumsum(ranked.y)
-    tied = np.take_along_axis(count, ranked.stop, axis=1)
-    tied -= np.take_along_axis(count, ranked.start, axis=1)
+    before, until = _counts_around(ranked, ranked.y)
     ranks = _ranks(ranked)
     # Probability that no relevant label is among the first k positions: the labels of
     # a group are drawn without replacement.
-    none = np.cumprod(1 - tied / (ranked.stop - ranks + 1), axis=1)
+    none = np.cumprod(1 - (until - before) / (ranked.stop - ranks + 1), axis=1)
     first = -np.diff(none, axis=1, prepend=1.0)
     reciprocal = (first / ranks).sum(axis=1)
-    return np.where(ranked.y.any(axis=1), _non_negative(1 - reciprocal), 0.0)
+    return np.where(ranked.y.any(axis=1), np.maximum(1 - reciprocal, 0.0), 0.0)
 
 
 def _ranks(ranked: RankedLabels) -> IntArray:
@@ -152,42 +146,28 @@ def _missed(ranked: RankedLabels, weights: FloatArray, gains: FloatArray) -> Flo
     exact = np.where(ranked.size == 1, weights, mean)
     # Rearrangement inequality: the best order is that of decreasing gains.
     best = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
-    return _non_negative(best - (gains * exact).sum(axis=1))
+    # Rounding may take a loss of 0 below it.
+    loss: FloatArray = np.maximum(best - (gains * exact).sum(axis=1), 0.0)
+    return loss
 
 
 def _misordered(
-    ranked: RankedLabels, worse: NDArray[np.bool_], better: NDArray[np.bool_]
+    ranked: RankedLabels, worse: BoolArray, better: BoolArray
 ) -> FloatArray:
-    """Pairs of a worse label above a better one; equal scores are half a pair."""
-    count = _padded_cumsum(worse)
-    above = np.take_along_axis(count, ranked.start, axis=1)
-    until = np.take_along_axis(count, ranked.stop, axis=1)
+    """Count the worse labels above better ones; equal scores are half a pair."""
     # With groups of one label, above + until counts each worse label above twice.
+    above, until = _counts_around(ranked, worse)
     pairs: FloatArray = (better * (above + until)).sum(axis=1) / 2
     return pairs
 
 
-def _levels(y: FloatArray) -> IntArray:
-    """Return the place of each value among the distinct ones of its row, from 0."""
-    order = np.argsort(y, axis=1, kind="stable")
-    steps = np.diff(np.take_along_axis(y, order, axis=1), axis=1) > 0
-    # Grades may be few and far between: 0 and 1000 are two levels.
-    level = np.zeros(y.shape, dtype=np.int64)
-    np.put_along_axis(level, order, _padded_cumsum(steps), axis=1)
-    return level
-
-
-def _padded_cumsum(values: NDArray[np.bool_] | FloatArray) -> IntArray:
-    """Cumulative counts along rows, starting with 0: one column more."""
-    count = np.zeros((values.shape[0], values.shape[1] + 1), dtype=np.int64)
-    np.cumsum(values, axis=1, out=count[:, 1:], dtype=np.int64)
-    return count
-
-
-def _non_negative(loss: FloatArray) -> FloatArray:
-    # Rounding may take a loss of 0 below it.
-    clipped: FloatArray = np.maximum(loss, 0.0)
-    return clipped
+def _counts_around(
+    ranked: RankedLabels, marked: BoolArray | FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Count the marked labels before the group of each position, and up to its end."""
+    count = np.pad(np.cumsum(marked, axis=1, dtype=np.int64), ((0, 0), (1, 0)))
+    before = np.take_along_axis(count, ranked.start, axis=1)
+    return before, np.take_along_axis(count, ranked.stop, axis=1)
 
 
 #: Losses of the top p labels, of all graded labels, and of relevant labels.
@@ -415,10 +395,8 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
     array([[3, 1, 2],
            [1, 3, 2]])
     """
-    # The inverse of a permutation: position in the order, by label.
-    order = order_labels(check_label_matrix(y_score, "y_score"))
-    ranks = np.empty(order.shape, dtype=np.int64)
-    np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None], axis=1)
+    scores = check_label_matrix(y_score, "y_score")
+    ranks: IntArray = rankdata(-scores, method="ordinal", axis=1).astype(np.int64)
     return ranks
 
 
