@@ -449,13 +449,13 @@ def load_trec(
     >>> found.target, found.qid, found.item_id
     (array([2, 0]), array(['q1', 'q1'], dtype='<U2'), array(['a', 'b'], dtype='<U1'))
     """
-    run_file = _existing(run, "run")
+    run_file = existing_file(run, "run")
     if qrels is None and drop_unjudged:
         raise ValueError(
             "qrels must be given with drop_unjudged=True, got None: they say which "
             "queries are judged."
         )
-    judged = None if qrels is None else _read_qrels(_existing(qrels, "qrels"))
+    judged = None if qrels is None else _read_qrels(existing_file(qrels, "qrels"))
     items = []
     for line in _lines(run_file, RUN_FIELDS):
         token = line.fields[4]
@@ -486,7 +486,8 @@ def load_trec(
     )
 
 
-def _existing(path: str | os.PathLike[str], name: str) -> Path:
+def existing_file(path: str | os.PathLike[str], name: str) -> Path:
+    """Return the path of a file, or raise where there is none."""
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"{name} must be an existing file, got '{file}'.")

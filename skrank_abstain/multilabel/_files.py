@@ -4,12 +4,14 @@ Mulan: an ARFF file, whose header names attributes and their types, and an XML f
 names those that are labels. Rows are dense, ``0.5,1,?``, or sparse, ``{0 0.5, 7 1}``,
 where omitted values are zero. Label rankings: a table with a row per sample,
 ``0.5,red,...,b>a>c``, in which the label b is best.
+
+`scipy.io.arff` does not serve: it reads no sparse rows and no names in double quotes,
+takes ``inf`` and ``1_0`` for numbers, and cuts rows that are too long without a word.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import math
 import os
 import re
@@ -24,30 +26,20 @@ from scipy.sparse import csr_matrix
 from sklearn.utils import Bunch
 
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.datasets import DAMAGED, open_file
+from skrank_abstain.datasets import existing_file, read_lines
 
 
-def read_lines(file: Path) -> list[str]:
-    """Return the lines of a text file in UTF-8, with or without a byte-order mark.
-
-    It may be compressed (gzip, bzip2 or xz), whatever its name.
-    """
-    if not file.is_file():
-        raise FileNotFoundError(f"path must be an existing file, got '{file}'.")
+def _text_lines(path: str | os.PathLike[str]) -> tuple[Path, list[str]]:
+    """Return a file and its lines, from UTF-8 with or without a byte-order mark."""
+    file = existing_file(path, "path")
     try:
-        with open_file(file) as stream:
-            text = stream.read().decode("utf-8-sig")
-        return io.StringIO(text, newline=None).read().split("\n")
-    except DAMAGED as error:
-        raise ValueError(
-            f"{file} must be a whole archive, got one that breaks off or is damaged: "
-            f"{error}"
-        ) from error
+        text = b"".join(read_lines(file)).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = error.object[: error.start].count(b"\n")
         raise ValueError(
             f"{file}, line {before + 1}: the text must be encoded in UTF-8."
         ) from error
+    return file, re.split("\r\n?|\n", text)
 
 
 @contextmanager
@@ -218,10 +210,9 @@ def load_mulan_arff(
     (array([[1, 0],
            [0, 1]]), ['calm', 'loud'])
     """
-    file = Path(path)
-    lines = read_lines(file)
+    file, lines = _text_lines(path)
     # First, since without the list of labels no column has a meaning.
-    listed = _label_names(_label_file(file) if labels is None else Path(labels))
+    listed = _label_names(_label_file(file) if labels is None else labels)
     attributes, n_header = _read_header(file, lines)
     names = [attribute.name for attribute in attributes]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -273,9 +264,8 @@ def _label_file(file: Path) -> Path:
     return whole
 
 
-def _label_names(xml: Path) -> set[str]:
-    if not xml.is_file():
-        raise FileNotFoundError(f"labels must be an existing file, got '{xml}'.")
+def _label_names(path: str | os.PathLike[str]) -> set[str]:
+    xml = existing_file(path, "labels")
     # Read as bytes, in the encoding that the XML declares.
     try:
         root = ET.fromstring(xml.read_bytes())
@@ -479,8 +469,8 @@ def load_label_ranking(path: str | os.PathLike[str]) -> Bunch:
     (array([[1, 2, 0],
            [0, 1, 2]]), ['a', 'b', 'c'])
     """
-    file = Path(path)
-    rows = _rows(file, read_lines(file))
+    file, lines = _text_lines(path)
+    rows = _rows(file, lines)
     first, header = rows.pop(0)
     if RANKING not in header or len(set(header)) != len(header):
         raise ValueError(
