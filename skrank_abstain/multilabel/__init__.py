@@ -12,10 +12,10 @@ from skrank_abstain.multilabel._classes import (
     bin_rel,
     empirical_rademacher_complexity,
     littlestone_dimension,
+    loss_family_membership,
     rademacher_bound,
     vc_dimension,
 )
-from skrank_abstain.multilabel._families import loss_family_membership
 from skrank_abstain.multilabel._files import load_label_ranking, load_mulan_arff
 from skrank_abstain.multilabel._learners import (
     OnlineExpertRun,

@@ -24,24 +24,22 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.multilabel._classes import (
+    TOLERANCE,
     Learner,
+    RankingLoss,
+    all_rankings,
     check_binary,
     check_class,
+    check_family,
+    check_grades,
     check_label_relevance,
     check_learner,
+    check_loss,
+    check_member,
     check_points,
     in_top,
     learned_row,
     least_loss_learner,
-)
-from skrank_abstain.multilabel._families import (
-    TOLERANCE,
-    RankingLoss,
-    all_rankings,
-    check_family,
-    check_grades,
-    check_loss,
-    check_member,
     loss_table,
     number_of_losses,
 )

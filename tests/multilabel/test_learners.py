@@ -20,8 +20,11 @@ from skrank_abstain.multilabel import (
     online_expert_run,
     online_threshold_run,
 )
-from skrank_abstain.multilabel._classes import least_loss_learner
-from skrank_abstain.multilabel._families import all_rankings, losses_of
+from skrank_abstain.multilabel._classes import (
+    all_rankings,
+    least_loss_learner,
+    losses_of,
+)
 from skrank_abstain.multilabel._learners import majority_answers
 from skrank_abstain.multilabel._online import exponential_weights
 
