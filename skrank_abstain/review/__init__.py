@@ -1,12 +1,11 @@
 """Review: answers of people in, questions and a better ranking out."""
 
-from skrank_abstain.review._contradictions import Contradiction
+from skrank_abstain.review._answers import pair_id
+from skrank_abstain.review._choosing import QuestionObjective
 from skrank_abstain.review._curve import review_curve
-from skrank_abstain.review._files import read_answers
 from skrank_abstain.review._items import ItemsUnderReview, graded_calibration
-from skrank_abstain.review._names import pair_id
-from skrank_abstain.review._objective import QuestionObjective
-from skrank_abstain.review._questions import Questions
+from skrank_abstain.review._judging import Contradiction
+from skrank_abstain.review._questions import Questions, read_answers
 from skrank_abstain.review._review import Review
 
 __all__ = [

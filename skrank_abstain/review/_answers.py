@@ -1,11 +1,16 @@
-"""The table of answers, in one canonical order."""
+"""The table of answers in one canonical order, and the names that it uses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
-from typing import Any
+from hashlib import sha256
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +24,13 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
-from skrank_abstain.review._names import as_text, is_pair_id, pair_id, pairs_by_id
 
+_FLOAT = re.compile(r"-?\d+\.0")
+_DATE = re.compile(r"\d{4}-[01]\d-[0-3]\d([ T][0-2]\d:[0-5]\d(:[0-5]\d(\.\d+)?)?)?")
+#: A letter first: spreadsheets take some hexadecimal texts for numbers.
+_PAIR_ID = re.compile("p[0-9a-f]{15}")
+#: Pairs whose ids are looked through for one whose items are not recognised.
+_MOST_PAIRS = 1_000_000
 #: Name of the reviewer where the table has no column for it.
 _ANYONE = "reviewer"
 #: Name of the reviewer whose answers are known to be right.
@@ -28,6 +38,75 @@ GOLD = "gold="
 _NEEDED = ("left", "right", "label")
 #: Columns of decisions and questions, whose label is the model's.
 _OF_THE_MODEL = ("risk", "accepted", "p_left", "value")
+
+
+def as_text(value: Any) -> str:
+    """Return an identifier as text; files and frames write the same one differently."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    if _DATE.fullmatch(text):
+        try:
+            return str(np.datetime64(text, "us"))
+        except ValueError:
+            return text  # no day of the calendar, as 2024-13-01
+    # An integer that a frame held as a float before it was written to a file.
+    return text.removesuffix(".0") if _FLOAT.fullmatch(text) else text
+
+
+def pair_id(qid: str, one: str, other: str) -> tuple[str, str, str]:
+    """Return the id of a pair in a file, and the names of its left and right item.
+
+    Neither the model's order nor that of the rows, in whatever order the names are
+    given: people who answer many questions favour a side.
+    """
+    names = sorted((one, other))
+    digest = sha256(json.dumps([as_text(each) for each in (qid, *names)]).encode())
+    last = digest.hexdigest()[:15]
+    if int(last[-1], 16) % 2:
+        names.reverse()
+    return f"p{last}", names[0], names[1]
+
+
+def is_pair_id(value: Any) -> bool:
+    """Return whether a cell holds an id of ours, and not somebody's own number."""
+    return isinstance(value, str) and _PAIR_ID.fullmatch(value) is not None
+
+
+class NamedPair(NamedTuple):
+    """Rows of X of the left and of the right item, as shown."""
+
+    left: int
+    right: int
+
+
+def pairs_by_id(
+    queries: Iterable[tuple[str, dict[str, int]]],
+) -> dict[str, NamedPair]:
+    """Return the pairs of queries by their ids; none where there are too many.
+
+    Parameters
+    ----------
+    queries : iterable of (str, dict)
+        Name of each query, and the rows of its items by name.
+
+    Notes
+    -----
+    O(n_pairs), some microseconds each.
+    """
+    given = list(queries)
+    if sum(len(items) * (len(items) - 1) // 2 for _, items in given) > _MOST_PAIRS:
+        return {}
+    return dict(_pairs(given))
+
+
+def _pairs(
+    queries: list[tuple[str, dict[str, int]]],
+) -> Iterator[tuple[str, NamedPair]]:
+    for qid, items in queries:
+        for one, other in combinations(items, 2):
+            name, left, right = pair_id(qid, one, other)
+            yield name, NamedPair(items[left], items[right])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -18,16 +19,8 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import BYTES_PER_PAIR, check_output_size
-from skrank_abstain.review._objective import QuestionObjective
-from skrank_abstain.review._pair_objective import PairObjective
 from skrank_abstain.review._posterior import Posterior
-from skrank_abstain.review._top_objective import TopObjective
 
-#: Objectives by the names that ``Review.ask`` takes.
-OBJECTIVES: dict[str, QuestionObjective] = {
-    "pairs": PairObjective(),
-    "top": TopObjective(),
-}
 #: Advice where the pairs do not fit into memory.
 FEWER = (
     "Review fewer queries at a time, which tell nothing about each other, or the "
@@ -37,6 +30,157 @@ FEWER = (
 _N_CANDIDATES = 64
 #: A pair of lower risk is not asked.
 _SURE = 1e-6
+
+
+class QuestionObjective(ABC):
+    """What questions are for; the base class of your own objectives.
+
+    Both methods get a ``posterior``, the beliefs about one query: ``n_items``;
+    ``pair_proba`` of shape (n_pairs, 3), with pairs in canonical order and labels -1,
+    0, +1; ``grade_proba`` of shape (n_items, n_grades); ``expected_gain`` of shape
+    (n_items,), the means of 2^grade - 1; and ``with_answers(left, right, likelihood)``,
+    the posterior after more answers.
+
+    Attributes
+    ----------
+    equal_shares : bool, default=False
+        Whether all queries have their turn before one has another, unless the caller
+        passes ``per_query=``.
+
+    See Also
+    --------
+    skrank_abstain.review.Review.ask : Takes a name or an instance.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skrank_abstain import BALToR
+    >>> from skrank_abstain.datasets import make_ranking
+    >>> from skrank_abstain.review import QuestionObjective
+    >>> class Riskiest(QuestionObjective):
+    ...     def candidates(self, posterior):
+    ...         return 1 - posterior.pair_proba.max(axis=1)
+    ...
+    ...     def values(self, posterior, left, right, answer_proba, loss):
+    ...         n = posterior.n_items
+    ...         pair = left * (2 * n - left - 1) // 2 + right - left - 1
+    ...         return self.candidates(posterior)[pair]
+    >>> data = make_ranking(n_queries=60, random_state=0)
+    >>> ranker = BALToR(Ridge(), random_state=0)
+    >>> ranker = ranker.fit(data.data, data.target, qid=data.qid)
+    >>> new = make_ranking(n_queries=2, random_state=1)
+    >>> review = ranker.review(new.data, new.qid)
+    >>> len(review.ask(3, objective=Riskiest()))
+    3
+    """
+
+    equal_shares = False
+
+    @abstractmethod
+    def candidates(self, posterior: Posterior) -> FloatArray:
+        """Return how promising each pair is, (n_pairs,): the best 64 get a value."""
+
+    @abstractmethod
+    def values(
+        self,
+        posterior: Posterior,
+        left: IntArray,
+        right: IntArray,
+        answer_proba: FloatArray,
+        loss: FloatArray,
+    ) -> FloatArray:
+        """Return the expected worth of the answers to questions.
+
+        Parameters
+        ----------
+        posterior : Posterior
+        left, right : ndarray of shape (n_questions,), int64
+            Positions of the items of each pair in question, ``left < right``.
+        answer_proba : ndarray of shape (3, 3), float64
+            P(answer | true label), answers by true labels, both -1, 0, +1.
+        loss : ndarray of shape (3, 3), float64
+            Predicted by true labels.
+
+        Returns
+        -------
+        values : ndarray of shape (n_questions,), float64
+            Higher is better. No question is asked whose value is not positive.
+        """
+
+
+class PairObjective(QuestionObjective):
+    """The expected fall of the loss, summed over the pairs of either item."""
+
+    def candidates(self, posterior: Posterior) -> FloatArray:
+        """Prefer items whose pairs are riskiest in sum: an answer can tell most."""
+        n = posterior.n_items
+        first, second = np.triu_indices(n, 1)
+        risk = 1 - posterior.pair_proba.max(axis=1)
+        of_item = np.bincount(first, risk, n) + np.bincount(second, risk, n)
+        return of_item[first] + of_item[second]
+
+    def values(
+        self,
+        posterior: Posterior,
+        left: IntArray,
+        right: IntArray,
+        answer_proba: FloatArray,
+        loss: FloatArray,
+    ) -> FloatArray:
+        """Return by how much each answer is expected to lower the expected loss."""
+        from skrank_abstain.review._worth import pair_values
+
+        given = posterior.given_grades(left, right)
+        # Of confusing the orders, an order for a tie, a tie for an order.
+        losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
+        return pair_values(
+            *(left, right, given.slot, given.worse, given.tied, given.joint),
+            *(posterior.prior.tied, answer_proba, losses),
+        )
+
+
+class TopObjective(QuestionObjective):
+    """The expected rise of the DCG of the first ``depth`` in the posterior order."""
+
+    equal_shares = True
+
+    def __init__(self, depth: int = 10) -> None:
+        self.depth = depth
+
+    def candidates(self, posterior: Posterior) -> FloatArray:
+        """Prefer pairs both of whose items may be among the best."""
+        gains, mean = posterior.gains, posterior.expected_gain
+        square = (posterior.grade_proba * gains**2).sum(axis=1)
+        # Mean and standard deviation together.
+        hope = mean + np.sqrt(np.maximum(square - mean**2, 0.0))
+        first, second = np.triu_indices(posterior.n_items, 1)
+        promise: FloatArray = np.minimum(hope[first], hope[second])
+        return promise
+
+    def values(
+        self,
+        posterior: Posterior,
+        left: IntArray,
+        right: IntArray,
+        answer_proba: FloatArray,
+        loss: FloatArray,
+    ) -> FloatArray:
+        """Return by how much each answer is expected to raise the expected DCG."""
+        from skrank_abstain.review._worth import top_values
+
+        given = posterior.given_grades(left, right)
+        return top_values(
+            *(left, right, given.slot, posterior.answered.tree, given.gain),
+            *(given.joint, posterior.prior.tied, answer_proba),
+            *(posterior.expected_gain, self.depth),
+        )
+
+
+#: Objectives by the names that ``Review.ask`` takes.
+OBJECTIVES: dict[str, QuestionObjective] = {
+    "pairs": PairObjective(),
+    "top": TopObjective(),
+}
 
 
 class Question(NamedTuple):

@@ -23,10 +23,9 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.metrics import find_ranker
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.review._choosing import OBJECTIVES
-from skrank_abstain.review._objective import QuestionObjective
+from skrank_abstain.review._choosing import OBJECTIVES, QuestionObjective
+from skrank_abstain.review._judging import check_reviewer_error
 from skrank_abstain.review._review import EQUAL, Review
-from skrank_abstain.review._reviewers import check_reviewer_error
 
 #: Ways to choose pairs for comparison, beside the objectives of ``Review.ask``.
 _COMPARISONS = ("riskiest", "random")

@@ -37,24 +37,25 @@ from skrank_abstain.review._answers import (
 from skrank_abstain.review._choosing import (
     FEWER,
     Question,
+    QuestionObjective,
     check_objective,
     choose_questions,
     pair_number,
     questions_of_query,
 )
-from skrank_abstain.review._contradictions import Contradiction, find_contradictions
 from skrank_abstain.review._items import ItemsUnderReview
-from skrank_abstain.review._objective import QuestionObjective
-from skrank_abstain.review._posterior import Posterior
-from skrank_abstain.review._questions import Questions
-from skrank_abstain.review._reviewers import (
+from skrank_abstain.review._judging import (
     TYPICAL_ERROR,
+    Contradiction,
     Reviewers,
     error_covariance,
+    find_contradictions,
     judge_reviewers,
     known_rates,
     warn_of_alike,
 )
+from skrank_abstain.review._posterior import Posterior
+from skrank_abstain.review._questions import Questions
 from skrank_abstain.tie_models import expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.

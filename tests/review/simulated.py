@@ -6,7 +6,7 @@ from doubles import FirstColumn
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.review._reviewers import Reviewers
+from skrank_abstain.review._judging import Reviewers
 
 DATA = make_ranking(n_queries=60, random_state=0)
 NEW = make_ranking(n_queries=6, n_items=12, random_state=1)

@@ -10,7 +10,7 @@ from review.browser import CHROMIUM, Browser, Tab
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.review import _files, read_answers
+from skrank_abstain.review import _questions, read_answers
 
 DATA = make_ranking(n_queries=40, random_state=0)
 RANKER = BALToR(
@@ -378,7 +378,7 @@ def test_items_without_queries_show_no_query(browser, tmp_path):
 
 # ---- the language
 
-TEXTS = json.loads(_files._own_file("_page_texts.json"))
+TEXTS = json.loads(_questions._own_file("_page_texts.json"))
 
 
 def test_the_page_speaks_german(browser, tmp_path):
@@ -450,7 +450,7 @@ def test_all_languages_have_the_same_texts_and_blanks():
         for code, texts in TEXTS.items()
     }
     assert blanks["de"] == blanks["en"]
-    page = _files._own_file("_page.html")
+    page = _questions._own_file("_page.html")
     named = set(re.findall(r'data-text="(\w+)"|say\("(\w+)"', page))
     named = {one or other for one, other in named} | {"noscript"}
     plural = {"one_question", "questions", "one_answer", "answers"}

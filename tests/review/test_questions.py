@@ -1,245 +1,475 @@
-"""Questions: their values from the definition, and the order they are asked in."""
+"""Questions as files, and the answers that come back."""
 
-import itertools
+import csv
+import json
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
-from review.enumerated import random_answers, random_prior
-from review.simulated import INPUT, RANKER
+from doubles import FirstColumn
 
-from skrank_abstain._validation import ZERO_ONE_LOSS
-from skrank_abstain.review import QuestionObjective
-from skrank_abstain.review._choosing import (
-    OBJECTIVES,
-    Question,
-    check_objective,
-    choose_questions,
-    questions_of_query,
-)
-from skrank_abstain.review._items import ItemsUnderReview
-from skrank_abstain.review._posterior import Posterior
-from skrank_abstain.review._reviewers import Reviewers
+from skrank_abstain import BALToR
+from skrank_abstain.datasets import make_ranking
+from skrank_abstain.review import _answers, read_answers
 
-PAIRS = list(itertools.combinations(range(5), 2))
-ANSWER_PROBA = Reviewers.of_error(0.1).answer_proba()
-PAIRS_RIGHT, TOP_RIGHT = OBJECTIVES["pairs"], OBJECTIVES["top"]
-NONE = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty((0, 3))
+DATA = make_ranking(n_queries=40, random_state=0)
+RANKER = BALToR(
+    FirstColumn().fit(None, None), tie_model="graded_relevance", random_state=0
+).fit(DATA.utility[:, None], DATA.target, qid=DATA.qid)
+X = np.random.default_rng(0).normal(size=(24, 1))
+DAY = np.repeat(["mon", "tue"], 12)
+ID = [f'<b>{k % 12}</b>, "{k}"\n' for k in range(24)]
+ASKED = RANKER.review(X, DAY, item_id=ID).ask(8)
+WORDS = ["left", "same", "right"]
 
 
-def answered(prior, answers, pair, answer):
-    """Return the posterior after one answer more."""
-    left, right, likelihood = answers
-    pairs = [*zip(left.tolist(), right.tolist(), strict=True), pair]
-    order = sorted(range(len(pairs)), key=pairs.__getitem__)
-    table = np.array([pairs[k] for k in order], dtype=np.int64)
-    likelihood = np.concatenate([likelihood, ANSWER_PROBA[[answer]]])[order]
-    return Posterior.of(prior, table[:, 0].copy(), table[:, 1].copy(), likelihood)
+def tasks_of(path, kind):
+    if kind == "csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    if kind == "jsonl":
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    return [task["data"] for task in json.loads(path.read_text())]
 
 
-def least(proba, losses):
-    swap, order_for_tie, tie_for_order = losses
-    left = swap * proba[:, 0] + order_for_tie * proba[:, 1]
-    right = swap * proba[:, 2] + order_for_tie * proba[:, 1]
-    tie = tie_for_order * (proba[:, 0] + proba[:, 2])
-    return np.min([left, right, tie], axis=0)
-
-
-def dcg(posterior, depth=10):
-    gain = np.sort(posterior.expected_gain)[::-1][:depth]
-    return (gain / np.log2(np.arange(2, gain.size + 2))).sum()
-
-
-@pytest.mark.parametrize("losses", [(1.0, 1.0, 1.0), (1.0, 0.0, 1.0), (2.0, 0.5, 1.0)])
-@pytest.mark.parametrize("merged", [False, True])
-def test_the_value_is_the_expected_fall_of_the_loss_of_the_pairs_of_both(
-    losses, merged
-):
-    prior = random_prior(np.random.default_rng(0), 5, merged=merged)
-    before = Posterior.of(prior, *NONE)
-    proba = before.pair_proba
-    for number, (i, j) in enumerate(PAIRS):
-        touched = [k for k, pair in enumerate(PAIRS) if {i, j} & {*pair}]
-        expected = least(proba, losses)[touched].sum()
-        for answer, chance in enumerate(ANSWER_PROBA @ proba[number]):
-            after = answered(prior, NONE, (i, j), answer).pair_proba
-            expected -= chance * least(after, losses)[touched].sum()
-        swap, order_for_tie, tie_for_order = losses
-        loss = np.array(
-            [
-                [0, order_for_tie, swap],
-                [tie_for_order, 0, tie_for_order],
-                [swap, order_for_tie, 0],
-            ]
-        )
-        pair = np.array([i]), np.array([j])
-        value = PAIRS_RIGHT.values(before, *pair, ANSWER_PROBA, loss)
-        assert value[0] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("pairs", [[], [(0, 1)], [(0, 2), (3, 4)]], ids=str)
-def test_the_value_is_the_expected_rise_of_the_dcg(pairs):
-    rng = np.random.default_rng(1)
-    prior = random_prior(rng, 5)
-    answers = random_answers(rng, pairs)
-    before = Posterior.of(prior, *answers)
-    proba = before.pair_proba
-    trees = before.answered.tree
-    for number, (i, j) in enumerate(PAIRS):
-        if trees[i] == trees[j]:
-            continue  # a loop, or an answered pair
-        expected = -dcg(before)
-        for answer, chance in enumerate(ANSWER_PROBA @ proba[number]):
-            expected += chance * dcg(answered(prior, answers, (i, j), answer))
-        pair = np.array([i]), np.array([j])
-        value = TOP_RIGHT.values(before, *pair, ANSWER_PROBA, ZERO_ONE_LOSS)
-        assert value[0] == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("depth", [1, 3, 10])
-def test_the_top_is_as_deep_as_is_said(depth):
-    prior = random_prior(np.random.default_rng(3), 5)
-    objective, before = check_objective(f"top@{depth}"), Posterior.of(prior, *NONE)
-    for number, (i, j) in enumerate(PAIRS):
-        expected = -dcg(before, depth)
-        for answer, chance in enumerate(ANSWER_PROBA @ before.pair_proba[number]):
-            after = answered(prior, NONE, (i, j), answer)
-            expected += chance * dcg(after, depth)
-        pair = np.array([i]), np.array([j])
-        value = objective.values(before, *pair, ANSWER_PROBA, ZERO_ONE_LOSS)
-        assert value[0] == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_top_of_a_review_may_be_short():
-    review = RANKER.review(*INPUT)
-    ten, again = review.ask(6, objective="top"), review.ask(6, objective="top@10")
-    np.testing.assert_array_equal(ten.value, again.value)
-    first = review.ask(6, objective="top@1")
-    assert sorted(first.qid.tolist()) == sorted(set(INPUT[1].tolist()))
-    for wrong in ("top@0", "top@", "top@-1", "best@3"):
-        with pytest.raises(ValueError, match="objective must be one of"):
-            review.ask(2, objective=wrong)
-
-
-def test_questions_are_chosen_as_if_the_most_probable_answer_had_come():
-    prior = random_prior(np.random.default_rng(2), 5)
-    aim = PAIRS_RIGHT, ANSWER_PROBA, ZERO_ONE_LOSS
-    left, right = np.array(PAIRS).T
-    asked, answers = [], NONE
-    start = Posterior.of(prior, *NONE)
-    for question in itertools.islice(questions_of_query(start, *aim), 4):
-        posterior = Posterior.of(prior, *answers)
-        values = PAIRS_RIGHT.values(posterior, left, right, *aim[1:])
-        values[[PAIRS.index(pair) for pair in asked]] = -1
-        best = int(np.argmax(values))
-        likely = int(np.argmax(ANSWER_PROBA @ posterior.pair_proba[best]))
-        assert question == Question(values[best], *PAIRS[best], likely - 1)
-        after = answered(prior, answers, PAIRS[best], likely).answered
-        answers = after.left, after.right, after.likelihood
-        asked.append(PAIRS[best])
-
-
-def test_answers_are_drawn_from_one_truth():
-    prior = random_prior(np.random.default_rng(4), 5)
-    start = Posterior.of(prior, *NONE)
-    aim = PAIRS_RIGHT, Reviewers.of_error(0.0).answer_proba(), ZERO_ONE_LOSS
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        over = np.zeros((5, 5), dtype=int)
-        for _, left, right, answer in questions_of_query(start, *aim, rng):
-            over[left, right], over[right, left] = answer, -answer
-        # Nobody errs: no order leads back to where it started.
-        reach = over > 0
-        for k in range(5):
-            reach |= reach[:, [k]] & reach[[k], :]
-        assert not (reach & reach.T).any()
-
-
-def test_what_was_answered_or_is_sure_is_not_asked():
-    prior = random_prior(np.random.default_rng(3), 4)
-    exact = Reviewers.of_error(0.0).answer_proba()
-    left, right = np.array([0, 1]), np.array([1, 2])
-    aim = PAIRS_RIGHT, exact, ZERO_ONE_LOSS
-    # 0 over 1 over 2: what follows is sure, and three grades leave nothing open.
-    posterior = Posterior.of(prior, left, right, exact[[2, 2]])
-    asked = [q[1:3] for q in questions_of_query(posterior, *aim)]
-    assert set(asked) <= {(0, 3), (1, 3), (2, 3)}
-
-
-def streams(values):
-    return [
-        iter([Question(value, k, k + 1, 0) for k, value in enumerate(row)])
-        for row in values
+def fill_in(path, kind, tasks, labels):
+    """Write what a person, or a tool, makes of the tasks."""
+    filled = [
+        {**task, "label": label, "reviewer": "Ann"}
+        for task, label in zip(tasks, labels, strict=True)
     ]
+    if kind == "csv":
+        pd.DataFrame(filled).to_csv(path, index=False)
+    elif kind == "jsonl":
+        path.write_text("\n".join(map(json.dumps, filled)))
+    else:
+        path.write_text(json.dumps([annotated(**task) for task in filled]))
+
+
+def annotated(label, reviewer, **data):
+    said = {"from_name": "label", "type": "choices", "value": {"choices": [label]}}
+    annotation = {
+        "completed_by": {"id": 3, "email": reviewer},
+        "was_cancelled": not label,
+        "updated_at": "2026-11-01T10:00:00Z",
+        "result": [said] if label else [],
+    }
+    return {"id": 7, "data": data, "annotations": [annotation]}
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio"])
+def test_what_is_asked_comes_back(kind, tmp_path):
+    path = tmp_path / "tasks"
+    ASKED.to_tasks(path, format=kind)
+    tasks = tasks_of(path, kind)
+    asked = {
+        (pair.qid, frozenset((pair.left_id, pair.right_id))): k
+        for k, pair in enumerate(ASKED)
+    }
+    found = [asked[t["qid"], frozenset((t["left_id"], t["right_id"]))] for t in tasks]
+    assert found == list(range(8))
+    assert len({task["pair_id"] for task in tasks}) == 8
+    labels = [*WORDS, "", *WORDS, "left"]
+    fill_in(path, kind, tasks, labels)
+    answers = read_answers(path)
+    expected = [
+        {"qid": t["qid"], "left": t["left_id"], "right": t["right_id"], "label": label}
+        for t, label in zip(tasks, labels, strict=True)
+        if label
+    ]
+    assert [{k: a[k] for k in expected[0]} for a in answers] == expected
+    assert {answer["reviewer"] for answer in answers} == {"Ann"}
+    review = RANKER.review(X, DAY, item_id=ID, answers=answers)
+    assert len(review.answers) == 7
+
+
+def test_row_positions_come_back(tmp_path):
+    asked = RANKER.review(X, DAY).ask(3)
+    asked.to_tasks(tmp_path / "tasks.csv")
+    tasks = tasks_of(tmp_path / "tasks.csv", "csv")
+    fill_in(tmp_path / "tasks.csv", "csv", tasks, WORDS)
+    answers = read_answers(tmp_path / "tasks.csv")
+    assert len(RANKER.review(X, DAY, answers=answers).answers) == 3
+
+
+def test_sides_are_drawn_and_nothing_is_said_of_what_is_expected(tmp_path):
+    every = RANKER.review(X, DAY, item_id=ID).ask(60)
+    every.to_tasks(tmp_path / "tasks", format="jsonl")
+    tasks = tasks_of(tmp_path / "tasks", "jsonl")
+    assert set(tasks[0]) == {"pair_id", "qid", "left_id", "right_id"}
+    swapped = [
+        task["left_id"] != pair.left_id for task, pair in zip(tasks, every, strict=True)
+    ]
+    assert len(every) > 20
+    assert len(every) / 4 < sum(swapped) < 3 * len(every) / 4
+    # The same pair has the same sides, whatever was asked with it.
+    ASKED.to_tasks(tmp_path / "some", format="jsonl")
+    first = {task["pair_id"]: task for task in tasks}
+    some = tasks_of(tmp_path / "some", "jsonl")
+    assert all(first.get(task["pair_id"], task) == task for task in some)
+
+
+def test_chosen_columns_are_shown(tmp_path):
+    frame = pd.DataFrame({"age": np.arange(24), "note": ["a", None] * 12})
+    ASKED.to_tasks(tmp_path / "tasks", format="label_studio", shown=frame)
+    for task in tasks_of(tmp_path / "tasks", "label_studio"):
+        row = ID.index(task["left_id"])
+        assert task["left_age"] == row
+        assert task["left_note"] == ("a" if row % 2 == 0 else "")
+        assert ID[task["right_age"]] == task["right_id"]
+
+
+def test_what_is_shown_has_the_rows_of_the_items(tmp_path):
+    ward = pd.DataFrame({"age": np.arange(90)}, index=[f"MRN {k}" for k in range(90)])
+    rows = ward.index[30:54]
+    frame = pd.DataFrame(X, index=rows)
+    asked = RANKER.review(frame, DAY, item_id=rows).ask(8).take(slice(2, 6))
+    today = ward.loc[rows]
+    others = [today[::-1], ward, ward[:24], today.reset_index(), {"a": ward["age"]}]
+    for shown in others:
+        with pytest.raises(ValueError, match=r"of X.* shown=frame.loc\[X.index\]"):
+            asked.to_tasks(tmp_path / "tasks", shown=shown)
+    for shown in (today, {"age": today["age"]}, today.to_dict("list"), ward[30:54]):
+        asked.to_tasks(tmp_path / "tasks", shown=shown)
+        for task in tasks_of(tmp_path / "tasks", "csv"):
+            assert f"MRN {task['left_age']}" == task["left_id"]
+    short = {"age": np.arange(23)}
+    for questions, shown in ((asked, short), (ASKED, short), (ASKED, ward)):
+        for write in (questions.to_tasks, questions.to_page):
+            with pytest.raises(ValueError, match="X has 24 rows, shown has"):
+                write(tmp_path / "file", shown=shown)
+    ASKED.to_tasks(tmp_path / "tasks", shown=today)  # X has no index
+
+
+@pytest.mark.parametrize("index", [slice(1, 5), np.arange(1, 5), np.arange(8) % 7 > 0])
+def test_questions_are_divided_between_people(index, tmp_path):
+    some = ASKED.take(index)
+    shown = {"row": np.arange(24)}
+    for number, (questions, where) in enumerate([(ASKED, slice(None)), (some, index)]):
+        path = tmp_path / f"tasks {number}"
+        questions.to_tasks(path, shown=shown)
+        np.testing.assert_array_equal(questions.value, ASKED.value[where])
+        tasks = tasks_of(path, "csv")
+        if not number:
+            every = tasks
+    assert tasks == np.array(every)[index].tolist()
+
+
+def test_no_questions(tmp_path):
+    for kind in ("csv", "jsonl", "label_studio"):
+        ASKED.take(np.arange(0)).to_tasks(tmp_path / kind, format=kind)
+        assert tasks_of(tmp_path / kind, kind) == []
 
 
 @pytest.mark.parametrize(
-    ("n", "most", "equal", "expected"),
+    ("options", "error", "match"),
     [
-        (3, None, False, [9, 8, 7]),
-        (3, 1, False, [9, 3]),
-        (3, None, True, [9, 8, 3]),
-        (4, None, True, [9, 8, 3, 2]),
-        (9, None, False, [9, 8, 7, 3, 2]),
-        (0, None, False, []),
+        ({"format": "xlsx"}, ValueError, "format must be one of"),
+        ({"shown": [1, 2]}, TypeError, "shown must be a frame"),
+        ({"shown": {"id": ID}}, ValueError, "must not have a column id"),
+        ({"shown": {"ID": ID}}, ValueError, "must not have a column ID"),
     ],
 )
-def test_the_best_of_all_queries(n, most, equal, expected):
-    chosen = choose_questions(streams([[9, 8, 7], [], [3, 2]]), n, most, equal=equal)
-    assert [question.value for _, question in chosen] == expected
+def test_tasks_that_cannot_be_written(options, error, match, tmp_path):
+    with pytest.raises(error, match=match):
+        ASKED.to_tasks(tmp_path / "tasks", **options)
 
 
-class FirstPairs(QuestionObjective):
-    """The pairs in canonical order, each worth less than the one before."""
-
-    def candidates(self, posterior):
-        return -np.arange(posterior.pair_proba.shape[0])
-
-    def values(self, posterior, left, right, answer_proba, loss):
-        return 1.0 / (1 + left * posterior.n_items + right)
-
-
-def test_an_objective_of_ones_own():
-    prior = random_prior(np.random.default_rng(0), 14)
-    start = Posterior.of(prior, *NONE)
-    aim = FirstPairs(), ANSWER_PROBA, ZERO_ONE_LOSS
-    asked = [q[1:3] for q in itertools.islice(questions_of_query(start, *aim), 3)]
-    assert asked[0] == (0, 1)
-    assert asked == sorted(asked)
-
-
-@pytest.mark.parametrize("values", [np.nan, [1.0, 2.0, 3.0]])
-def test_values_that_are_not_one_number_per_pair_are_refused(values):
-    class Wrong(FirstPairs):
-        def values(self, posterior, left, right, answer_proba, loss):
-            return values
-
-    posterior = Posterior.of(random_prior(np.random.default_rng(0), 5), *NONE)
-    questions = questions_of_query(posterior, Wrong(), ANSWER_PROBA, ZERO_ONE_LOSS)
-    with pytest.raises(ValueError, match="Wrong must return one number per pair"):
-        next(questions)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_tables_of_spreadsheets_are_read(delimiter, encoding, tmp_path):
+    path = tmp_path / "answers.csv"
+    frame = pd.DataFrame(
+        {
+            " QID": ["mon", "mon"],
+            "Left_ID ": ["Jürgen; the elder", 'a "b", c\td'],
+            "right_id": ["two\nlines", "1,5"],
+            "left_label, years": ["x", ""],
+            "LABEL": ["left", "same"],
+            "Reviewer": [" Ann", "Ann "],
+        }
+    )
+    frame.to_csv(path, sep=delimiter, index=False, encoding=encoding)
+    assert read_answers(path) == [
+        {"qid": "mon", "left": left, "right": right, "label": label, "reviewer": "Ann"}
+        for left, right, label in zip(
+            *(frame[name] for name in ("Left_ID ", "right_id", "LABEL")), strict=True
+        )
+    ]
+    path.write_text(path.read_text(encoding).replace("\n", "\r\n"), encoding)
+    assert [answer["label"] for answer in read_answers(path)] == ["left", "same"]
 
 
-def test_progress_is_printed_on_request(capsys):
-    review = RANKER.review(*INPUT)
-    asked = review.ask(5, verbose=1)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "[Review] questions about query 1 of 6"
-    assert len(lines) == 6
-    again = review.ask(5)
-    assert not capsys.readouterr().out
-    np.testing.assert_array_equal(again.value, asked.value)
+def test_answers_of_two_people_are_added(tmp_path):
+    answers = []
+    for name, half in zip(("Ann", "Bo"), (slice(4), slice(4, 8)), strict=True):
+        path = tmp_path / name
+        ASKED.take(half).to_tasks(path, format="jsonl")
+        tasks = tasks_of(path, "jsonl")
+        fill_in(path, "jsonl", tasks, ["left", "left", "same", "right"])
+        answers = answers + read_answers(path)
+    assert len(RANKER.review(X, DAY, item_id=ID, answers=answers).answers) == 8
 
 
-def test_beliefs_about_unanswered_queries_are_formed_once(monkeypatch):
-    review, formed = RANKER.review(*INPUT), []
-    form = ItemsUnderReview.without_answers
+@pytest.mark.parametrize(
+    ("encoding", "bad", "line"),
+    [
+        ("latin-1", "ü".encode("latin-1"), 3),
+        ("utf-8-sig", b"\xfc", 3),
+        ("utf-16", b"\x00\xdc\n\x00", 3),  # half a character
+        ("utf-16-le", b"", 1),  # without its mark
+    ],
+)
+def test_other_encodings_are_refused_without_a_word_of_the_file(
+    encoding, bad, line, tmp_path
+):
+    path = tmp_path / "answers.csv"
+    text = "qid,left_id,right_id,label\nmon,secret,b,left\n"
+    path.write_bytes(text.encode(encoding) + bad)
+    with pytest.raises(ValueError, match="must be in UTF-8") as caught:
+        read_answers(path)
+    assert str(caught.value) == (
+        f"{str(path)!r} must be in UTF-8, got something else in line {line}: save it "
+        "as UTF-8, in a spreadsheet as CSV UTF-8."
+    )
+    assert caught.value.__context__ is None
 
-    def counted(items, query):
-        formed.append(query)
-        return form(items, query)
 
-    monkeypatch.setattr(ItemsUnderReview, "without_answers", counted)
-    review.ask(5)
-    review.ranking()
-    review.ask(5)
-    assert formed == list(range(6))
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("", "must hold answers, got an empty file"),
+        (" \n\n", "must hold answers, got an empty file"),
+        ("qid,left,right,label,Label \n1,a,b,left,left\n", "two columns are called"),
+        ("qid,left_id,right_id\nmon,a,b\n", "damaged or something else"),
+        ("qid,left_id,right_id,label\nmon,a\n", "damaged or something else"),
+        ('qid,left_id,right_id,label\nmon,"a', "damaged or something else"),
+        ('{"qid": 1, ', "damaged or something else"),
+        ('[{"data": {}}]', "damaged or something else"),
+        ("[1]", "damaged or something else"),
+        ("[", "damaged or something else"),
+        ("qid,left_id,right_id,label\nmon,,b,left\n", "must name left .* entry 0"),
+        ('{"qid": 1, "left_id": 2, "label": "left"}', "must name right .* entry 0"),
+        (
+            "qid,left,right,label,reviewer\n1,a,b,left,x\n1,a,c,left,\n",
+            "reviewer must be named in all .* answer 1",
+        ),
+    ],
+)
+def test_a_damaged_file_is_refused(text, match, tmp_path):
+    path = tmp_path / "answers"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=match):
+        read_answers(path)
+
+
+def test_two_choices_are_damage(tmp_path):
+    task = annotated("left", "Ann", qid="mon", left_id="a", right_id="b")
+    task["annotations"][0]["result"][0]["value"]["choices"] = ["left", "right"]
+    (tmp_path / "export").write_text(json.dumps([task]))
+    with pytest.raises(ValueError, match="damaged"):
+        read_answers(tmp_path / "export")
+
+
+def test_what_json_cannot_hold_is_shown_as_text(tmp_path):
+    values = np.resize(np.array([np.inf, pd.NA, -np.inf], dtype=object), len(X))
+    path = tmp_path / "tasks.jsonl"
+    ASKED.to_tasks(path, format="jsonl", shown={"dose": values})
+    text = path.read_text()
+    assert "Infinity" not in text
+    assert {json.loads(line)["left_dose"] for line in text.splitlines()} <= {
+        "inf",
+        "-inf",
+        "",
+    }
+
+
+def test_other_ends_of_lines_may_stand_in_a_text(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    task = {"qid": "q", "left": "A\u2028n", "right": "B\x85o", "label": "left"}
+    path.write_text(json.dumps(task, ensure_ascii=False) + "\r\n", encoding="utf-8")
+    assert read_answers(path) == [task]
+
+
+@pytest.mark.parametrize("sign", ["[", '{"a":'])
+def test_json_that_is_nested_too_deep_is_refused(sign, tmp_path):
+    path = tmp_path / "answers.json"
+    path.write_text(sign * 100_000)
+    with pytest.raises(ValueError, match="damaged or something else"):
+        read_answers(path)
+
+
+def test_a_comment_beside_an_answer_is_no_answer(tmp_path):
+    path = tmp_path / "export.json"
+    result = [{"value": {"text": ["sure"]}}, {"value": {"choices": ["left"]}}]
+    task = {"qid": "q", "left_id": "A", "right_id": "B"}
+    export = [{"data": task, "annotations": [{"result": result}]}]
+    path.write_text(json.dumps(export))
+    assert [answer["label"] for answer in read_answers(path)] == ["left"]
+
+
+@pytest.mark.parametrize("qid", ["qid,", ""])
+def test_a_table_of_one_query_needs_no_qid(qid, tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text(f"{qid}left,right,label\n{',' if qid else ''}0,1,left\n")
+    answers = read_answers(path)
+    assert answers == [{"left": "0", "right": "1", "label": "left"}]
+    assert len(RANKER.review(X[:12], answers=answers).answers) == 1
+
+
+# ---- what a spreadsheet does to a table
+
+NAMES = [f"{k % 12:03d}" for k in range(24)]
+BY_NUMBER = RANKER.review(X, DAY, item_id=NAMES).ask(6)
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Tasks about items called 000 to 011, with labels, and the review that counts."""
+    BY_NUMBER.to_tasks(tmp_path / "tasks.csv")
+    rows = tasks_of(tmp_path / "tasks.csv", "csv")
+    return [row | {"label": WORDS[k % 3]} for k, row in enumerate(rows)]
+
+
+def answered(tmp_path, rows):
+    """Return what a review takes from a table of tasks."""
+    path = tmp_path / "answers.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return RANKER.review(X, DAY, item_id=NAMES, answers=read_answers(path)).answers
+
+
+def same(one, other):
+    names = ("query", "left", "right", "label")
+    return all(np.array_equal(getattr(one, n), getattr(other, n)) for n in names)
+
+
+def changed(rows, **how):
+    return [row | {name: f(row[name]) for name, f in how.items()} for row in rows]
+
+
+def drop_zeros(text):
+    return text.lstrip("0") or "0"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"left_id": drop_zeros, "right_id": drop_zeros},
+        {"left_id": drop_zeros},
+        {"qid": str.upper, "right_id": drop_zeros},
+        {"left_id": lambda _: "1,E+03", "right_id": lambda _: "2,E+03"},
+    ],
+)
+def test_the_pair_id_finds_items_whose_names_were_changed(how, table, tmp_path):
+    assert any(row["left_id"] != drop_zeros(row["left_id"]) for row in table)
+    assert same(answered(tmp_path, changed(table, **how)), answered(tmp_path, table))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"left_id": drop_zeros},
+        {"right_id": drop_zeros},
+        {"left_id": drop_zeros, "right_id": drop_zeros},
+        {"left_id": lambda text: f"{int(text)}.0", "right_id": drop_zeros},
+    ],
+)
+def test_a_label_is_of_the_sides_as_they_stand_in_its_row(how, table, tmp_path):
+    other = {"left": "right", "same": "same", "right": "left"}
+    turned = [
+        row | {"left_id": row["right_id"], "right_id": row["left_id"]} for row in table
+    ]
+    turned = changed(turned, label=other.get, **how)
+    # A name of zeros alone is changed on either side; the other one is known.
+    turned = [row for row in turned if row["left_id"] != row["right_id"]]
+    assert same(answered(tmp_path, turned), answered(tmp_path, table))
+
+
+def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
+    ids = sorted(row["pair_id"] for row in table)
+    assert ids != [row["pair_id"] for row in table]
+    mixed = [row | {"pair_id": each} for row, each in zip(table, ids, strict=True)]
+    with pytest.raises(ValueError, match=r"pair_id .* a column was sorted or moved"):
+        answered(tmp_path, mixed)
+
+
+def test_numbers_of_ones_own_are_no_ids_of_pairs(table, tmp_path):
+    own = [row | {"pair_id": k} for k, row in enumerate(table)]
+    assert same(answered(tmp_path, own), answered(tmp_path, table))
+    unknown = changed(own, left_id=lambda _: "1000")
+    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+        answered(tmp_path, unknown)
+
+
+def test_too_many_pairs_are_not_looked_through(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(_answers, "_MOST_PAIRS", 65)  # a day has 66
+    with pytest.raises(ValueError, match=r"name items of X by an item_id"):
+        answered(tmp_path, changed(table, left_id=lambda _: "1000"))
+
+
+def test_no_text_is_a_formula_and_all_come_back(tmp_path):
+    signs = ["=1+1", "+49 170", "-x", "@SUM(A1)", "\tx", "'quoted", "'=x", "-5", "1e3"]
+    signs += ["+inf", "-nan", "-1_0"]
+    names = [f"{signs[k % 12]}{'' if k < 12 else k}" for k in range(24)]
+    asked = RANKER.review(X, DAY, item_id=names).ask(40)
+    asked.to_tasks(tmp_path / "tasks.csv", shown={"note": names})
+    rows = tasks_of(tmp_path / "tasks.csv", "csv")
+    cells = [value for row in rows for value in row.values()]
+    assert {cell for cell in cells if cell.startswith(tuple("=+@\t"))} == set()
+    assert {cell for cell in cells if cell.startswith("-")} <= {"-5", "-519"}
+    answers = answered_by(tmp_path, [row | {"label": "left"} for row in rows])
+    sides = {(a["left"], a["right"]) for a in answers}
+    expected = asked.to_dicts()
+    assert {frozenset(pair) for pair in sides} == {
+        frozenset((row["left_id"], row["right_id"])) for row in expected
+    }
+
+
+def answered_by(tmp_path, rows):
+    pd.DataFrame(rows).to_csv(tmp_path / "filled.csv", index=False)
+    return read_answers(tmp_path / "filled.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "match"),
+    [
+        ("tasks.xlsx", "csv", "path must not end in .xlsx, .* which a spreadsheet"),
+        ("tasks.ods", "jsonl", "no workbook is written"),
+        (
+            "tasks.json",
+            "csv",
+            "pass format='label_studio', or a path that ends in .csv",
+        ),
+        (
+            "tasks.csv",
+            "label_studio",
+            "pass format='csv', or a path that ends in .json",
+        ),
+        ("tasks.JSONL", "csv", "pass format='jsonl'"),
+    ],
+)
+def test_the_name_of_a_file_says_what_is_in_it(name, kind, match, tmp_path):
+    with pytest.raises(ValueError, match=match):
+        ASKED.to_tasks(tmp_path / name, format=kind)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_workbook_is_told_from_a_table(tmp_path):
+    path = tmp_path / "answers.xlsx"
+    path.write_bytes(b"PK\x03\x04 and more")
+    with pytest.raises(ValueError, match=r"workbook .* save the table as CSV UTF-8"):
+        read_answers(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio", "page"])
+def test_half_a_character_empties_no_file(kind, tmp_path):
+    path = tmp_path / "tasks"
+    path.write_text("precious")
+    write = ASKED.to_page if kind == "page" else partial(ASKED.to_tasks, format=kind)
+    with pytest.raises(ValueError, match=r"left_note must be text, .* lone surrogate"):
+        write(path, shown={"note": ["\ud800"] * 24})
+    with pytest.raises(ValueError, match=r"left_.* must be text, .* lone surrogate"):
+        write(path, shown={"\ud800": ["note"] * 24})
+    assert path.read_text() == "precious"

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from skrank_abstain import BALToR, CostAbstainer, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import _memory, pair_labels
-from skrank_abstain.review._reviewers import Reviewers
+from skrank_abstain.review._judging import Reviewers
 
 
 def test_without_answers_it_is_the_ranker():
