@@ -1,10 +1,11 @@
 """Metrics of pair decisions on arrays; scorers of rankers."""
 
-# The other rooms import area_of_prefixes, find_ranker and undefined, too.
+# The other rooms import the areas, find_ranker and undefined, too.
 from skrank_abstain.metrics._curves import (
     area_of_prefixes,
     augrc_loss,
     aurc_loss,
+    generalised_area,
     risk_coverage_curve,
 )
 from skrank_abstain.metrics._intervals import Estimate, undefined

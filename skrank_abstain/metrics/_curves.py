@@ -274,12 +274,17 @@ def augrc_loss(
 
 
 def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
-    """Return the mean of expected prefix risks from summed blocks of equal risk.
+    """Return the AURC: the mean of expected prefix risks, from blocks of equal risk.
 
     Parameters
     ----------
     count, total : ndarray of shape (n_blocks,), float64
-        Number and cost of the pairs up to the end of each block.
+        Number and cost of the pairs up to the end of each block, which may be empty.
+
+    Returns
+    -------
+    area : float
+        NaN without any pair.
 
     Notes
     -----
@@ -287,12 +292,26 @@ def area_of_prefixes(count: FloatArray, total: FloatArray) -> float:
     prefix is expected to cost t + c (k - b) / m, and these costs divided by k sum to
     c + (t - b c / m) (H(b + m) - H(b)) with the harmonic numbers H.
     """
+    some = np.diff(count, prepend=0) > 0
+    if not some.any():
+        return np.nan
+    count, total = count[some], total[some]
     before, spent = np.append(0, count[:-1]), np.append(0, total[:-1])
     # H(n) = digamma(n + 1) + Euler's constant, which the differences cancel.
     rate = (total - spent) / (count - before)
     harmonic = np.diff(digamma(np.append(0, count) + 1))
     sums = rate * (count - before) + (spent - before * rate) * harmonic
     return float(sums.sum() / count[-1])
+
+
+def generalised_area(count: FloatArray, total: FloatArray) -> float:
+    """Return the AUGRC from blocks of equal risk; parameters as `area_of_prefixes`."""
+    if count[-1] == 0:
+        return np.nan
+    # Straight lines between blocks are the average over orders within a block. They
+    # start at (0, 0): with nothing accepted the generalised risk is 0.
+    area = trapezoid(np.append(0, total), np.append(0, count))
+    return float(area / count[-1] ** 2)
 
 
 def _aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
@@ -308,14 +327,7 @@ def _excess_aurc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
 
 def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
     by_risk = _cumulate_queries(cost, risk, codes)
-
-    def area(times: FloatArray) -> float:
-        count, total, _ = by_risk(times)
-        # Straight lines between blocks are the average over orders within a block.
-        both = trapezoid(np.append(0, total), np.append(0, count))
-        return float(both / count[-1] ** 2)
-
-    return area
+    return lambda times: generalised_area(*by_risk(times)[:2])
 
 
 def _cumulate_queries(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.integrate import trapezoid
 
 from skrank_abstain._validation import FloatArray, IntArray
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
@@ -21,7 +20,7 @@ from skrank_abstain.displays import (
     draw_intervals,
     draw_reference,
 )
-from skrank_abstain.metrics import area_of_prefixes
+from skrank_abstain.metrics import area_of_prefixes, generalised_area
 from skrank_abstain.report._facts import (
     HEAD,
     RankerFacts,
@@ -43,6 +42,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TITLE = "On these data"
+#: Levels of risk at which the curve is known query by query.
+_LEVELS = 200
+#: Queries, or blocks of queries, behind the intervals of a curve; more add nothing.
+_MOST_UNITS = 2000
+_RESAMPLES = 1000
+_BINS = 10
+_LONGEST_NAME = 32
+
+#: An area from the pairs, and their loss, up to each risk.
+Area = Callable[[FloatArray, FloatArray], float]
 
 
 def sections_of_results(data: ReportData) -> list[Section]:
@@ -74,14 +83,14 @@ def _areas(ranker: RankerFacts) -> dict[str, Area]:
     best = "excess AURC: AURC less that of the best order of these pairs"
     if ranker.counts_errors:
         return {
-            f"AURC: {over} share of decided pairs wrong": aurc,
+            f"AURC: {over} share of decided pairs wrong": area_of_prefixes,
             best: excess,
-            f"AUGRC: {over} share of all pairs decided and wrong": augrc,
+            f"AUGRC: {over} share of all pairs decided and wrong": generalised_area,
         }
     return {
-        f"AURC: {over} loss per decided pair": aurc,
+        f"AURC: {over} loss per decided pair": area_of_prefixes,
         **({best: excess} if ranker.mistakes_cost_one else {}),
-        f"AUGRC: {over} loss of decided pairs, per pair of all": augrc,
+        f"AUGRC: {over} loss of decided pairs, per pair of all": generalised_area,
     }
 
 
@@ -100,6 +109,14 @@ def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
     what = "share of decided pairs wrong"
     if not ranker.counts_errors:
         what = "loss per decided pair"
+    coverage = pairs / pairs[-1]
+    ends = intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss)
+    display = RiskCoverageDisplay(
+        coverage=coverage,
+        selective_risk=curve.loss.sum(axis=0) / pairs,
+        band=np.column_stack([coverage, ends]),
+        name="observed",
+    )
     return Picture(
         "Risk-coverage curve, with the point of this threshold.",
         f"The {what} if the least risky pairs are decided, from a few (left) to all "
@@ -108,9 +125,7 @@ def _curve_picture(curve: LossCurve, data: ReportData) -> Picture:
         (6, 4),
         partial(
             draw_risk_coverage,
-            coverage=pairs / pairs[-1],
-            loss=curve.loss.sum(axis=0) / pairs,
-            interval=intervals(curve.loss, curve.pairs).clip(0, ranker.highest_loss),
+            display=display,
             predicted=curve.predicted / pairs,
             threshold=(data.totals.coverage, data.totals.selective_risk),
             what=what,
@@ -226,26 +241,20 @@ def _table_of_groups(
             columns["loss per decided pair"] = "loss", "accepted"
         columns["orders wrong"] = "misranked", "answered_order"
     highest = max(1.0, data.ranker.highest_loss)
-    rows, shares = [], np.full((len(columns), len(names), 3), np.nan)
-    for k, (name, part) in enumerate(zip(names, parts, strict=True)):
-        shares[:, k] = [
-            ratio_and_interval(getattr(part, of), getattr(part, all_), highest=highest)
-            for of, all_ in columns.values()
-        ]
+    shares, panels = [], {}
+    for column, (of, every) in columns.items():
+        sums = [(getattr(part, of), getattr(part, every)) for part in parts]
+        share = np.array([ratio_and_interval(*both, highest=highest) for both in sums])
+        shares.append(share)
+        if column != "orders wrong":
+            whole = sum(float(each.sum()) for _, each in sums)
+            panels[column] = share, sum(each.sum() for each, _ in sums) / max(whole, 1)
+    rows = []
+    for name, part, own in zip(names, parts, zip(*shares, strict=True), strict=True):
         counts = part.pairs, part.answered_order, part.answered_tie
         numbers = [f"{count.sum():.0f}" for count in counts]
-        row = [name, f"{part.pairs.size}", *numbers]
-        rows.append([*row, *map(_share_cell, shares[:, k])])
+        rows.append([name, f"{part.pairs.size}", *numbers, *map(_share_cell, own)])
     head = [what, "queries", "pairs", "decided orders", "decided ties", *columns]
-    every = {
-        name: float(sum(getattr(part, name).sum() for part in parts))
-        for name in {name for both in columns.values() for name in both}
-    }
-    panels = {
-        column: (shares[k], every[of] / max(every[all_], 1))
-        for k, (column, (of, all_)) in enumerate(columns.items())
-        if column != "orders wrong"
-    }
     picture = Picture(
         "Shares by group, with intervals.",
         f"By group: {', and '.join(panels)}. The dotted line is for all groups.",
@@ -263,17 +272,6 @@ def _share_cell(share: tuple[float, float, float]) -> str:
     value, low, high = share
     number = as_number(value, 3)
     return number if np.isnan(value) else f"{number} ({as_interval(low, high, 3)})"
-
-
-#: Levels of risk at which the curve is known query by query.
-_LEVELS = 200
-#: Units that intervals of a curve come from: more say no more.
-_MOST_UNITS = 2000
-_RESAMPLES = 1000
-_BINS = 10
-
-#: An area from the pairs, and their loss, up to each risk.
-Area = Callable[[FloatArray, FloatArray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,8 +300,7 @@ class LossCurve:
         count = np.cumsum(profile.n_pairs)
         # Evenly spaced in coverage: many pairs have nearly the same risk, and levels
         # evenly spaced in risk would not tell these apart.
-        wanted = count[-1] * np.arange(1, _LEVELS + 1) / _LEVELS
-        place = np.unique(np.searchsorted(count, wanted))
+        place = _cut(count, _LEVELS)
         return cls(profile, place, *_tables(engine, items, profile.risk[place]))
 
     @property
@@ -339,8 +336,7 @@ class LossCurve:
             Of the observed loss.
         """
         count = self.pairs.sum(axis=0)
-        wanted = count[-1] * np.arange(1, _BINS + 1) / _BINS
-        last = np.unique(np.searchsorted(count, wanted))
+        last = _cut(count, _BINS)
         pairs, loss = (
             np.diff(table[:, last], axis=1, prepend=0.0)
             for table in (self.pairs, self.loss)
@@ -354,11 +350,16 @@ class LossCurve:
         )
 
 
+def _cut(count: FloatArray, n: int) -> IntArray:
+    """Return where cumulated counts reach each of n equal shares, each place once."""
+    return np.unique(np.searchsorted(count, count[-1] * np.arange(1, n + 1) / n))
+
+
 def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
     """Return an interval for each column of two tables, shape (n_columns, 2)."""
-    ends = [ratio_interval(*both) for both in zip(loss.T, pairs.T, strict=True)]
     # Symmetric about the mean, which may be near 0.
-    return np.maximum(np.array(ends).reshape(-1, 2), 0.0)
+    ends: FloatArray = np.stack(ratio_interval(loss, pairs), axis=1)
+    return np.maximum(ends, 0.0)
 
 
 def _tables(
@@ -379,58 +380,31 @@ def _tables(
     return pairs, loss
 
 
-def aurc(count: FloatArray, errors: FloatArray) -> float:
-    """Return the mean over all coverages of the loss per decided pair."""
-    # In a resample a level may accept no more pairs than the level before: it adds no
-    # point to the curve.
-    some = np.diff(count, prepend=0) > 0
-    return area_of_prefixes(count[some], errors[some]) if some.any() else np.nan
-
-
-def augrc(count: FloatArray, errors: FloatArray) -> float:
-    """Return the mean over all coverages of the loss of decided pairs per pair."""
-    if count[-1] == 0:
-        return np.nan
-    # From (0, 0): with nothing accepted the generalised risk is 0, where the selective
-    # risk is undefined.
-    area = trapezoid(np.append(0, errors), np.append(0, count))
-    return float(area / count[-1] ** 2)
-
-
 def excess(count: FloatArray, errors: FloatArray) -> float:
     """Return the AURC less that of the best order of the same pairs."""
     ends = slice(-1, None)
     # The best order accepts all right pairs before the first wrong one. Its area
-    # follows the same convention as that of the curve; the closed form r + (1 - r) ln(1
-    # - r), for an error rate r, holds only in the limit of many pairs.
+    # follows the convention of the curve; the closed form r + (1 - r) ln(1 - r), for an
+    # error rate r, holds only in the limit of many pairs.
     right = count[ends] - errors[ends]
-    best = aurc(np.append(right, count[ends]), np.append(0 * right, errors[ends]))
-    return aurc(count, errors) - best
-
-
-_LONGEST_NAME = 32
+    best = np.append(right, count[ends]), np.append(0 * right, errors[ends])
+    return area_of_prefixes(count, errors) - area_of_prefixes(*best)
 
 
 def draw_risk_coverage(
     figure: Figure,
     *,
-    coverage: FloatArray,
-    loss: FloatArray,
-    interval: FloatArray,
+    display: RiskCoverageDisplay,
     predicted: FloatArray,
     threshold: tuple[float, float],
     what: str,
 ) -> None:
-    """Draw the loss per decided pair at every coverage; ``interval`` is (n, 2)."""
-    display = RiskCoverageDisplay(
-        coverage=coverage,
-        selective_risk=loss,
-        band=np.column_stack([coverage, interval]),
-        name="observed",
-    )
-    ax = display.plot(figure.add_subplot()).ax_
+    """Draw the loss per decided pair at every coverage."""
+    # A copy, so that the report keeps no figure.
+    display = replace(display).plot(figure.add_subplot())
+    ax = display.ax_
     display.band_.set_label("95 %")
-    draw_reference(ax, coverage, predicted, "predicted", "--")
+    draw_reference(ax, display.coverage, predicted, "predicted", "--")
     if np.isfinite(threshold).all():
         ax.axvline(threshold[0], color=PALETTE[1], ls=":", zorder=0)
         ax.plot(*threshold, "o", color=PALETTE[1], label="this threshold")
