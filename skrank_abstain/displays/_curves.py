@@ -12,6 +12,7 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
+    check_labels,
     check_loss,
     check_numbers,
     check_positive_int,
@@ -25,21 +26,17 @@ from skrank_abstain.displays._display import (
     join_label,
 )
 from skrank_abstain.displays._reading import check_coverages, no_pairs, totals_at
-from skrank_abstain.metrics import (
-    area_of_prefixes,
-    aurc_loss,
-    risk_coverage_curve,
-)
+from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.review import review_curve
 from skrank_abstain.selection import RiskProfile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Coverages of a band. Each costs a pass over the items, and between two a band is
-#: straight: more would not be seen.
+#: Coverages of a band, which is straight between them. Each costs a pass over the
+#: items, and more could not be seen.
 _GRID = np.linspace(0.01, 1.0, 100)
-#: A line of more points looks the same and only makes files large.
+#: More points do not change how a line looks, only the size of its file.
 _MOST_POINTS = 2000
 _Y_LABELS = {
     "risk": "selective risk, lower is better\n(mean loss of accepted pairs)",
@@ -69,7 +66,7 @@ class RiskCoverageDisplay(Display):
     band : ndarray of shape (n_points, 3), float64, default=None
         Coverage, lower and upper end of a pointwise interval of the risk.
     mistake_cost : float, default=1.0
-        What every mistake costs; None if mistakes differ, which leaves the oracle out.
+        Cost of every mistake; None if mistakes differ in cost: no oracle is drawn then.
     name : str, default=None
         Name in the legend.
 
@@ -149,10 +146,9 @@ class RiskCoverageDisplay(Display):
             The mean loss of accepted pairs, one minus it, or the share of the accepted
             pairs of unlike relevance in the right order, which has no band.
         reference : bool, default=False
-            Whether to draw what abstaining at random gives (the value at coverage 1
-            throughout) and what an oracle gives that abstains on mistakes first, both
-            with the labels of this model. No oracle if mistakes differ in cost, or for
-            the concordance.
+            Whether to draw random abstention (the value at coverage 1 throughout) and
+            an oracle that abstains on mistakes first, both with the labels of this
+            model. The concordance, and mistakes of different costs, have no oracle.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -164,8 +160,8 @@ class RiskCoverageDisplay(Display):
             If there is no selective ranker inside, or ``n_resamples`` is given and the
             ranker has no ``operating_points``.
         ValueError
-            If no query has two items, or ``n_resamples`` is given and fewer than two
-            queries have, or for the concordance.
+            If no query has two items, or if ``n_resamples`` is given for the
+            concordance or with fewer than two queries of two items.
 
         Notes
         -----
@@ -188,24 +184,13 @@ class RiskCoverageDisplay(Display):
                     f"{cls.__name__}.from_predictions for a band."
                 )
             totals, pairs = totals_at(ranker, X, y, qid, _GRID)
-            band = band_of_totals(
-                np.stack([total.loss for total in totals], axis=1),
-                np.stack([total.accepted for total in totals], axis=1),
-                pairs,
-                n_resamples=n_resamples,
-                confidence=confidence,
-                random_state=random_state,
-            )
-        count = np.cumsum(profile.n_pairs)
-        display = cls(
-            coverage=profile.coverage,
-            selective_risk=profile.selective_risk,
-            concordance=profile.concordance,
-            aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
-            band=band,
-            mistake_cost=_mistake_cost(getattr(ranker, "loss", "zero_one")),
-            name=type(ranker).__name__ if name is None else name,
-        )
+            lost = np.stack([total.loss for total in totals], axis=1)
+            accepted = np.stack([total.accepted for total in totals], axis=1)
+            resampling = n_resamples, confidence, random_state
+            band = band_of_totals(lost, accepted, pairs, *resampling)
+        name = type(ranker).__name__ if name is None else name
+        loss = getattr(ranker, "loss", "zero_one")
+        display = cls._of_profile(profile, loss, band, name)
         return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
     @classmethod
@@ -253,33 +238,36 @@ default="zero_one"
             ``n_resamples`` is given and ``qid`` is missing or names fewer than two
             queries.
         """
-        coverage, selective_risk, _ = risk_coverage_curve(
-            y_true, y_pred, risk, loss=loss
-        )
-        if coverage.size == 0:
+        costs = check_loss(loss)
+        truth = check_labels(y_true, "y_true")
+        label = check_labels(y_pred, "y_pred", truth.size)
+        risks = check_numbers(risk, "risk", truth.size, unit="pair")
+        if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
         _check_band(kind, n_resamples)
-        profile = _profile_of(y_true, y_pred, risk, check_loss(loss))
         band = None
         if n_resamples is not None:
-            truth, label = (np.asarray(each).ravel() + 1 for each in (y_true, y_pred))
-            lost = check_loss(loss)[label, truth]
-            band = band_of_totals(
-                *tables_of_pairs(lost, np.asarray(risk).ravel(), qid, _GRID),
-                n_resamples=n_resamples,
-                confidence=confidence,
-                random_state=random_state,
-            )
-        display = cls(
-            coverage=coverage,
-            selective_risk=selective_risk,
+            tables = tables_of_pairs(costs[label + 1, truth + 1], risks, qid, _GRID)
+            band = band_of_totals(*tables, n_resamples, confidence, random_state)
+        profile = _profile_of(truth, label, risks, costs)
+        display = cls._of_profile(profile, loss, band, name)
+        return display.plot(ax, kind=kind, reference=reference, **kwargs)
+
+    @classmethod
+    def _of_profile(
+        cls, profile: RiskProfile, loss: Any, band: FloatArray | None, name: str | None
+    ) -> Self:
+        count = np.cumsum(profile.n_pairs)
+        costs = np.unique(check_loss(loss))
+        return cls(
+            coverage=profile.coverage,
+            selective_risk=profile.selective_risk,
             concordance=profile.concordance,
-            aurc=aurc_loss(y_true, y_pred, risk, loss=loss),
+            aurc=area_of_prefixes(count, np.cumsum(profile.loss)),
             band=band,
-            mistake_cost=_mistake_cost(loss),
+            mistake_cost=float(costs[1]) if costs.size == 2 else None,
             name=name,
         )
-        return display.plot(ax, kind=kind, reference=reference, **kwargs)
 
     def _draw(
         self,
@@ -350,19 +338,13 @@ def _check_band(kind: str, n_resamples: int | None) -> None:
 
 
 def _profile_of(
-    y_true: ArrayLike, y_pred: ArrayLike, risk: ArrayLike, loss: FloatArray
+    truth: IntArray, label: IntArray, risk: FloatArray, loss: FloatArray
 ) -> RiskProfile:
     """Return the profile of single pairs."""
-    truth, label, risks = (np.asarray(each).ravel() for each in (y_true, y_pred, risk))
     tie = label == 0
     # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
     outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
-    return RiskProfile.of(risks, np.eye(4)[outcome], tie, loss)
-
-
-def _mistake_cost(loss: Any) -> float | None:
-    costs = np.unique(check_loss(loss))
-    return float(costs[1]) if costs.size == 2 else None
+    return RiskProfile.of(risk, np.eye(4)[outcome], tie, loss)
 
 
 def _of_kind(risk: FloatArray, kind: str) -> FloatArray:
@@ -383,22 +365,21 @@ def band_of_totals(
     loss: FloatArray,
     accepted: FloatArray,
     pairs: FloatArray,
-    *,
     n_resamples: int,
     confidence: float,
     random_state: Any,
 ) -> FloatArray:
-    """Return a pointwise percentile interval of the selective risk at a coverage.
+    """Return pointwise percentile intervals of the selective risk by coverage.
 
-    Each resample of queries has a curve of its own, read off at the coverages of the
-    data by linear interpolation; the band holds the central share of these at each
-    coverage. O(n_resamples * n_queries * n_thresholds).
+    The curve of each resample of queries is interpolated at the coverages of the data;
+    the band holds the central share of these values at each coverage.
+    O(n_resamples * n_queries * n_thresholds).
 
     Parameters
     ----------
     loss, accepted : ndarray of shape (n_queries, n_thresholds), float64
-        Loss and number of the accepted pairs of each query, at ever more lenient
-        thresholds; the last one accepts some pair.
+        Loss and number of the accepted pairs of each query, at rising thresholds; the
+        last one accepts some pair.
     pairs : ndarray of shape (n_queries,), float64
         All pairs of each query.
     n_resamples, confidence, random_state
@@ -407,10 +388,10 @@ def band_of_totals(
     Returns
     -------
     band : ndarray of shape (n_points, 3), float64
-        Coverage, lower and upper end; as many points as distinct coverages above 0.
+        Coverage, lower and upper end, at each distinct coverage above 0.
     """
     check_positive_int(n_resamples, "n_resamples", minimum=2)
-    # A query of one item has no pair: to draw it would only make resamples smaller.
+    # A query of one item has no pair; drawing it would only make resamples smaller.
     with_pairs = pairs > 0
     loss, accepted, pairs = (table[with_pairs] for table in (loss, accepted, pairs))
     if pairs.size < 2:
@@ -419,20 +400,19 @@ def band_of_totals(
             f"(n_resamples={n_resamples}), got {pairs.size}."
         )
     grid = np.unique(accepted.sum(axis=0) / pairs.sum())
-    # Where nothing is accepted there is no risk to have a band of.
+    # Without an accepted pair the risk is undefined.
     grid = grid[grid > 0]
 
     def curve(times: FloatArray) -> FloatArray:
         count, lost = times @ accepted, times @ loss
-        # Before the first accepted pair of a resample its risk is undefined; the
-        # curve stays level there.
+        # Up to its first accepted pair the curve of a resample is level.
         filled = count > 0
         coverage = count[filled] / (times @ pairs)
         risk: FloatArray = np.interp(grid, coverage, lost[filled] / count[filled])
         return risk
 
     low, high = cluster_bootstrap(
-        # Vector by matrix: the tables of all resamples of a block need not fit.
+        # One resample at a time: the tables of a whole block may not fit in memory.
         lambda block: [curve(times) for times in block],
         pairs.size,
         n_resamples=n_resamples,
@@ -452,12 +432,11 @@ def tables_of_pairs(
     if qid is None:
         raise ValueError("qid must be given for a band (n_resamples), got None.")
     codes, values = encode_qid(qid, risk.size, unit="pair")
-    # Thresholds at the coverages of the curve, not at all risks: the table has a column
-    # for each, and a million pairs may have a million risks.
+    # The table has a column for each threshold, so thresholds are at the coverages of
+    # the curve: a million pairs may have a million risks.
     thresholds = np.unique(np.quantile(risk, coverages, method="inverted_cdf"))
     shape = (values.size, thresholds.size)
-    # One cell per query and threshold; cumulated along thresholds, since acceptance is
-    # nested.
+    # Count the pairs between two thresholds by query, then cumulate along thresholds.
     cell = codes * thresholds.size + np.searchsorted(thresholds, risk)
     loss, accepted = (
         np.bincount(cell, weights, values.size * thresholds.size)
@@ -489,7 +468,7 @@ class ReviewCurveDisplay(Display):
     value : ndarray of shape (n_budgets,), float64
         What the curve shows; higher is better.
     expected : ndarray of shape (n_budgets,), float64, default=None
-        The accuracy that the reviews themselves expected.
+        The accuracy that the reviews expected.
     metric : {"accuracy", "ndcg"}, default="accuracy"
         What ``value`` is.
     name : str, default=None
