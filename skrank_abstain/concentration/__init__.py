@@ -4,24 +4,24 @@ The unit of sampling is the query: pairs of one query share its items. Functions
 arrays with one entry, or one row, per query.
 """
 
-# The other rooms import these too: what certifies a threshold, the bootstrap of
-# queries, p-values of items.
-from skrank_abstain.concentration._bootstrap import cluster_bootstrap
+# Other rooms import more: certificates, the bootstrap of queries, p-values of items.
 from skrank_abstain.concentration._certify import (
     advise_on_certification,
     certify_risk,
     choose_start,
     fixed_sequence,
+    least_queries,
     warn_of_delta,
+    wsr_pvalue,
 )
-from skrank_abstain.concentration._conformal import hierarchical_quantile
-from skrank_abstain.concentration._novelty import (
+from skrank_abstain.concentration._conformal import (
+    hierarchical_quantile,
     novelty_pvalues,
     novelty_pvalues_of_known,
 )
-from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
-from skrank_abstain.concentration._ratio import (
+from skrank_abstain.concentration._intervals import (
     RatioDifference,
+    cluster_bootstrap,
     paired_ratio_test,
     ratio_interval,
 )

@@ -1,4 +1,8 @@
-"""Thresholds whose selective risk is certified on queries used for nothing else.
+"""P-values of a mean loss, and thresholds whose selective risk they certify.
+
+Queries are the sample; pairs inside a query may depend on each other in any way. The
+hypothesis is always that a mean loss exceeds a bound, so a small p-value is evidence
+that the bound holds. Queries that certify are used for nothing else.
 
 Tables have a row for each query and a column for each threshold, from the most
 conservative to the most permissive. For query q and one threshold, a_q is the share of
@@ -7,6 +11,7 @@ its pairs that is accepted, e_q the share that is accepted and decided wrongly.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -22,12 +27,143 @@ from skrank_abstain._validation import (
     encode_qid,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.concentration._pvalues import least_queries, wsr_pvalue
 
-#: `fit` warns of a larger probability that the bound fails.
+#: Largest share of the capital that a loss of one may take.
+_BOLDNESS = 0.99
+
+#: Losses held in memory at a time.
+_BLOCK = 1 << 18
+#: `fit` warns if the bound may fail with a larger probability.
 _MOST_DELTA = 0.5
-#: A mean that is no larger may be one of zeros.
+#: A mean up to this may be a rounded mean of zeros.
 _ROUNDING = 1e-12
+
+
+def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatArray:
+    """Return the betting p-value of H0: the mean loss exceeds ``alpha``.
+
+    Parameters
+    ----------
+    losses : array-like of shape (n_queries,) or (n_queries, n_candidates)
+        Losses in [0, 1], one row per query, in an order that does not depend on the
+        losses. Each column is a test of its own.
+    alpha : float
+        Bound on the mean loss, in (0, 1).
+    level : float, default=0.1
+        Level in (0, 1) at which the p-value will be compared; the bets are sized for
+        it. The p-value is valid at every level.
+
+    Returns
+    -------
+    pvalue : ndarray of shape ``losses.shape[1:]``, float64
+        In [0, 1]; 1 for no queries.
+
+    Raises
+    ------
+    TypeError
+        If an argument is not numeric.
+    ValueError
+        If a loss is outside [0, 1], or ``alpha`` or ``level`` outside (0, 1).
+
+    Notes
+    -----
+    A gambler bets against H0, query after query in the given order: the capital is
+    K_t = prod_{s<=t} (1 + b_s (alpha - u_s)), and p = 1 / max_t K_t, at most 1 [1]_.
+    The bet b_t = min(sqrt(2 log(1/level) / (n v_{t-1})), 0.99 / (1 - alpha)) is set
+    before loss t is seen; v is the running variance. The running mean and variance
+    start as if one loss of ``alpha`` with the variance alpha (1 - alpha) of a coin
+    flip had been seen, and a loss of one leaves a hundredth of the capital: with few
+    queries the largest bet decides what can be certified.
+
+    Valid at every n for i.i.d. queries: P(p <= delta) <= delta under H0. The order of
+    the queries changes the p-value but not its validity, as long as it was fixed
+    without looking at the losses: shuffle queries once if their order means something.
+    The smallest p-value of several orders is not valid. O(n_queries * n_candidates).
+
+    References
+    ----------
+    .. [1] Waudby-Smith and Ramdas (2024). "Estimating means of bounded random
+       variables by betting". Journal of the Royal Statistical Society B 86(1).
+       doi:10.1093/jrsssb/qkad009
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.concentration import wsr_pvalue
+    >>> losses = np.tile([0.0, 0.1, 0.05], 30)
+    >>> round(float(wsr_pvalue(losses, 0.1)), 3)
+    0.009
+    """
+    check_fraction(alpha, "alpha")
+    check_fraction(level, "level")
+    loss = check_array(losses, "losses")
+    if loss.ndim not in (1, 2):
+        raise ValueError(
+            "losses must be of shape (n_queries,) or (n_queries, n_candidates), got "
+            f"{loss.shape}."
+        )
+    loss = check_range(loss, "losses")
+    table = loss[:, None] if loss.ndim == 1 else loss
+    pvalue = np.empty(table.shape[1])
+    width = max(_BLOCK // max(table.shape[0], 1), 1)
+    # Candidates do not depend on each other: blocks of columns bound the memory.
+    for first in range(0, pvalue.size, width):
+        block = slice(first, first + width)
+        pvalue[block] = np.exp(-_log_capital(table[:, block], alpha, level))
+    return pvalue.reshape(loss.shape[1:])
+
+
+def _log_capital(losses: FloatArray, alpha: float, level: float) -> FloatArray:
+    """Return the logarithm of the largest capital on the way, at least 0."""
+    # A bet may only use the past: mean and variance of earlier losses, after one
+    # pretended loss of alpha.
+    n_queries = losses.shape[0]
+    seen = np.arange(2, n_queries + 2)[:, None]
+    mean = (alpha + np.cumsum(losses, axis=0)) / seen
+    squares = np.cumsum((losses - mean) ** 2, axis=0)
+    variance = np.empty_like(losses)
+    variance[:1] = alpha * (1 - alpha)
+    variance[1:] = (alpha * (1 - alpha) + squares[:-1]) / seen[:-1]
+    bet = np.sqrt(-2 * math.log(level) / (max(n_queries, 1) * variance))
+    # A loss of one multiplies the capital by 1 - bet (1 - alpha), which stays above 0.
+    bet = np.minimum(bet, _BOLDNESS / (1 - alpha))
+    # Logarithms: thousands of factors would overflow.
+    capital = np.cumsum(np.log1p(bet * (alpha - losses)), axis=0)
+    largest: FloatArray = np.max(capital, axis=0, initial=0.0)
+    return largest
+
+
+def least_queries(alpha: float, delta: float) -> int:
+    """Return the least number of queries that can certify a mean loss of ``alpha``.
+
+    Parameters
+    ----------
+    alpha : float
+        Bound on the mean loss, in (0, 1).
+    delta : float
+        Level of the test, in (0, 1).
+
+    Returns
+    -------
+    n_queries : int
+        Necessary for any test, even if no query loses anything; rarely sufficient.
+
+    Notes
+    -----
+    The smallest n with (1 - alpha)^n <= delta. If each query loses everything with
+    probability just above alpha, n queries without a loss have this probability, so no
+    valid test rejects with fewer. O(1).
+
+    Examples
+    --------
+    >>> from skrank_abstain.concentration import least_queries
+    >>> least_queries(0.1, 0.1), least_queries(0.05, 0.1)
+    (22, 45)
+    """
+    check_fraction(alpha, "alpha")
+    check_fraction(delta, "delta")
+    # The slack undoes rounding just above a whole number.
+    return math.ceil(math.log(delta) / math.log1p(-alpha) * (1 - 1e-12))
 
 
 def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> int:
@@ -36,8 +172,8 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
     Parameters
     ----------
     accepted, errors : array-like of shape (n_queries, n_thresholds)
-        Shares a_q and e_q on queries that are not used to certify; those to which the
-        tie model was fitted will do.
+        Shares a_q and e_q on queries that do not certify, such as the queries to which
+        the tie model was fitted.
     max_risk : float
         Bound on the selective risk, in (0, 1).
 
@@ -54,12 +190,12 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
     Notes
     -----
     The risk need not grow with coverage: few queries contribute to the smallest
-    thresholds, often those on which a ranker is wrongly sure of itself, and a sequence
-    that starts there fails at its first step. Any start among the thresholds that pass
-    leads to the same end, so take the one most likely to pass. In simulations of
-    rankers that are confidently wrong on some queries, the smallest p-value, the
-    fastest growth of capital and the largest t statistic led to no more coverage. A
-    poor start costs coverage, never validity.
+    thresholds, often queries on which a ranker is wrongly sure of itself, and a
+    sequence that starts there fails at its first step. Any start among the thresholds
+    that pass leads to the same end, so take the one most likely to pass. In simulations
+    of rankers that are confidently wrong on some queries, the smallest p-value, the
+    fastest growth of capital and the largest t statistic gave no more coverage. A poor
+    start costs coverage, never validity.
 
     Examples
     --------
@@ -76,12 +212,12 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
             "accepted must hold at least one query and one threshold, got shape "
             f"{share.shape}."
         )
-    # argmax returns the first of several, which is the most conservative.
+    # argmax returns the first maximum, the most conservative one.
     return int(np.argmax((max_risk * share - wrong).mean(axis=0)))
 
 
 def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int | None:
-    """Return the last hypothesis that is rejected when they are tested in order.
+    """Test hypotheses in order; return the last one before the first failure.
 
     Parameters
     ----------
@@ -91,7 +227,7 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     delta : float
         Level of the test, in (0, 1).
     start : int, default=0
-        Where to start, chosen without the data of the p-values.
+        First hypothesis to test, chosen without the data of the p-values.
 
     Returns
     -------
@@ -110,8 +246,8 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     Notes
     -----
     All candidates from ``start`` to ``last`` are certified together, with probability
-    at least ``1 - delta`` [1]_, however the p-values depend on each other: any error
-    requires that the first true hypothesis is rejected. Small p-values after the first
+    at least ``1 - delta`` [1]_, however the p-values depend on each other: an error
+    implies that the first true hypothesis was rejected. Small p-values after the first
     failure do not count.
 
     References
@@ -128,8 +264,8 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     check_fraction(delta, "delta")
     values = check_range(check_array(pvalues, "pvalues", "n_candidates"), "pvalues")
     start = _check_start(start, values.size)
-    # No division of delta by the number of candidates: testing stops at the first
-    # failure, so that only the first true hypothesis can ever be rejected wrongly.
+    # delta is not divided by the number of candidates: testing stops at the first
+    # failure, so that only the first true hypothesis can be rejected wrongly.
     failed = np.flatnonzero(values[start:] > delta)
     n_rejected = int(failed[0]) if failed.size else values.size - start
     return start + n_rejected - 1 if n_rejected else None
@@ -149,7 +285,7 @@ def certify_risk(
     Parameters
     ----------
     accepted, errors : array-like of shape (n_queries, n_thresholds)
-        Shares a_q and e_q on queries that had no part in the ranker, its tie model,
+        Shares a_q and e_q on queries that did not influence the ranker, its tie model,
         the list of thresholds or ``start``. Leave out queries without pairs.
     start : int
         Threshold to start from, such as that of `choose_start` on other queries.
@@ -163,7 +299,7 @@ def certify_risk(
     Returns
     -------
     index : int or None
-        Column of the threshold; None if not even ``start`` is certified: then accept
+        Column of the threshold. None if not even ``start`` is certified: then accept
         nothing.
 
     Raises
@@ -211,19 +347,18 @@ def certify_risk(
     check_fraction(delta, "delta")
     share, wrong = check_shares(accepted, errors)
     start = _check_start(start, share.shape[1])
-    # No evidence certifies nothing; the p-values of no queries are all 1.
+    # Without evidence nothing is certified: the p-values of no queries are 1.
     if not share.shape[0]:
         return None
     codes, values = encode_qid(groups, share.shape[0], unit="query", name="groups")
-    # u_q of the Notes: linear in the shares, where e_q / a_q would be undefined for
-    # queries that accept nothing.
-    # Within [0, 1] but for rounding, since errors <= accepted <= 1.
+    # u_q of the Notes: defined for queries that accept nothing, unlike e_q / a_q, and
+    # within [0, 1] but for rounding, since errors <= accepted <= 1.
     losses = wrong[:, start:] + max_risk * (1 - share[:, start:])
     pvalues = [
         wsr_pvalue(losses[codes == group], max_risk, level=delta)
         for group in range(values.size)
     ]
-    # Intersection-union: "fails in some group" is rejected only if each group's is.
+    # Intersection-union: every group must reject for "fails in some group" to be.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last
 
@@ -239,7 +374,7 @@ def _check_start(start: int, n_candidates: int) -> int:
 
 
 def warn_of_delta(delta: float) -> None:
-    """Warn where the probability of failure looks like one of success."""
+    """Warn if the probability of failure looks like one of success."""
     if delta > _MOST_DELTA:
         warn_user(
             f"delta={delta:g} is the probability that the bound fails: the promise "
@@ -265,17 +400,17 @@ def advise_on_certification(
     counts : dict of str to int
         Queries of each group; the only key is None where there are no groups.
     tuned : tuple of two ndarray of shape (n_queries, n_thresholds), float64
-        Shares a_q and e_q that `choose_start` took.
+        Shares a_q and e_q that `choose_start` was given.
     besides : str, default=""
         Further advice, for a user with enough queries.
 
     Notes
     -----
-    Let m be the largest mean of ``max_risk * a_q - e_q``, that of the start. The bound
-    fails if a query in which every pair is accepted and wrong comes with probability
-    just above p = m / (m + 1 - max_risk); n queries show none with probability
-    (1 - p)^n. So no valid test is sure to certify with fewer than
-    ``least_queries(p, delta)`` queries.
+    Let m be the largest mean of ``max_risk * a_q - e_q``, found at the start. The bound
+    fails if a query has all its pairs accepted and wrong with probability just above
+    p = m / (m + 1 - max_risk), and with probability (1 - p)^n no such query is among n.
+    So no valid test is sure to certify with fewer than ``least_queries(p, delta)``
+    queries.
     """
     name, count = min(counts.items(), key=lambda entry: entry[1])
     least = least_queries(max_risk, delta)
@@ -292,8 +427,7 @@ def advise_on_certification(
             f"better ranker or tie model, or allow a larger max_risk.{besides}"
         )
     sure = least_queries(margin / (margin + 1 - max_risk), delta)
-    # The margin is that of all queries: with groups, one of them may fail for another
-    # reason.
+    # The margin is one of all queries together; one group may fail for another reason.
     found = (
         "By the queries that tuned, no test is sure to certify even the most promising "
         f"threshold with fewer than {sure} certification queries. "

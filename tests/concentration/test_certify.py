@@ -1,5 +1,7 @@
-"""Certified thresholds: the sequence, the loss that is tested, and the guarantee."""
+"""P-values of a mean loss, and thresholds that they certify: definition, guarantee."""
 
+import itertools
+import math
 import re
 
 import numpy as np
@@ -9,12 +11,115 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from skrank_abstain.concentration import (
+    _certify,
     advise_on_certification,
     certify_risk,
     choose_start,
     fixed_sequence,
+    least_queries,
     wsr_pvalue,
 )
+
+LOSSES = arrays(
+    np.float64,
+    st.tuples(st.integers(1, 30), st.integers(1, 4)),
+    elements=st.floats(0, 1, width=32),
+)
+LEVELS = st.floats(0.01, 0.99)
+
+
+def slow_wsr(losses, alpha, level):
+    """Return the betting p-value of one column, bet by bet."""
+    capital, largest = 1.0, 1.0
+    means, squares = [alpha], [alpha * (1 - alpha)]
+    for t, loss in enumerate(losses, start=1):
+        variance = sum(squares) / t
+        bet = math.sqrt(2 * math.log(1 / level) / (len(losses) * variance))
+        capital *= 1 + min(bet, 0.99 / (1 - alpha)) * (alpha - loss)
+        largest = max(largest, capital)
+        means.append((alpha + sum(losses[:t])) / (t + 1))
+        squares.append((loss - means[-1]) ** 2)
+    return 1 / largest
+
+
+@given(LOSSES, LEVELS, LEVELS)
+def test_wsr_is_its_definition(losses, alpha, level):
+    expected = [slow_wsr(column, alpha, level) for column in losses.T]
+    np.testing.assert_allclose(wsr_pvalue(losses, alpha, level=level), expected)
+    assert wsr_pvalue(losses[:, 0], alpha, level=level).shape == ()
+
+
+def test_wsr_of_one_query_by_hand():
+    # The largest bet, since sqrt(2 log 10 / 0.16) > 0.99 / 0.8.
+    assert float(wsr_pvalue([0.0], 0.2)) == pytest.approx(1 / (1 + 0.99 / 0.8 * 0.2))
+    assert float(wsr_pvalue([0.3], 0.2)) == 1.0
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 0.8])
+@pytest.mark.parametrize("level", [0.01, 0.3])
+@pytest.mark.parametrize("values", [(0.0, 1.0), (0.05, 1.0), (0.0, 0.85)])
+def test_wsr_is_valid_whatever_the_level(alpha, level, values):
+    # All sequences of ten losses of two values with mean alpha, with their
+    # probabilities: P(p <= x) <= x exactly, at every x.
+    low, high = values
+    share = (alpha - low) / (high - low)
+    lost = np.array(list(itertools.product([0, 1], repeat=10))).T
+    pvalue = wsr_pvalue(np.where(lost, high, low), alpha, level=level)
+    probability = np.prod(np.where(lost, share, 1 - share), axis=0)
+    order = np.argsort(pvalue)
+    reached = np.cumsum(probability[order])
+    last = np.append(np.diff(pvalue[order]) > 1e-12, True)
+    assert (reached[last] <= pvalue[order][last] + 1e-9).all()
+    assert pvalue.min() < 1
+
+
+def test_wsr_is_blind_to_the_loss_it_bets_on():
+    # The bets on a query are placed before it is seen: its loss moves the capital
+    # linearly. Capital after the last query, from the p-value of a rising capital.
+    losses = np.full(20, 0.01)
+    capital = []
+    for last in (0.0, 0.02, 0.04):
+        losses[-1] = last
+        capital.append(1 / float(wsr_pvalue(losses, 0.2)))
+    assert capital[0] > capital[1] > capital[2]
+    assert capital[0] - capital[1] == pytest.approx(capital[1] - capital[2])
+
+
+def test_wsr_learns_a_small_variance():
+    losses = np.tile([0.04, 0.06], 150)
+    wsr = float(wsr_pvalue(losses, 0.1))
+    # Hoeffding's p-value, which looks at the mean alone: exp(-n kl(mean, alpha)).
+    divergence = 0.05 * math.log(0.05 / 0.1) + 0.95 * math.log(0.95 / 0.9)
+    assert wsr < 0.01 * math.exp(-300 * divergence)
+
+
+def test_wsr_works_in_blocks(monkeypatch):
+    losses = np.random.default_rng(0).random((50, 9))
+    whole = wsr_pvalue(losses, 0.6)
+    assert (whole < 1).any()
+    monkeypatch.setattr(_certify, "_BLOCK", 100)
+    np.testing.assert_array_equal(wsr_pvalue(losses, 0.6), whole)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (4, 0)])
+def test_wsr_without_losses(shape):
+    assert wsr_pvalue(np.zeros(shape), 0.1).tolist() == np.ones(shape[1:]).tolist()
+
+
+@given(LEVELS, st.integers(1, 60))
+def test_nothing_but_errors_is_no_evidence(alpha, n):
+    assert float(wsr_pvalue(np.ones(n), alpha)) == 1
+
+
+@pytest.mark.parametrize(("alpha", "delta"), [(0.1, 0.1), (0.02, 0.05), (0.5, 0.125)])
+def test_least_queries(alpha, delta):
+    n = least_queries(alpha, delta)
+    assert (1 - alpha) ** n <= delta * (1 + 1e-9) < (1 - alpha) ** (n - 1)
+    assert float(wsr_pvalue(np.zeros(n - 1), alpha, level=delta)) > delta
+    assert float(wsr_pvalue(np.zeros(n + 2), alpha, level=delta)) <= delta
+
+
+# Certificates
 
 PVALUES = arrays(np.float64, st.integers(1, 12), elements=st.floats(0, 1))
 
@@ -281,61 +386,48 @@ def test_groups_keep_their_types_apart():
 
 
 ONE = np.full((3, 2), 0.5)
+REFUSED = [
+    (lambda: wsr_pvalue([0.1, 1.2], 0.1), r"losses must be in \[0, 1\]"),
+    (lambda: wsr_pvalue([np.nan], 0.1), "losses must be finite, got NaN"),
+    (lambda: wsr_pvalue(0.2, 0.1), r"losses must be of shape .* got \(\)"),
+    (lambda: wsr_pvalue([0.2], 1.0), r"alpha must be in \(0, 1\), got 1"),
+    (lambda: wsr_pvalue([0.2], 0.1, level=0), "level must be in"),
+    (lambda: least_queries(0.1, 1.5), "delta must be in"),
+    (lambda: fixed_sequence([[0.1]], 0.1), "pvalues must be of shape"),
+    (lambda: fixed_sequence([1.1], 0.1), r"pvalues must be in \[0, 1\]"),
+    (
+        lambda: fixed_sequence([0.1], 0.1, start=1),
+        "below the number of candidates, 1, got 1",
+    ),
+    (lambda: fixed_sequence([0.1], 0.1, start=-1), "start must be at"),
+    (
+        lambda: choose_start(ONE[:0], ONE[:0], max_risk=0.1),
+        "at least one query and one thr",
+    ),
+    (lambda: choose_start(ONE, 2 * ONE, max_risk=0.1), "not exceed .* got 1.0 of 0.5"),
+    (
+        lambda: choose_start(ONE, ONE[:2], max_risk=0.1),
+        "must have the shape of accepted",
+    ),
+    (lambda: choose_start(ONE[0], ONE[0], max_risk=0.1), "accepted must be of shape"),
+    (lambda: certified(max_risk=1), r"max_risk must be in \(0, 1\), got 1"),
+    (lambda: certified(delta=0.0), "delta must be in"),
+    (lambda: certified(groups=["a"]), "groups must have one value per query"),
+]
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: fixed_sequence([[0.1]], 0.1), ValueError, "pvalues must be of shape"),
-        (
-            lambda: fixed_sequence([1.1], 0.1),
-            ValueError,
-            r"pvalues must be in \[0, 1\]",
-        ),
-        (
-            lambda: fixed_sequence([0.1], 0.1, start=1),
-            ValueError,
-            "start must be below the number of candidates, 1, got 1",
-        ),
-        (lambda: fixed_sequence([0.1], 0.1, start=-1), ValueError, "start must be at"),
-        (lambda: fixed_sequence([0.1], 0.1, start=0.0), TypeError, "start must be an"),
-        (
-            lambda: choose_start(ONE[:0], ONE[:0], max_risk=0.1),
-            ValueError,
-            "accepted must hold at least one query and one threshold",
-        ),
-        (
-            lambda: choose_start(ONE, 2 * ONE, max_risk=0.1),
-            ValueError,
-            "errors must not exceed accepted .* got 1.0 of 0.5",
-        ),
-        (
-            lambda: choose_start(ONE, ONE[:2], max_risk=0.1),
-            ValueError,
-            "errors must have the shape of accepted",
-        ),
-        (
-            lambda: choose_start(ONE[0], ONE[0], max_risk=0.1),
-            ValueError,
-            "accepted must be of shape",
-        ),
-        (
-            lambda: certify_risk(ONE, ONE, 0, max_risk=1, delta=0.1),
-            ValueError,
-            r"max_risk must be in \(0, 1\), got 1",
-        ),
-        (
-            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.0),
-            ValueError,
-            "delta must be in",
-        ),
-        (
-            lambda: certify_risk(ONE, ONE, 0, max_risk=0.1, delta=0.1, groups=["a"]),
-            ValueError,
-            "groups must have one value per query",
-        ),
-    ],
-)
-def test_messages(call, error, message):
-    with pytest.raises(error, match=message):
+def certified(**options):
+    return certify_risk(ONE, ONE, 0, **{"max_risk": 0.1, "delta": 0.1} | options)
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_messages(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_types_are_checked():
+    with pytest.raises(TypeError, match="losses must hold numbers"):
+        wsr_pvalue(["a"], 0.1)
+    with pytest.raises(TypeError, match="start must be an"):
+        fixed_sequence([0.1], 0.1, start=0.0)

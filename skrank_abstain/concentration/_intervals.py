@@ -1,22 +1,27 @@
-"""Intervals and a test of ratios of totals over queries."""
+"""Intervals of statistics over queries: of ratios of totals, and by the bootstrap."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
+from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
     FloatArray,
     check_fraction,
     check_not_negative,
     check_per_query,
+    check_positive_int,
 )
 
-#: Relative difference of two ratios that stands for none.
+#: Two ratios with at most this relative difference are equal.
 _ROUNDING = 8 * np.finfo(np.float64).eps
+#: Draws of queries held in memory at a time.
+_BLOCK = 1 << 20
 
 
 class RatioDifference(NamedTuple):
@@ -47,7 +52,7 @@ def ratio_interval(
     ----------
     numerators, denominators : array-like of shape (n_queries,) or (n_queries, n_ratios)
         Totals per query, such as correct and accepted pairs. Denominators are
-        non-negative. Each column has an interval of its own.
+        non-negative. Each column gets an interval of its own.
     confidence : float, default=0.95
         In (0, 1).
 
@@ -70,8 +75,8 @@ def ratio_interval(
     degrees of freedom times sqrt(Q / (Q - 1) sum((e - R a)^2)) / sum(a): the
     linearised variance of a ratio, as in cluster sampling [1]_. For i.i.d. queries
     the interval covers E[e] / E[a] with the given probability in the limit of many
-    queries; with few, or where a handful of them holds most pairs or all errors, it
-    covers less. It is not clipped to a range. O(n_queries * n_ratios).
+    queries. It covers less with few queries, or if a handful of them holds most pairs
+    or all errors. It is not clipped to a range. O(n_queries * n_ratios).
 
     References
     ----------
@@ -111,16 +116,16 @@ def paired_ratio_test(
         Totals per query of the first ranker, such as correct and accepted pairs.
         Wholes are non-negative.
     part_b, whole_b : array-like of shape (n_queries,)
-        Those of the second, for the same queries in the same order.
+        Totals of the second ranker, for the same queries in the same order.
     confidence : float, default=0.95
         Of the interval, in (0, 1).
 
     Returns
     -------
     result : RatioDifference
-        Named tuple ``(difference, low, high, pvalue)``, the difference being first
-        minus second. The difference is NaN where a whole sums to zero, the rest also
-        where there are fewer than two queries.
+        Named tuple ``(difference, low, high, pvalue)``; the difference is first minus
+        second, NaN if a whole sums to zero. The rest is NaN with fewer than two
+        queries, too.
 
     Raises
     ------
@@ -129,14 +134,14 @@ def paired_ratio_test(
 
     Notes
     -----
-    Ratio A is linearised to one value per query, Q (e - R_A a) / sum(a), and so is B;
-    the differences of the values are tested as in a paired t test with Q - 1 degrees
-    of freedom [1]_. With all wholes equal it is the paired t test of the shares. For
-    i.i.d. queries level and coverage are right in the limit of many queries. Where no
-    query deviates from its ratios, such as A always and B never right, the interval has
-    no width and the p-value of a difference is 0. Two rankers that accept differently
-    many pairs differ in selective accuracy for that reason alone: compare at one
-    coverage. O(n_queries).
+    Each ratio is linearised to one value per query, Q (e - R a) / sum(a), and the
+    differences of these values are tested as in a paired t test with Q - 1 degrees of
+    freedom [1]_. If all wholes are equal it is the paired t test of the shares. For
+    i.i.d. queries level and coverage are right in the limit of many queries. If no
+    query deviates from its ratios, as when A is always and B never right, the interval
+    has no width and the p-value of a difference is 0. Rankers that accept different
+    numbers of pairs differ in selective accuracy for that reason alone: compare them at
+    one coverage. O(n_queries).
 
     References
     ----------
@@ -157,14 +162,14 @@ def paired_ratio_test(
     )
     check_not_negative(total_a, "whole_a")
     check_not_negative(total_b, "whole_b")
-    # Linearised first and subtracted then: the difference of two ratios has no other
-    # value for each query, and what the rankers share cancels query by query.
+    # Linearise, then subtract: a difference of ratios has no value for each query, but
+    # its linearisation has, and common errors cancel query by query.
     ratio_a, influence_a = _linearise(first, total_a)
     ratio_b, influence_b = _linearise(second, total_b)
     difference, freedom = float(ratio_a - ratio_b), first.size - 1
     error = float(_standard_error(influence_a - influence_b))
     half = error * float(stdtrit(freedom, (1 + confidence) / 2))
-    # Equal but for rounding: 0 / 0 would make the p-value a matter of luck.
+    # Equal up to rounding: 0 / 0 would make the p-value a matter of luck.
     if abs(difference) <= _ROUNDING * max(abs(ratio_a), abs(ratio_b)) and freedom > 0:
         pvalue = 1.0
     elif error == 0:
@@ -176,7 +181,7 @@ def paired_ratio_test(
 
 def _linearise(part: FloatArray, whole: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return a ratio, NaN if undefined, and each query's linear share of its error."""
-    # To first order the error of the ratio is the mean of these: its delta method.
+    # Delta method: to first order the error of the ratio is the mean of these.
     total = whole.sum(axis=0)
     total = np.where(total > 0, total, np.nan)
     ratio = part.sum(axis=0) / total
@@ -192,3 +197,96 @@ def _standard_error(influence: FloatArray) -> FloatArray:
         np.sum(influence**2, axis=0) / (n_queries - 1) / n_queries
     )
     return error
+
+
+def cluster_bootstrap(
+    statistic: Callable[[FloatArray], ArrayLike],
+    n_queries: int,
+    *,
+    n_resamples: int = 2000,
+    confidence: float = 0.95,
+    random_state: Any = None,
+) -> tuple[Any, Any]:
+    """Return a percentile interval over resamples of whole queries.
+
+    Parameters
+    ----------
+    statistic : callable
+        Takes the number of draws of each query in some resamples, a float64 array of
+        shape (n, n_queries), and returns a number, or a row of numbers, per resample.
+        A sum over queries is a matrix product with these counts.
+    n_queries : int
+    n_resamples : int, default=2000
+    confidence : float, default=0.95
+        In (0, 1).
+    random_state : None, int or RandomState, default=None
+
+    Returns
+    -------
+    low, high : float or ndarray
+        NaN for fewer than two queries, and where every resample gives NaN.
+
+    Raises
+    ------
+    ValueError
+        If ``confidence`` or ``n_resamples`` is out of range.
+
+    Notes
+    -----
+    Queries are drawn with replacement, each with all its pairs, so that pairs of a
+    query may depend on each other [1]_. With fewer than about thirty queries the
+    interval is too narrow. A resample whose statistic is NaN, such as an accuracy when
+    nothing is accepted, is left out.
+
+    `scipy.stats.bootstrap` does not serve: it gathers the rows of each resample, though
+    a matrix product with counts will do, and one NaN makes its interval NaN.
+
+    References
+    ----------
+    .. [1] Davison and Hinkley (1997). "Bootstrap Methods and their Application",
+       section 3.8. Cambridge University Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skrank_abstain.concentration import cluster_bootstrap
+    >>> correct, accepted = np.tile([3, 1, 4, 2], 10), np.tile([4, 2, 4, 4], 10)
+    >>> low, high = cluster_bootstrap(
+    ...     lambda times: (times @ correct) / (times @ accepted), 40, random_state=0
+    ... )
+    >>> bool(low < 10 / 14 < high)
+    True
+    """
+    check_fraction(confidence, "confidence")
+    n_resamples = check_positive_int(n_resamples, "n_resamples")
+    if n_queries < 2:
+        return float("nan"), float("nan")
+    # An undefined statistic is 0 / 0.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        values = np.concatenate(
+            [
+                np.asarray(statistic(times), dtype=np.float64)
+                for times in _resample(n_queries, n_resamples, random_state)
+            ]
+        )
+    if np.isnan(values).all():
+        return float("nan"), float("nan")
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low, high = np.nanquantile(values, tails, axis=0)
+    return (low, high) if values.ndim > 1 else (float(low), float(high))
+
+
+def _resample(
+    n_queries: int, n_resamples: int, random_state: Any
+) -> Iterator[FloatArray]:
+    """Yield the number of draws of each query in resamples, shape (n, n_queries)."""
+    rng = check_random_state(random_state)
+    # Blocks do not change the draws.
+    height = max(_BLOCK // n_queries, 1)
+    for first in range(0, n_resamples, height):
+        n_drawn = min(height, n_resamples - first)
+        drawn = rng.randint(n_queries, size=(n_drawn, n_queries))
+        # Each resample gets its own range of numbers: one bincount counts a block.
+        drawn += n_queries * np.arange(n_drawn)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+        yield times.astype(np.float64)

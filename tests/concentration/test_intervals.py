@@ -1,4 +1,4 @@
-"""Ratios of totals over queries: intervals and the paired test."""
+"""Intervals over queries: ratios of totals, the paired test, and the bootstrap."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skrank_abstain.concentration import paired_ratio_test, ratio_interval
+from skrank_abstain.concentration import (
+    _intervals,
+    cluster_bootstrap,
+    paired_ratio_test,
+    ratio_interval,
+)
+
+
+def bootstrapped(part, whole, **options):
+    """Return the bootstrap interval of a ratio of totals."""
+
+    def statistic(times):
+        return (times @ part) / (times @ whole)
+
+    return cluster_bootstrap(statistic, len(part), **options)
+
+
+INTERVALS = [ratio_interval, bootstrapped]
 
 
 def test_equal_denominators_give_the_t_interval_of_the_mean():
@@ -17,22 +34,27 @@ def test_equal_denominators_give_the_t_interval_of_the_mean():
     assert ratio_interval(10 * means, np.full(5, 10)) == pytest.approx(expected)
 
 
-def test_dependent_pairs_are_covered():
+@pytest.mark.parametrize(
+    ("interval", "options"),
+    [(ratio_interval, {}), (bootstrapped, {"n_resamples": 300, "random_state": 0})],
+)
+def test_dependent_pairs_are_covered(interval, options):
     # A query's pairs are all right or all wrong: 60 queries are 60 observations.
     rng = np.random.default_rng(0)
     hits = 0
     for _ in range(400):
         sizes = rng.integers(5, 30, 60)
         right = rng.random(60) < 0.7
-        low, high = ratio_interval(sizes * right, sizes)
+        low, high = interval(sizes * right, sizes, **options)
         hits += low <= 0.7 <= high
-    # Binomial standard error 0.011 around 0.95; the interval is asymptotic.
+    # Binomial standard error 0.011 around 0.95; the intervals are asymptotic.
     assert 0.91 < hits / 400 < 0.98
 
 
+@pytest.mark.parametrize("interval", INTERVALS)
 @pytest.mark.parametrize(("part", "whole"), [([3], [4]), ([0, 0], [0, 0]), ([], [])])
-def test_undefined(part, whole):
-    assert np.isnan(ratio_interval(part, whole)).all()
+def test_undefined(interval, part, whole):
+    assert np.isnan(interval(part, whole)).all()
 
 
 def test_columns_have_intervals_of_their_own():
@@ -130,51 +152,100 @@ def test_paired_test_undefined():
     assert np.isnan(found[1:]).all()
 
 
-def test_confidence_is_checked():
-    with pytest.raises(ValueError, match=r"confidence must be in \(0, 1\), got 1"):
-        ratio_interval([1, 2], [2, 2], confidence=1.0)
+# The bootstrap
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (
-            lambda: ratio_interval([1, 2], [1, 2, 3]),
-            ValueError,
-            r"denominators must have one value per query .* shapes \(3,\) and \(2,\)",
-        ),
-        (
-            lambda: ratio_interval([1, np.nan], [1, 2]),
-            ValueError,
-            "numerators must be finite, got NaN",
-        ),
-        (
-            lambda: ratio_interval([1, 2], [3, -2]),
-            ValueError,
-            "denominators must be non-negative, got -2.0",
-        ),
-        (
-            lambda: ratio_interval([[[1]]], [[[2]]]),
-            ValueError,
-            "numerators must have one value per query, got shape",
-        ),
-        (
-            lambda: paired_ratio_test([[1]], [[2]], [[1]], [[2]]),
-            ValueError,
-            "part_a must have one value per query, got shape",
-        ),
-        (
-            lambda: paired_ratio_test([1], ["2"], [1], [2]),
-            TypeError,
-            "whole_a must hold numbers",
-        ),
-        (
-            lambda: paired_ratio_test([1], [2], [1], [-2]),
-            ValueError,
-            "whole_b must be non-negative",
-        ),
-    ],
-)
-def test_messages(call, error, message):
-    with pytest.raises(error, match=message):
+def correct_and_accepted(rng, n_queries):
+    """Return correct and accepted pairs of queries that differ in difficulty."""
+    return counts(rng, n_queries)[:2]
+
+
+def test_percentiles_of_resampled_queries():
+    correct, accepted = correct_and_accepted(np.random.default_rng(0), 25)
+    drawn = np.random.RandomState(7).randint(25, size=(300, 25))
+    values = [correct[rows].sum() / accepted[rows].sum() for rows in drawn]
+    found = bootstrapped(
+        correct, accepted, n_resamples=300, confidence=0.8, random_state=7
+    )
+    assert found == pytest.approx(np.quantile(values, [0.1, 0.9]), rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_is_that_of_scipy(seed):
+    correct, accepted = correct_and_accepted(np.random.default_rng(seed), 25)
+    expected = stats.bootstrap(
+        (correct, accepted),
+        lambda c, a: c.sum() / a.sum(),
+        paired=True,
+        vectorized=False,
+        n_resamples=400,
+        method="percentile",
+        random_state=np.random.RandomState(seed),
+    ).confidence_interval
+    found = bootstrapped(correct, accepted, n_resamples=400, random_state=seed)
+    assert found == pytest.approx(tuple(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("columns", [slice(None), 0])
+def test_tables_and_curves(columns):
+    table = np.random.default_rng(1).random((30, 5))
+    found = cluster_bootstrap(lambda t: (t @ table)[:, columns], 30, random_state=0)
+    drawn = np.random.RandomState(0).randint(30, size=(2000, 30))
+    values = table[drawn].sum(axis=1)[:, columns]
+    expected = np.quantile(values, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_blocks_draw_the_same(monkeypatch):
+    correct, accepted = correct_and_accepted(np.random.default_rng(2), 20)
+    whole = bootstrapped(correct, accepted, random_state=3)
+    monkeypatch.setattr(_intervals, "_BLOCK", 130)
+    assert bootstrapped(correct, accepted, random_state=3) == whole
+
+
+def test_many_queries_agree_with_the_t_interval():
+    correct, accepted = correct_and_accepted(np.random.default_rng(4), 2000)
+    low, high = ratio_interval(correct, accepted)
+    found = bootstrapped(correct, accepted, random_state=0)
+    assert found == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+def test_all_right():
+    assert bootstrapped([3, 4, 5], [3, 4, 5], random_state=0) == (1.0, 1.0)
+
+
+def test_resamples_with_nothing_accepted_are_left_out():
+    assert bootstrapped([1, 0, 0], [2, 0, 0], random_state=0) == (0.5, 0.5)
+
+
+REFUSED = [
+    (
+        lambda: ratio_interval([1, 2], [1, 2, 3]),
+        r"one value per query .* \(3,\) and \(2,\)",
+    ),
+    (lambda: ratio_interval([1, np.nan], [1, 2]), "numerators must be finite, got NaN"),
+    (
+        lambda: ratio_interval([1, 2], [3, -2]),
+        "denominators must be non-negative, got -2",
+    ),
+    (lambda: ratio_interval([[[1]]], [[[2]]]), "numerators must have one .* got shape"),
+    (lambda: ratio_interval([1, 2], [2, 2], confidence=1.0), r"in \(0, 1\), got 1"),
+    (
+        lambda: paired_ratio_test([[1]], [[2]], [[1]], [[2]]),
+        "part_a must have one value",
+    ),
+    (lambda: paired_ratio_test([1], [2], [1], [-2]), "whole_b must be non-negative"),
+    (lambda: bootstrapped([1], [1], n_resamples=0), "n_resamples must be at least 1"),
+    (lambda: bootstrapped([1], [1], confidence=1), r"confidence must be in \(0, 1\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
+def test_messages(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_text_is_refused():
+    with pytest.raises(TypeError, match="whole_a must hold numbers"):
+        paired_ratio_test([1], ["2"], [1], [2])
