@@ -27,7 +27,7 @@ from skrank_abstain.estimators import (
     score_new_items,
 )
 from skrank_abstain.intake import (
-    take_labelled_items,
+    take_labelled_rows,
     train_and_score,
 )
 from skrank_abstain.pairs import ScoredItems
@@ -309,12 +309,12 @@ class DistanceAbstainer(PairDecider):
             meant.
         """
         self._check_rule()
-        items, relevance = take_labelled_items(self, X, y, qid)
+        rows = take_labelled_rows(self, X, y, qid)
         if not hasattr(self.scale, "transform"):
-            _numbers(items.X, "X")  # before anything is trained
-        record = train_and_score(self, items, relevance)
-        self._take_over(record)
-        self._learn(record.rest)
+            _numbers(rows.X, "X")  # before anything is trained
+        data = train_and_score(self, rows)
+        self._take_over(data)
+        self._learn(data.rest)
         self._set_threshold()
         if self.verbose:
             print(  # noqa: T201

@@ -26,10 +26,10 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import (
-    Items,
-    TrainingRecord,
+    CalibrationData,
+    Rows,
     take_columns,
-    take_items,
+    take_rows,
     warn_of_batch,
 )
 from skrank_abstain.pairs import ScoredPairs
@@ -138,14 +138,14 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         training, calibration = split(self.calibration_size)
         return train(model, training), False, calibration
 
-    def _take_over(self, record: TrainingRecord) -> None:
+    def _take_over(self, data: CalibrationData) -> None:
         """Set all that ``fit`` learned before calibration."""
-        self.__dict__.update(record.columns)
-        self.estimator_, self.prefit_ = record.model, record.prefit
-        self._fitted_with_qid = record.several_queries
-        self._largest_query = record.largest_query
+        self.__dict__.update(data.columns)
+        self.estimator_, self.prefit_ = data.model, data.prefit
+        self._fitted_with_qid = data.several_queries
+        self._largest_query = data.largest_query
         self._fitted_qid_col = self.qid_col
-        self._fit_rows = record.repeats
+        self._fit_rows = data.repeats
 
     def _is_prefit(self, model: Any) -> bool:
         # Grids of a search are often arrays, whose truth values are numpy's.
@@ -504,8 +504,8 @@ def _groups_of_fit(ranker: Any) -> str | int | None:
 
 def score_new_items(
     ranker: Any, X: Any, qid: Any, *, needs_qid: bool = False
-) -> tuple[Items, FloatArray]:
-    """Return new items, grouped by query, and their scores by a fitted ranker.
+) -> tuple[Rows, FloatArray]:
+    """Return new rows, grouped by query, and their scores by a fitted ranker.
 
     With ``needs_qid`` a missing qid is refused after a fit on several queries. That is
     for labelled rows, since items of different queries must not be compared;
@@ -514,16 +514,16 @@ def score_new_items(
     check_is_fitted(ranker, "estimator_")
     _check_sparsity(ranker, X)
     column, groups = ranker._fitted_qid_col, _groups_of_fit(ranker)
-    items = take_items(ranker, X, qid, column, reset=False, groups=groups)
-    if needs_qid and ranker._fitted_with_qid and not items.has_qid:
+    rows = take_rows(ranker, X, qid, column, reset=False, groups=groups)
+    if needs_qid and ranker._fitted_with_qid and not rows.has_qid:
         raise ValueError(
             "qid= must be given to score labelled rows, since fit got one: rows of "
             "different queries would be compared without it. Pass qid= (a Pipeline "
             "hands it on only with enable_metadata_routing=True and "
             "set_score_request(qid=True)), or name a column of X with qid_col=."
         )
-    warn_of_batch(ranker, items)
-    return items, score_items(ranker.estimator_, items.X, items.named_queries)
+    warn_of_batch(ranker, rows)
+    return rows, score_items(ranker.estimator_, rows.X, rows.named_queries)
 
 
 def _check_sparsity(ranker: Any, X: Any) -> None:

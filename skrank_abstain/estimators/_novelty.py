@@ -22,8 +22,8 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import (
-    Items,
-    TrainingRecord,
+    CalibrationData,
+    Rows,
     hold_out,
 )
 from skrank_abstain.scorers import describe, is_fitted, last_step
@@ -136,11 +136,11 @@ def _fitted(detector: Any, X: Any) -> Any:
 
 
 def find_novel(
-    novelty: Any, level: float, record: TrainingRecord, items: Items
-) -> tuple[NoveltyTest, TrainingRecord]:
+    novelty: Any, level: float, data: CalibrationData, rows: Rows
+) -> tuple[NoveltyTest, CalibrationData]:
     """Fit a detector unless it is fitted, and mark novel calibration items.
 
-    ``items`` are all that ``fit`` got. Reference of the test are the queries that fit
+    ``rows`` are all that ``fit`` got. Reference of the test are the queries that fit
     the tie model, so that the promise of a rule about the others rests on decisions
     that they have no part in. Raises ``ValueError`` if there are too few of them.
 
@@ -148,20 +148,20 @@ def find_novel(
     ranker it learns from half of the reference queries, and the other half is the
     reference; to mark the first half, a clone learns from the second.
     """
-    known = record.rest if record.tuning is None else record.tuning
+    known = data.rest if data.tuning is None else data.tuning
     learns = hasattr(novelty, "score_samples") and not is_fitted(novelty)
-    training = items.without(record.rows) if learns else None
-    if learns and training is None:
-        test, novel = _cross_fitted(novelty, level, known, record.seed)
+    trained = np.setdiff1d(np.arange(rows.queries.n_items), data.rows)
+    if learns and not trained.size:
+        test, novel = _cross_fitted(novelty, level, known, data.seed)
     else:
-        detector = _fitted(novelty, training) if learns else novelty
+        detector = _fitted(novelty, rows.take(trained).X) if learns else novelty
         test = _test(detector, level, known)
         novel = test.is_known_novel()
     known = replace(known, novel=novel)
-    if record.tuning is None:
-        return test, replace(record, rest=known)
-    rest = replace(record.rest, novel=test.is_novel(record.rest.X))
-    return test, replace(record, rest=rest, tuning=known)
+    if data.tuning is None:
+        return test, replace(data, rest=known)
+    rest = replace(data.rest, novel=test.is_novel(data.rest.X))
+    return test, replace(data, rest=rest, tuning=known)
 
 
 def _cross_fitted(

@@ -33,11 +33,11 @@ from skrank_abstain.estimators._bases import (
 )
 from skrank_abstain.estimators._novelty import NoveltyTest, check_novelty, find_novel
 from skrank_abstain.intake import (
-    TrainingRecord,
+    CalibrationData,
     describe_rows,
     groups_of_queries,
     hash_rows,
-    take_labelled_items,
+    take_labelled_rows,
     train_and_score,
     warn_of_exchange,
 )
@@ -133,7 +133,7 @@ class _ItemNames:
 class PairDecider(ModelWrapper):
     """Base of the rankers of items that abstain on some of their pairs.
 
-    ``fit`` sets ``_region``, what is accepted, and what ``take_labelled_items`` and
+    ``fit`` sets ``_region``, what is accepted, and what ``take_labelled_rows`` and
     ``train_and_score`` set. ``_decision`` decides pairs of new items.
     """
 
@@ -531,16 +531,15 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
                     f"{describe(self.novelty)}: coverage by group would count the "
                     "pairs of novel items, which are never decided."
                 )
-        items, relevance = take_labelled_items(self, X, y, qid, rule.groups)
-        check_largest_query(int(items.queries.sizes.max()), rule.largest_query)
-        record = train_and_score(
-            self, items, relevance, groups=groups, tuning_size=rule.tuning_size
-        )
+        rows = take_labelled_rows(self, X, y, qid, rule.groups)
+        check_largest_query(int(rows.queries.sizes.max()), rule.largest_query)
+        size = rule.tuning_size
+        data = train_and_score(self, rows, groups=groups, tuning_size=size)
         test = None
         if self.novelty is not None:
             level = float(self.novelty_level)
-            test, record = find_novel(self.novelty, level, record, items)
-        return self._calibrate(rule, tie_model, record, test)
+            test, data = find_novel(self.novelty, level, data, rows)
+        return self._calibrate(rule, tie_model, data, test)
 
     def _rule(self) -> Rule:
         """Return the rule; the one hook of the named classes."""
@@ -558,18 +557,18 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         self,
         rule: Rule,
         tie_model: TieModel,
-        record: TrainingRecord,
+        data: CalibrationData,
         test: NoveltyTest | None = None,
     ) -> Self:
-        self._take_over(record)
+        self._take_over(data)
         self._novelty = test
         self._fit_threshold(
             rule,
             tie_model,
-            record.rest,
-            record.tuning,
-            seed=record.seed,
-            groups=record.groups,
+            data.rest,
+            data.tuning,
+            seed=data.seed,
+            groups=data.groups,
         )
         return self
 

@@ -1,13 +1,5 @@
 """Intake: X, y and qid are checked, split and scored; labelled scores come out."""
 
-from skrank_abstain.intake._item_rows import (
-    Items,
-    OneQueryWarning,
-    groups_of_queries,
-    take_columns,
-    take_items,
-    warn_of_batch,
-)
 from skrank_abstain.intake._repeats import (
     AboutRows,
     describe_rows,
@@ -16,20 +8,27 @@ from skrank_abstain.intake._repeats import (
     hash_rows,
     warn_of_repeats,
 )
+from skrank_abstain.intake._rows import (
+    OneQueryWarning,
+    Rows,
+    check_labelled_rows,
+    groups_of_queries,
+    take_columns,
+    take_labelled_rows,
+    take_rows,
+    warn_of_batch,
+    warn_of_exchange,
+)
 from skrank_abstain.intake._training import (
-    TrainingRecord,
-    check_labelled_items,
+    CalibrationData,
     check_pairs_to_calibrate,
     columns_of_fit,
     divide_queries,
     draw_seeds,
     hold_out,
     hold_out_of_each,
-    record_of,
     split_for_calibration,
-    take_labelled_items,
     train_and_score,
-    warn_of_exchange,
 )
 
 __all__ = ["OneQueryWarning"]

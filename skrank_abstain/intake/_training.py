@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 
 from skrank_abstain._validation import (
-    MOST_GRADES,
     BoolArray,
-    FloatArray,
     IntArray,
-    check_relevance,
     check_row_order,
     encode_qid,
     rounded_share,
-)
-from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake._item_rows import (
-    Items,
-    OneQueryWarning,
-    doubt_about_queries,
-    groups_of_queries,
-    take_items,
 )
 from skrank_abstain.intake._repeats import (
     HashedRows,
@@ -35,24 +23,18 @@ from skrank_abstain.intake._repeats import (
     hash_rows,
     warn_of_repeats,
 )
+from skrank_abstain.intake._rows import Rows, groups_of_queries
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers import (
     check_queries,
     fit_ranker,
-    numeric_columns,
     score_items,
 )
 from skrank_abstain.selection import Groups, LabelledScores
 
-#: With fewer values y may well be grades in ascending order.
-_FEWEST_BLOCKS = 10
-_FEWEST_LABELS = 10
-#: Rows that tell nearly every feature from the relevance.
-_FIRST_ROWS = 64
-
 
 @dataclass(frozen=True, eq=False)
-class TrainingRecord:
+class CalibrationData:
     """A fitted model, and the scored items that did not train it.
 
     Attributes
@@ -92,142 +74,100 @@ class TrainingRecord:
     seed: int
     rows: IntArray
 
+    @classmethod
+    def of(
+        cls,
+        data: LabelledScores,
+        tuning_size: float,
+        seed: int,
+        *,
+        groups: Groups,
+        **known: Any,
+    ) -> Self:
+        """Divide scored items, wherever they were scored, if some queries must tune.
 
-def take_labelled_items(
-    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
-) -> tuple[Items, FloatArray]:
-    """As `check_labelled_items`, but warn of doubts about the queries."""
-    items, relevance, doubt = check_labelled_items(ranker, X, y, qid, groups)
-    if doubt is not None:
-        warn_user(doubt)
-    _warn_of_negative_grades(relevance)
-    warn_of_exchange(relevance, items.queries, "fit")
-    _warn_of_labels_in(items.X, relevance)
-    return items, relevance
-
-
-def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
-    """Warn where y looks like the queries, and qid like the grades."""
-    n_runs = 1 + np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
-    in_blocks = n_runs == queries.n_queries
-    if in_blocks or (y[1:] < y[:-1]).any():
-        return
-    n_grades = np.unique(y).size
-    if n_grades >= max(_FEWEST_BLOCKS, 2 * queries.n_queries):
-        warn_user(
-            f"y never falls from row to row and has {n_grades} values, qid goes up and "
-            f"down and has {queries.n_queries}: if they were exchanged, the order is "
-            f"{method}(X, y, qid)."
+        Parameters
+        ----------
+        data : LabelledScores
+            All calibration items.
+        tuning_size : float
+            Share of the queries that fit the tie model alone.
+        seed : int
+        groups : Groups
+            Of the queries of ``data``.
+        **known
+            The other fields.
+        """
+        sizes = data.queries.sizes
+        rest, tuning, group = data, None, groups.code
+        # A rule that promises something about new queries needs queries that did not
+        # fit the tie model; the other rules use all of them for both.
+        if tuning_size:
+            parts = divide_queries(sizes, group, tuning_size, seed)
+            tuning, rest = map(data.take_queries, parts)
+            group = group[parts[1]]
+        return cls(
+            rest=rest,
+            tuning=tuning,
+            groups=Groups(group, groups.names),
+            largest_query=int(sizes.max()),
+            seed=seed,
+            **known,
         )
-
-
-def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
-    """Warn of a feature that is the relevance itself."""
-    # Few grades may equal a feature by chance.
-    if y.size < _FEWEST_LABELS or issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
-        return
-    # The first rows rule out nearly all columns.
-    few = slice(0, _FIRST_ROWS)
-    try:
-        names, values = numeric_columns(_safe_indexing(X, few))
-    except (TypeError, ValueError):
-        return
-    for at in np.flatnonzero((values == y[few, None]).all(axis=0)):
-        part = X[[names[at]]] if hasattr(X, "columns") else X[:, [at]]
-        _, column = numeric_columns(part)
-        if np.array_equal(column[:, 0], y):
-            warn_user(
-                f"column {names[at]!r} of X equals y: the model learns the labels by "
-                "heart, and new items have none. Leave the column out of X."
-            )
-
-
-def _warn_of_negative_grades(y: FloatArray) -> None:
-    """Warn of one negative grade beside several others: it may say "not judged"."""
-    # Where 1 is best, people pass -y, which has at most one grade that is not negative.
-    if y.min(initial=0) >= 0 or (y % 1).any():
-        return
-    grades, counts = np.unique(y, return_counts=True)
-    if grades[1] < 0 or not 3 <= grades.size <= MOST_GRADES:
-        return
-    warn_user(
-        f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
-        "grades that are not negative, and counts them as the least relevant. If they "
-        "were not judged, leave their rows out."
-    )
-
-
-def check_labelled_items(
-    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
-) -> tuple[Items, FloatArray, OneQueryWarning | None]:
-    """Check the data of ``fit``; return items, relevance and doubts about the queries.
-
-    ``ranker`` stores the columns of X, and is named in messages; ``groups`` is the
-    column of X with the groups of the items.
-    """
-    if y is None:
-        raise ValueError(
-            f"{type(ranker).__name__} requires y to be passed, but the target y is None"
-        )
-    check_row_order(X, y=y, qid=qid)
-    items = take_items(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
-    relevance = check_relevance(y, items.queries.n_items)
-    ranker._fitted_sparse = issparse(X)
-    return items, relevance, doubt_about_queries(ranker, X, qid, items)
 
 
 def train_and_score(
     ranker: Any,
-    items: Items,
-    relevance: FloatArray,
+    rows: Rows,
     *,
     groups: ArrayLike | None = None,
     tuning_size: float = 0.0,
-) -> TrainingRecord:
-    """Train the ranker's model unless it is fitted, and score the other items.
+) -> CalibrationData:
+    """Train the ranker's model unless it is fitted, and score the other rows.
 
     Parameters
     ----------
     ranker : ModelWrapper
-        Not changed; the record is for its ``_take_over``.
+        Not changed; the result is for its ``_take_over``.
+    rows : Rows
+        With their relevance.
     groups : array-like of shape (n_items,), default=None
         Kind of query of each item; each group is split by itself.
     tuning_size : float, default=0.0
         Share of the calibration queries that fit the tie model alone.
     """
-    check_queries(ranker.estimator, items.named_queries)  # before it is trained
+    queries = rows.queries
+    check_queries(ranker.estimator, rows.named_queries)  # before it is trained
     split_seed, seed = draw_seeds(ranker.random_state)
-    check_row_order(items.X, groups=groups)
-    kinds = groups_of_queries(groups, items.queries)
+    check_row_order(rows.X, groups=groups)
+    kinds = groups_of_queries(groups, queries)
     if kinds is None:
-        kinds = Groups(np.zeros(items.queries.n_queries, dtype=np.int64), [None])
+        kinds = Groups(np.zeros(queries.n_queries, dtype=np.int64), [None])
 
     def split(size: float) -> tuple[IntArray, IntArray]:
-        return split_for_calibration(items.queries, size, split_seed, kinds.code)
+        return split_for_calibration(queries, size, split_seed, kinds.code)
 
-    def train(model: Any, rows: IntArray) -> Any:
+    def train(model: Any, chosen: IntArray) -> Any:
         # Bins only serve the training of boosters. Pairs are labelled by the raw
         # relevance; by bins, items of one bin would count as tied.
-        part, bins = items.take(rows), ranker.relevance_bins
-        return fit_ranker(
-            model, part.X, relevance[rows], part.queries, relevance_bins=bins
-        )
+        part, bins = rows.take(chosen), ranker.relevance_bins
+        return fit_ranker(model, part.X, part.y, part.queries, relevance_bins=bins)
 
-    model, prefit, rows = ranker._train_or_take(relevance.size, split, train)
-    left = items.take(rows)
+    model, prefit, chosen = ranker._train_or_take(queries.n_items, split, train)
+    left = rows.take(chosen)
     repeats = None
     if ranker._rows_are_items:
-        hashes = hash_rows(items.X)
-        repeats = find_repeats(hashes, items.queries, rows, relevance, copies=True)
+        hashes = hash_rows(rows.X)
+        repeats = find_repeats(hashes, queries, chosen, rows.y, copies=True)
         warn_of_repeats(repeats)
     check_pairs_to_calibrate(left.queries.sizes)
     scores = score_items(model, left.X, left.named_queries)
-    data = LabelledScores(scores, relevance[rows], left.queries, left.X)
-    if items.group is not None:
-        codes, names = encode_qid(items.group, items.group.size, name="groups")
-        data = replace(data, item_groups=Groups(codes[rows], names.tolist()))
-    group = kinds.code[items.queries.codes[rows[left.queries.first_rows]]]
-    return record_of(
+    data = LabelledScores(scores, left.y, left.queries, left.X)
+    if rows.group is not None:
+        codes, names = encode_qid(rows.group, rows.group.size, name="groups")
+        data = replace(data, item_groups=Groups(codes[chosen], names.tolist()))
+    group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
+    return CalibrationData.of(
         data,
         tuning_size,
         seed,
@@ -235,9 +175,9 @@ def train_and_score(
         model=model,
         prefit=prefit,
         columns=columns_of_fit(ranker),
-        several_queries=items.queries.n_queries > 1,
+        several_queries=queries.n_queries > 1,
         repeats=repeats,
-        rows=rows,
+        rows=chosen,
     )
 
 
@@ -249,41 +189,6 @@ def draw_seeds(random_state: Any) -> list[int]:
     random = check_random_state(random_state)
     seeds: list[int] = random.randint(2**31 - 1, size=2).tolist()
     return seeds
-
-
-def record_of(
-    data: LabelledScores, tuning_size: float, seed: int, *, groups: Groups, **known: Any
-) -> TrainingRecord:
-    """Return the record of scored calibration items, wherever they were scored.
-
-    Parameters
-    ----------
-    data : LabelledScores
-        All calibration items.
-    tuning_size : float
-        Share of the queries that fit the tie model alone.
-    seed : int
-    groups : Groups
-        Of the queries of ``data``.
-    **known
-        The other fields of the record.
-    """
-    sizes = data.queries.sizes
-    rest, tuning, group = data, None, groups.code
-    # A rule that promises something about new queries needs queries that did not fit
-    # the tie model; the other rules use all of them for both.
-    if tuning_size:
-        parts = divide_queries(sizes, group, tuning_size, seed)
-        tuning, rest = map(data.take_queries, parts)
-        group = group[parts[1]]
-    return TrainingRecord(
-        rest=rest,
-        tuning=tuning,
-        groups=Groups(group, groups.names),
-        largest_query=int(sizes.max()),
-        seed=seed,
-        **known,
-    )
 
 
 def check_pairs_to_calibrate(sizes: IntArray) -> None:

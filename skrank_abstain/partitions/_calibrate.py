@@ -19,8 +19,8 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import SelectiveRanker
 from skrank_abstain.intake import (
-    TrainingRecord,
-    check_labelled_items,
+    CalibrationData,
+    check_labelled_rows,
     check_pairs_to_calibrate,
     columns_of_fit,
     divide_queries,
@@ -183,7 +183,7 @@ def _check_ranker(ranker: Any) -> None:
 
 def _record(
     ranker: Any, rule: Any, model: Any, columns: dict[str, Any], data: PartitionedItems
-) -> TrainingRecord:
+) -> CalibrationData:
     """Return the record that ``fit`` would make of all rows."""
     sizes = data.summary.sizes
     check_pairs_to_calibrate(sizes)
@@ -197,7 +197,7 @@ def _record(
         chosen = divide_queries(sizes, group, rule.tuning_size, seed)
         tuning, rest = (data.take(queries) for queries in chosen)
         group = group[chosen[1]]
-    return TrainingRecord(
+    return CalibrationData(
         model,
         prefit=True,
         columns=columns,
@@ -299,11 +299,13 @@ def _score(
         return Part(none, nothing, notes)
     # A ranker of its own: half of a fit could not be sent, what it learned is returned.
     here = _unfitted(ranker)
-    items, y, doubt = check_labelled_items(here, X, y, ids)
-    scores = score_items(model, items.X, items.named_queries)
-    hashes = hash_rows(items.X)
-    notes = _Notes(items.queries.values, columns_of_fit(here), doubt, hashes)
-    return Part(ScoredItems.build(scores, items.queries, y), np.unique(y), notes)
+    rows, doubt = check_labelled_rows(here, X, y, ids)
+    scores = score_items(model, rows.X, rows.named_queries)
+    hashes = hash_rows(rows.X)
+    notes = _Notes(rows.queries.values, columns_of_fit(here), doubt, hashes)
+    return Part(
+        ScoredItems.build(scores, rows.queries, rows.y), np.unique(rows.y), notes
+    )
 
 
 def _unfitted(ranker: Any) -> Any:

@@ -22,8 +22,8 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.estimators import ModelWrapper, predict_items, score_new_items
 from skrank_abstain.intake import (
-    Items,
-    TrainingRecord,
+    CalibrationData,
+    Rows,
     describe_rows,
     groups_of_queries,
     hash_rows,
@@ -172,18 +172,18 @@ class ListRanker(ModelWrapper):
     def _learn(
         self,
         model: GradedRelevance,
-        given: tuple[Items, FloatArray],
+        rows: Rows,
         tuning_size: float,
         groups: Any = None,
-    ) -> tuple[list[tuple[Lists, FloatArray]], TrainingRecord]:
+    ) -> tuple[list[tuple[Lists, FloatArray]], CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
         ----------
         model : GradedRelevance
             Unfitted.
-        given : tuple
-            Result of ``take_labelled_items``.
+        rows : Rows
+            Result of ``take_labelled_rows``.
         tuning_size : float
             Share of the calibration queries that only fit the tie model; 0: all fit it.
         groups : array-like of shape (n_items,), default=None
@@ -194,11 +194,11 @@ class ListRanker(ModelWrapper):
         parts : list of tuple
             The queries that fit the tie model, with out-of-fold values, and the others
             if there are any: their lists, and the relevance of each item.
-        record : TrainingRecord
+        data : CalibrationData
         """
-        record = train_and_score(self, *given, tuning_size=tuning_size, groups=groups)
-        self._take_over(record)
-        first, last = record.tuning or record.rest, record.rest
+        data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
+        self._take_over(data)
+        first, last = data.tuning or data.rest, data.rest
         items = first.fit(model)
         values = np.empty(first.scores.size)
         values[items.rows] = items.values
@@ -209,7 +209,7 @@ class ListRanker(ModelWrapper):
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
         self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
-        return parts, record
+        return parts, data
 
     def _calibrate(self) -> None:
         """Set the threshold and note its parameters: later ones have no effect."""

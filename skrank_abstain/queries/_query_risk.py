@@ -19,7 +19,7 @@ from skrank_abstain.concentration import (
     choose_start,
     warn_of_delta,
 )
-from skrank_abstain.intake import take_labelled_items
+from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
     check_gain,
@@ -298,12 +298,12 @@ class QueryRiskRanker(ListRanker):
         # Parameters that are set after fit have no effect on what was fitted.
         self._metric, self._gain = self.metric, self.gain
         model = self._unfitted_tie_model()
-        given = take_labelled_items(self, X, y, qid)
-        gains_of(given[1], self.gain)  # raises before anything is trained
+        rows = take_labelled_rows(self, X, y, qid)
+        gains_of(rows.y, self.gain)  # raises before anything is trained
         size = self.tuning_size if certifies else 0.0
-        parts, record = self._learn(model, given, size, groups)
-        self._draw_seed = record.seed
-        self._group_code, self._group_names = record.groups.code, record.groups.names
+        parts, data = self._learn(model, rows, size, groups)
+        self._draw_seed = data.seed
+        self._group_code, self._group_names = data.groups.code, data.groups.names
         self._gain_of_grade = _gains_by_grade(model, parts[0][1], self.gain)
         self._risks = [self._risk(lists) for lists, _ in parts]
         self._losses = [1 - self._metric_of(*part) for part in parts]

@@ -17,7 +17,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.intake import take_labelled_items
+from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.pairs import Queries, rows_by_place
 from skrank_abstain.queries._list_ranker import ListRanker, Lists, mean_of_known
 from skrank_abstain.queries._pages import PageFacts, report_on_sets
@@ -214,8 +214,8 @@ class TopSetRanker(ListRanker):
         check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
         model = self._unfitted_tie_model()
-        given = take_labelled_items(self, X, y, qid)
-        parts, _ = self._learn(model, given, share)
+        rows = take_labelled_rows(self, X, y, qid)
+        parts, _ = self._learn(model, rows, share)
         lists, relevance = parts[-1]
         levels = best_levels(self._levels(lists), relevance, lists[2])
         self._known = levels[~np.isnan(levels)]

@@ -6,7 +6,7 @@ names survive. Only its length, column names and column count are checked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,11 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from skrank_abstain._validation import (
+    MOST_GRADES,
+    FloatArray,
     IntArray,
     check_columns,
+    check_relevance,
     check_row_order,
     encode_qid,
     is_scalar,
@@ -28,6 +31,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.scorers import numeric_columns
 from skrank_abstain.selection import Groups
 
 #: Beyond this, floats skip integers and two identifiers could become one.
@@ -36,6 +40,11 @@ _LARGEST_EXACT_FLOAT = 2.0**53
 _TIMES = 10
 #: This many one-item queries suggest that item names were passed as qid.
 _MANY_ALONE = 5
+#: With fewer values y may well be grades in ascending order.
+_FEWEST_BLOCKS = 10
+_FEWEST_LABELS = 10
+#: Rows that tell nearly every feature from the relevance.
+_FIRST_ROWS = 64
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
@@ -44,8 +53,8 @@ _REMEDY = (
 
 
 @dataclass(frozen=True)
-class Items:
-    """Rows of X grouped by query.
+class Rows:
+    """Rows of X grouped by query, before a model has scored them.
 
     Attributes
     ----------
@@ -56,34 +65,34 @@ class Items:
         Whether the caller named the query of each row.
     group : ndarray of shape (n_items,), default=None
         Group of each item, from a column of X.
+    y : ndarray of shape (n_items,), float64, default=None
+        Relevance, if it is known.
     """
 
     X: Any
     queries: Queries
     has_qid: bool
     group: NDArray[Any] | None = None
+    y: Any = None
 
     @property
     def named_queries(self) -> Queries | None:
         """The queries, None if the caller named none."""
         return self.queries if self.has_qid else None
 
-    def take(self, rows: IntArray) -> Items:
+    def take(self, rows: IntArray) -> Rows:
         """Return some rows, in ascending order."""
         # Rows are distinct: n_items of them are all rows, and X need not be copied.
         if rows.size == self.queries.n_items:
             return self
         queries = group_queries(self.queries.codes[rows], rows.size)
-        group = None if self.group is None else self.group[rows]
-        return Items(_safe_indexing(self.X, rows), queries, self.has_qid, group)
-
-    def without(self, rows: IntArray) -> Any:
-        """Return X without some rows; None if nothing is left."""
-        others = np.setdiff1d(np.arange(self.queries.n_items), rows)
-        return _safe_indexing(self.X, others) if others.size else None
+        group, y = (
+            None if values is None else values[rows] for values in (self.group, self.y)
+        )
+        return Rows(_safe_indexing(self.X, rows), queries, self.has_qid, group, y)
 
 
-def take_items(
+def take_rows(
     estimator: Any,
     X: Any,
     qid: Any,
@@ -91,7 +100,7 @@ def take_items(
     *,
     reset: bool,
     groups: str | int | None = None,
-) -> Items:
+) -> Rows:
     """Check X against the columns of ``fit`` and group its rows by query.
 
     ``reset`` says whether this is ``fit``: ``estimator`` then stores
@@ -107,7 +116,39 @@ def take_items(
         )
     X, (column, group) = take_columns(X, qid_col=qid_col, groups=groups)
     qid = qid if qid_col is None else column
-    return Items(X, group_queries(qid, n_items), qid is not None, group)
+    return Rows(X, group_queries(qid, n_items), qid is not None, group)
+
+
+def take_labelled_rows(
+    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
+) -> Rows:
+    """As `check_labelled_rows`, but warn of doubts about queries and labels."""
+    rows, doubt = check_labelled_rows(ranker, X, y, qid, groups)
+    if doubt is not None:
+        warn_user(doubt)
+    _warn_of_negative_grades(rows.y)
+    warn_of_exchange(rows.y, rows.queries, "fit")
+    _warn_of_labels_in(rows.X, rows.y)
+    return rows
+
+
+def check_labelled_rows(
+    ranker: Any, X: Any, y: Any, qid: Any, groups: str | int | None = None
+) -> tuple[Rows, OneQueryWarning | None]:
+    """Check the data of ``fit``; return the rows and a doubt about their queries.
+
+    ``ranker`` stores the columns of X, and is named in messages; ``groups`` is the
+    column of X with the groups of the items.
+    """
+    if y is None:
+        raise ValueError(
+            f"{type(ranker).__name__} requires y to be passed, but the target y is None"
+        )
+    check_row_order(X, y=y, qid=qid)
+    rows = take_rows(ranker, X, qid, ranker.qid_col, reset=True, groups=groups)
+    rows = replace(rows, y=check_relevance(y, rows.queries.n_items))
+    ranker._fitted_sparse = issparse(X)
+    return rows, _doubt_about_queries(ranker, X, qid, rows)
 
 
 def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
@@ -262,26 +303,17 @@ class OneQueryWarning(UserWarning):
     """
 
 
-def doubt_about_queries(
-    estimator: Any, X: Any, qid: Any, items: Items
+def _doubt_about_queries(
+    estimator: Any, X: Any, qid: Any, rows: Rows
 ) -> OneQueryWarning | None:
-    """Return a warning if all rows are one query, or qid looks like group sizes.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Named in the message.
-    X, qid : object
-        As the user passed them.
-    items : Items
-    """
-    queries, name = items.queries, type(estimator).__name__
+    """Return a warning if all rows are one query, or qid looks like group sizes."""
+    queries, name = rows.queries, type(estimator).__name__
     # A number says that one query is meant; a text may be the name of a column that is
     # not in X.
     if qid is not None and is_scalar(qid) and not isinstance(qid, str):
         return None
     if queries.n_queries == 1:
-        given = "a qid that is the same for all rows" if items.has_qid else "no qid"
+        given = "a qid that is the same for all rows" if rows.has_qid else "no qid"
         return OneQueryWarning(
             f"All {queries.n_items} rows are one query: {name} got {given}."
             f"{_index_that_repeats(X)} {_REMEDY}"
@@ -326,18 +358,69 @@ def _look_like_sizes(queries: Queries) -> bool:
     return start.size > values.size and not (length % of_run).any()
 
 
-def warn_of_batch(estimator: Any, items: Items) -> None:
+def warn_of_batch(estimator: Any, rows: Rows) -> None:
     """Warn if rows to score seem to lack their queries, or name items as queries."""
-    n_items, largest = items.queries.n_items, estimator._largest_query
-    if items.has_qid and items.queries.n_queries == n_items >= _MANY_ALONE:
+    n_items, largest = rows.queries.n_items, estimator._largest_query
+    if rows.has_qid and rows.queries.n_queries == n_items >= _MANY_ALONE:
         warn_user(
             f"Each of the {n_items} rows is a query of its own, so that there is "
             f"no pair: is qid the items' names? {type(estimator).__name__} takes "
             "names as item_id=, and as qid= what the items of one list share.",
         )
-    if not items.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
+    if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(
             f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "
             f"and the largest query it was calibrated on has {largest} rows. {_REMEDY}",
             OneQueryWarning,
         )
+
+
+def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
+    """Warn where y looks like the queries, and qid like the grades."""
+    n_runs = 1 + np.count_nonzero(queries.codes[1:] != queries.codes[:-1])
+    in_blocks = n_runs == queries.n_queries
+    if in_blocks or (y[1:] < y[:-1]).any():
+        return
+    n_grades = np.unique(y).size
+    if n_grades >= max(_FEWEST_BLOCKS, 2 * queries.n_queries):
+        warn_user(
+            f"y never falls from row to row and has {n_grades} values, qid goes up and "
+            f"down and has {queries.n_queries}: if they were exchanged, the order is "
+            f"{method}(X, y, qid)."
+        )
+
+
+def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
+    """Warn of a feature that is the relevance itself."""
+    # Few grades may equal a feature by chance.
+    if y.size < _FEWEST_LABELS or issparse(X) or X.shape[1] < 2 or (y == y[0]).all():
+        return
+    # The first rows rule out nearly all columns.
+    few = slice(0, _FIRST_ROWS)
+    try:
+        names, values = numeric_columns(_safe_indexing(X, few))
+    except (TypeError, ValueError):
+        return
+    for at in np.flatnonzero((values == y[few, None]).all(axis=0)):
+        part = X[[names[at]]] if hasattr(X, "columns") else X[:, [at]]
+        _, column = numeric_columns(part)
+        if np.array_equal(column[:, 0], y):
+            warn_user(
+                f"column {names[at]!r} of X equals y: the model learns the labels by "
+                "heart, and new items have none. Leave the column out of X."
+            )
+
+
+def _warn_of_negative_grades(y: FloatArray) -> None:
+    """Warn of one negative grade beside several others: it may say "not judged"."""
+    # Where 1 is best, people pass -y, which has at most one grade that is not negative.
+    if y.min(initial=0) >= 0 or (y % 1).any():
+        return
+    grades, counts = np.unique(y, return_counts=True)
+    if grades[1] < 0 or not 3 <= grades.size <= MOST_GRADES:
+        return
+    warn_user(
+        f"y has {counts[0]} items of grade {grades[0]:g} beside {grades.size - 1} "
+        "grades that are not negative, and counts them as the least relevant. If they "
+        "were not judged, leave their rows out."
+    )
