@@ -1,9 +1,12 @@
 """Wing: leaderboards from comparisons by name, with places that the votes bear out."""
 
-from skrank_abstain.leaderboard._display import LeaderboardDisplay
-from skrank_abstain.leaderboard._fragility import Fragility
+from skrank_abstain.leaderboard._evidence import Fragility
 from skrank_abstain.leaderboard._leaderboard import Leaderboard
-from skrank_abstain.leaderboard._results import ItemDecisions, Standings
+from skrank_abstain.leaderboard._standings import (
+    ItemDecisions,
+    LeaderboardDisplay,
+    Standings,
+)
 
 __all__ = [
     "Leaderboard",

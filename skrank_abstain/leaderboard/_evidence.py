@@ -1,36 +1,56 @@
-"""What a board knows: strengths, how uncertain they are, and which orders are sure."""
+"""What a board knows: which orders are sure, and what one vote more or less changes."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cholesky
+from scipy.stats import false_discovery_control, norm
 from scipy.stats import t as student
 
+from skrank_abstain._kernels.compiling import jit
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.leaderboard._covariance import (
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain.leaderboard._fit import (
+    VOTE_MODELS,
+    Counts,
     Spread,
+    Strengths,
+    VoteModel,
     centred,
+    count_votes,
+    fit_strengths,
     inverse_information,
+    scores_of_votes,
     spread_of,
 )
-from skrank_abstain.leaderboard._fit import Counts, Strengths, count_votes
-from skrank_abstain.leaderboard._places import REMEDY, Comparisons, compare_items
-from skrank_abstain.leaderboard._ties import VOTE_MODELS, VoteModel
+from skrank_abstain.leaderboard._judges import Judged
 from skrank_abstain.leaderboard._votes import Votes
-from skrank_abstain.pairs import check_output_size
+from skrank_abstain.pairs import bounds_of_orders, check_output_size
 
+#: Draws of the largest difference.
+N_DRAWS = 2000
+#: Bytes of a pair on the way: two items, five numbers and their products.
+_BYTES = 100
 #: Matrices of items by items on the way to a covariance.
 _MATRICES = 6
+_REMEDY = "Strengths and probabilities need no pairs: use strengths_ and predict_proba."
+#: Least number of standard errors in the value of a question: two equals count, too.
+_LEAST = 0.3
+#: Items next to the leader that are tried in its place.
+_CHALLENGERS = 5
+#: Strengths this near are equal.
+_EQUAL = 1e-9
+
+Single = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Value, ABC):
+class Evidence(Value):
     """Strengths and the promise that the places of a board make.
 
     Attributes
@@ -38,50 +58,36 @@ class Evidence(Value, ABC):
     confidence : float
     control : {"familywise", "fdr"}
     seed : int
-        Of the draws of `compare_items`.
+        Seed of the draws of `compare_items`.
+    theta : ndarray of shape (n_items,), float64
+        Strengths.
+    component : ndarray of shape (n_items,), int64
+        Number of the group of items that are linked by votes.
+    n_votes : ndarray of shape (n_items,), int64
+        Votes, or queries, about each item.
+    degrees : float
+        Degrees of freedom of the covariance.
     """
 
     confidence: float
     control: str
     seed: int
+    theta: FloatArray
+    component: IntArray
+    n_votes: IntArray
+    degrees: float
 
     @property
-    @abstractmethod
-    def theta(self) -> FloatArray:
-        """Strengths, shape (n_items,)."""
-
-    @property
-    @abstractmethod
-    def component(self) -> IntArray:
-        """Number of the group of items that met, shape (n_items,)."""
-
-    @property
-    @abstractmethod
-    def n_votes(self) -> IntArray:
-        """Votes, or queries, about each item, shape (n_items,)."""
-
-    @property
-    @abstractmethod
-    def sandwich(self) -> FloatArray:
-        """Covariance of the strengths, shape (n_items, n_items)."""
-
-    @property
-    @abstractmethod
-    def degrees(self) -> float:
-        """Degrees of freedom of the covariance."""
-
-    @property
-    def expected(self) -> FloatArray:
-        """The covariance by a model; an order has to hold by both."""
-        return self.sandwich
+    def covariances(self) -> tuple[FloatArray, FloatArray]:
+        """Covariance of the strengths by the data, and by a model."""
+        raise NotImplementedError
 
     @cached_property
     def comparisons(self) -> Comparisons:
         """All pairs of items."""
         return compare_items(
             self.theta,
-            self.sandwich,
-            self.expected,
+            *self.covariances,
             self.component,
             alpha=1 - self.confidence,
             control=self.control,
@@ -90,17 +96,16 @@ class Evidence(Value, ABC):
         )
 
     @cached_property
-    def places(self) -> IntArray:
-        """Place, best and worst place, shape (n_items, 3)."""
+    def place(self) -> IntArray:
+        """Place of each item by its strength, 1 the strongest."""
         place = np.empty(self.theta.size, dtype=np.int64)
-        order = np.argsort(-self.theta, kind="stable")
-        place[order] = np.arange(1, place.size + 1)
-        return np.column_stack([place, self.comparisons.places(place.size)])
+        place[np.argsort(-self.theta, kind="stable")] = np.arange(1, place.size + 1)
+        return place
 
     @property
     def intervals(self) -> FloatArray:
         """Interval of each strength by itself, shape (n_items, 2)."""
-        both = np.maximum(np.diag(self.sandwich), np.diag(self.expected))
+        both = np.maximum(*map(np.diag, self.covariances))
         half = self.half_width * np.sqrt(np.maximum(both, 0))
         return np.stack([self.theta - half, self.theta + half], axis=1)
 
@@ -112,7 +117,7 @@ class Evidence(Value, ABC):
 
 @dataclass(frozen=True, eq=False)
 class VoteEvidence(Evidence):
-    """What votes say.
+    """Strengths by votes.
 
     Attributes
     ----------
@@ -121,12 +126,15 @@ class VoteEvidence(Evidence):
         Key of `VOTE_MODELS`.
     prior : float
     fitted : Strengths
+    judged : Judged, default=None
+        The fit to people and judges, where there are judges.
     """
 
     votes: Votes
     ties: str
     prior: float
     fitted: Strengths
+    judged: Judged | None = None
 
     @property
     def model(self) -> VoteModel:
@@ -136,121 +144,425 @@ class VoteEvidence(Evidence):
     @cached_property
     def counts(self) -> Counts:
         """Votes by outcome."""
-        return counts_of(self.votes)
+        return count_votes(self.votes)
 
     @cached_property
     def spread(self) -> Spread:
-        """Covariances of all that was fitted."""
+        """Covariances of all parameters, by the votes of people."""
         self._check_size()
-        clusters = None if self.votes.cluster is None else self.votes
-        return spread_of(self.counts, self.fitted, self.model, self.prior, clusters)
+        return spread_of(self.votes, self.counts, self.fitted, self.model, self.prior)
+
+    @property
+    def covariances(self) -> tuple[FloatArray, FloatArray]:
+        found = self.spread if self.judged is None else self.judged
+        return found.sandwich, found.expected
 
     def inverse_information(self) -> FloatArray:
         """Return the covariance of all parameters given the votes and the prior."""
         self._check_size()
         return inverse_information(self.counts, self.fitted, self.model, self.prior)
 
-    @property
-    def theta(self) -> FloatArray:
-        return self.fitted.theta
-
-    @property
-    def degrees(self) -> float:
-        cluster = self.votes.cluster
-        return np.inf if cluster is None else float(cluster.max())
-
-    @cached_property
-    def component(self) -> IntArray:
-        return self.votes.component
-
-    @property
-    def n_votes(self) -> IntArray:
+    def posterior(self) -> FloatArray:
+        """Return the covariance of the strengths less their mean, given the votes."""
         n = self.theta.size
-        votes: IntArray = np.bincount(self.votes.left, minlength=n)
-        return votes + np.bincount(self.votes.right, minlength=n)
-
-    @property
-    def sandwich(self) -> FloatArray:
-        return self.spread.sandwich
-
-    @property
-    def expected(self) -> FloatArray:
-        return self.spread.expected
+        return centred(self.inverse_information()[:n, :n])
 
     def _check_size(self) -> None:
         n = self.theta.size
-        check_output_size(n * n, 8 * _MATRICES, remedy=REMEDY)
-
-
-def counts_of(votes: Votes, kept: NDArray[Any] | slice = slice(None)) -> Counts:
-    """Count the votes, or some of them, by outcome."""
-    return count_votes(
-        votes.left[kept],
-        votes.right[kept],
-        votes.label[kept],
-        votes.weight[kept],
-        votes.covariates[kept],
-        votes.items.size,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class JudgedEvidence(VoteEvidence):
-    """What people's votes say with those of judges beside them.
-
-    Attributes
-    ----------
-    by_votes, by_model : ndarray of shape (n_items, n_items), float64
-        Covariances of the strengths.
-    """
-
-    by_votes: FloatArray
-    by_model: FloatArray
-
-    @property
-    def sandwich(self) -> FloatArray:
-        return self.by_votes
-
-    @property
-    def expected(self) -> FloatArray:
-        return self.by_model
+        check_output_size(n * n, 8 * _MATRICES, remedy=_REMEDY)
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreEvidence(Evidence):
-    """What a metric of each system on each query says.
+    """Mean metrics of systems.
 
     Attributes
     ----------
     scores : ndarray of shape (n_queries, n_items), float64
+        Metric of each system on each query.
     """
 
     scores: FloatArray
 
     @cached_property
-    def theta(self) -> FloatArray:
-        return np.asarray(self.scores.mean(axis=0))
-
-    @property
-    def degrees(self) -> float:
-        return len(self.scores) - 1.0
-
-    @property
-    def component(self) -> IntArray:
-        return np.zeros(self.theta.size, dtype=np.int64)
-
-    @property
-    def n_votes(self) -> IntArray:
-        return np.full(self.theta.size, len(self.scores))
-
-    @cached_property
-    def sandwich(self) -> FloatArray:
+    def covariances(self) -> tuple[FloatArray, FloatArray]:
         n = self.theta.size
         check_output_size(n * n, 8 * _MATRICES, remedy="Compare fewer systems.")
-        return np.asarray(np.cov(self.scores, rowvar=False) / len(self.scores))
+        found = np.asarray(np.cov(self.scores, rowvar=False) / len(self.scores))
+        return found, found
 
 
-def posterior_of_items(evidence: VoteEvidence) -> FloatArray:
-    """Return the covariance of the strengths less their mean, given the votes."""
-    n = evidence.theta.size
-    return centred(evidence.inverse_information()[:n, :n])
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """All pairs of items, the first one before the second.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_pairs,), int64
+    statistic : ndarray of shape (n_pairs,), float64
+        Difference of the strengths over its standard error; 0 for items that are not
+        linked by votes.
+    pvalue : ndarray of shape (n_pairs,), float64
+        Adjusted for all pairs.
+    accepted : ndarray of shape (n_pairs,), bool
+        Whether the order is sure.
+    """
+
+    left: IntArray
+    right: IntArray
+    statistic: FloatArray
+    pvalue: FloatArray
+    accepted: BoolArray
+
+    def places(self, n_items: int) -> IntArray:
+        """Return the best and the worst place of each item, shape (n_items, 2)."""
+        won = self.statistic[self.accepted] > 0
+        left, right = self.left[self.accepted], self.right[self.accepted]
+        return bounds_of_orders(
+            np.where(won, left, right),
+            np.where(won, right, left),
+            np.zeros(n_items, dtype=np.int64),
+        )
+
+
+def compare_items(
+    theta: FloatArray,
+    sandwich: FloatArray,
+    expected: FloatArray,
+    component: IntArray,
+    *,
+    alpha: float,
+    control: str,
+    degrees: float,
+    rng: np.random.Generator,
+) -> Comparisons:
+    """Decide which of two items is stronger, for all pairs at once.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_items,)
+    sandwich, expected : ndarray of shape (n_items, n_items)
+        Two covariances; the larger variance of a difference counts.
+    component : ndarray of shape (n_items,), int64
+        Items of different components are not linked by votes.
+    alpha : float
+        "familywise": probability that any order is false; "fdr": expected share of
+        false orders among the decided ones.
+    control : {"familywise", "fdr"}
+    degrees : float
+        Degrees of freedom of the covariance: clusters, or queries, less one; infinite
+        for many votes.
+    rng : numpy Generator
+
+    Returns
+    -------
+    comparisons : Comparisons
+
+    Notes
+    -----
+    Familywise: Bonferroni's rule, then the step-down of the largest statistic: draws
+    of all differences, with their correlations, give the largest one by chance among
+    the pairs that are still open, until no further pair exceeds it. Fdr: Benjamini and
+    Hochberg's rule. With few clusters the ratio of a difference to its standard error
+    follows Student's distribution, and is brought to the normal one first.
+    O(n_items^2) times the number of draws.
+    """
+    n = theta.size
+    check_output_size(n * (n - 1) // 2, _BYTES, remedy=_REMEDY)
+    left, right = np.triu_indices(n, 1)
+    of_votes = _errors(sandwich, left, right)
+    error = np.maximum(of_votes, _errors(expected, left, right))
+    difference = theta[left] - theta[right]
+    met = (component[left] == component[right]) & (error > 0)
+    statistic = np.zeros(left.size)
+    np.divide(difference, error, out=statistic, where=met)
+    single = 2 * student.sf(np.abs(statistic), degrees)
+    # The draws are normal: bring Student's statistic to their scale.
+    size = norm.isf(single / 2)
+    pvalue = np.ones(left.size)
+    if control == "fdr":
+        pvalue[met] = false_discovery_control(single[met]) if met.any() else 1.0
+        return Comparisons(left, right, statistic, pvalue, met & (pvalue <= alpha))
+    pvalue[met] = np.minimum(1.0, single[met] * met.sum())
+    accepted = met & (pvalue <= alpha)
+    precision = np.zeros(left.size, dtype=np.float32)
+    np.divide(1, of_votes, out=precision, where=of_votes > 0, casting="unsafe")
+    draws = _draws(sandwich, rng)
+    floor = pvalue[accepted].max(initial=0.0)
+    live = np.flatnonzero(met & ~accepted)
+    while live.size:
+        largest = np.zeros(draws.shape[1], dtype=np.float32)
+        largest_differences(draws, left[live], right[live], precision[live], largest)
+        below = np.searchsorted(np.sort(largest), size[live])
+        p = np.maximum((1 + N_DRAWS - below) / (1 + N_DRAWS), floor)
+        pvalue[live] = p
+        fallen = p <= alpha
+        if not fallen.any():
+            break
+        accepted[live[fallen]] = True
+        floor = p[fallen].max()
+        live = live[~fallen]
+    return Comparisons(left, right, statistic, pvalue, accepted)
+
+
+def _errors(covariance: FloatArray, left: IntArray, right: IntArray) -> FloatArray:
+    """Return the standard errors of differences."""
+    variance = np.diag(covariance)
+    square = variance[left] + variance[right] - 2 * covariance[left, right]
+    return np.asarray(np.sqrt(np.maximum(square, 0)))
+
+
+def _draws(covariance: FloatArray, rng: np.random.Generator) -> Single:
+    """Return draws of the strengths, shape (n_items, N_DRAWS), float32."""
+    n = len(covariance)
+    # A constant added to all strengths cancels in differences. The diagonal keeps
+    # covariances of few clusters, which have a lower rank, positive definite.
+    scale = max(float(np.diag(covariance).mean()), np.finfo(float).tiny)
+    matrix = covariance + scale / n + 1e-8 * scale * np.eye(n)
+    noise = rng.standard_normal((n, N_DRAWS))
+    return np.asarray(cholesky(matrix, lower=True) @ noise, dtype=np.float32)
+
+
+@jit
+def largest_differences(
+    draws: Single,
+    left: IntArray,
+    right: IntArray,
+    precision: Single,
+    largest: Single,
+) -> None:
+    """Find the largest standardised difference of each draw.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (n_items, n_draws), float32
+    left, right : ndarray of shape (n_pairs,), int64
+    precision : ndarray of shape (n_pairs,), float32
+        One over the standard error of the difference.
+    largest : ndarray of shape (n_draws,), float32
+        Raised where a pair has more.
+    """
+    n_draws = draws.shape[1]
+    for pair in range(left.size):
+        first, second, factor = draws[left[pair]], draws[right[pair]], precision[pair]
+        for draw in range(n_draws):
+            size = abs(first[draw] - second[draw]) * factor
+            largest[draw] = max(largest[draw], size)
+
+
+def choose_pairs(
+    theta: FloatArray,
+    posterior: FloatArray,
+    variance: FloatArray,
+    information: FloatArray,
+    *,
+    n: int,
+    per_pair: int,
+    leader: int | None,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Choose pairs of items one by one, each given those before.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_items,)
+        Strengths.
+    posterior : ndarray of shape (n_items, n_items)
+        Their covariance given the votes and the prior.
+    variance : ndarray of shape (n_items, n_items)
+        Variance of each difference of strengths, by which orders are decided.
+    information : ndarray of shape (n_items, n_items)
+        Information of one vote about each pair.
+    n, per_pair : int
+        Most pairs in all, and most copies of one pair.
+    leader : int or None
+        None: all orders matter; otherwise those of this item.
+
+    Returns
+    -------
+    left, right : ndarray of shape (n_chosen,), int64
+        ``left < right``.
+    value : ndarray of shape (n_chosen,), float64
+        Expected number of false orders that the vote saves.
+
+    Notes
+    -----
+    A vote about i and j lowers the variance of every difference k - l, by
+    ``((e_k - e_l)' V d)^2 w / (1 + w d' V d)`` with ``d = e_i - e_j`` and the
+    information ``w``. A difference of t standard errors has the wrong sign with
+    probability ``Phi(-t)``, whose derivative in the variance weighs it. All pairs are
+    valued at once, by one product of matrices: O(n_items^3), and O(n_items^2) for each
+    pair chosen.
+    """
+    weight = _worth_of_variance(theta, variance)
+    if leader is not None:
+        others = np.arange(theta.size) != leader
+        weight[np.ix_(others, others)] = 0.0
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    moved = posterior @ laplacian @ posterior
+    times = np.zeros(posterior.shape, dtype=np.int64)
+    times[np.tril_indices(theta.size)] = per_pair
+    chosen: list[tuple[float, float, float]] = []
+    while len(chosen) < n and (times < per_pair).any():
+        gain = _between(moved) * information
+        gain /= 1 + information * _between(posterior)
+        gain[times >= per_pair] = -np.inf
+        left, right = np.unravel_index(int(gain.argmax()), gain.shape)
+        times[left, right] += 1
+        chosen.append((float(left), float(right), float(gain[left, right])))
+        # Update both matrices, by rank one, as if the vote had come.
+        shift = posterior[:, left] - posterior[:, right]
+        w = information[left, right]
+        factor = w / (1 + w * (shift[left] - shift[right]))
+        pull = laplacian @ shift
+        both = np.outer(shift, posterior @ pull)
+        square = factor**2 * (shift @ pull)
+        moved += square * np.outer(shift, shift) - factor * (both + both.T)
+        posterior = posterior - factor * np.outer(shift, shift)
+    columns = np.array(chosen).reshape(-1, 3).T
+    return columns[0].astype(np.int64), columns[1].astype(np.int64), columns[2]
+
+
+def information_of(theta: FloatArray, model: VoteModel, tau: float) -> FloatArray:
+    """Return the information of one vote about each pair, shape (n_items, n_items)."""
+    eta = np.subtract.outer(theta, theta).ravel()
+    in_eta, _ = model.scores(eta, tau)
+    found = (model.proba(eta, tau) * in_eta**2).sum(axis=1)
+    return np.asarray(found.reshape(theta.size, theta.size))
+
+
+def variance_of_differences(*covariances: FloatArray) -> FloatArray:
+    """Return the largest variance of each difference, shape (n_items, n_items)."""
+    return np.asarray(np.max([_between(each) for each in covariances], axis=0))
+
+
+def _worth_of_variance(theta: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return how fast P(wrong sign) of each difference rises with its variance."""
+    variance = variance + np.eye(theta.size)  # no difference of an item with itself
+    t = np.abs(np.subtract.outer(theta, theta)) / np.sqrt(variance)
+    worth = norm.pdf(t) * np.maximum(t, _LEAST) / (2 * variance)
+    np.fill_diagonal(worth, 0.0)
+    return np.asarray(worth)
+
+
+def _between(matrix: FloatArray) -> FloatArray:
+    """Return ``(e_i - e_j)' M (e_i - e_j)`` for all i and j."""
+    diagonal = np.diag(matrix)
+    return np.asarray(np.maximum(np.add.outer(diagonal, diagonal) - 2 * matrix, 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Fragility:
+    """The fewest votes found whose removal costs the leader its lead.
+
+    Attributes
+    ----------
+    leader, successor : object
+        Names of the items; without the votes the successor is at least as strong. It is
+        None if the leader leads even without all votes in its favour.
+    rows : ndarray of shape (n_votes,), int64
+        Rows of the votes in the table that was fitted.
+    share : float
+        Share of all votes.
+
+    Examples
+    --------
+    >>> from skrank_abstain.leaderboard import Leaderboard
+    >>> votes = {"left": ["A"] * 9, "right": ["B"] * 9, "label": [1] * 5 + [-1] * 4}
+    >>> found = Leaderboard().fit(votes).fragility()
+    >>> found
+    Fragility(leader='A', successor='B', n_votes=1, share=0.111)
+    >>> found.n_votes, found.rows
+    (1, array([0]))
+    """
+
+    leader: Any
+    successor: Any
+    rows: IntArray
+    share: float
+
+    @property
+    def n_votes(self) -> int:
+        """Number of votes."""
+        return int(self.rows.size)
+
+    def __repr__(self) -> str:
+        return (
+            f"Fragility(leader={self.leader!r}, successor={self.successor!r}, "
+            f"n_votes={self.n_votes}, share={self.share:.3g})"
+        )
+
+
+def find_fragility(evidence: VoteEvidence) -> Fragility:
+    """Find few votes whose removal costs the leader its lead.
+
+    Parameters
+    ----------
+    evidence : VoteEvidence
+
+    Returns
+    -------
+    fragility : Fragility
+
+    Notes
+    -----
+    Votes are removed in the order of their first-order influence on the lead over the
+    challenger that needs the fewest. Fits without them decide how many are enough: one
+    vote less, in this order, is not.
+    """
+    leader, *others = np.argsort(-evidence.theta, kind="stable")[: 1 + _CHALLENGERS]
+    inverse = evidence.inverse_information()
+    influences = [_influence(evidence, inverse, leader, other) for other in others]
+    leads = [evidence.theta[leader] - evidence.theta[other] for other in others]
+    order, enough = min(map(_in_turn, influences, leads), key=lambda found: found[1])
+    kept, successor = 0, _successor(evidence, leader, order[:enough])
+    while successor is None and enough < order.size:
+        kept, enough = enough, min(enough + 1 + enough // 2, order.size)
+        successor = _successor(evidence, leader, order[:enough])
+    # Without `kept` of them the leader leads, without `enough` it does not.
+    while enough - kept > 1:
+        middle = (kept + enough) // 2
+        found = _successor(evidence, leader, order[:middle])
+        if found is None:
+            kept = middle
+        else:
+            enough, successor = middle, found
+    names = evidence.votes.items.tolist()
+    return Fragility(
+        leader=names[leader],
+        successor=None if successor is None else names[successor],
+        rows=np.sort(order[:enough]),
+        share=enough / evidence.votes.left.size,
+    )
+
+
+def _influence(
+    evidence: VoteEvidence, inverse: FloatArray, leader: int, other: int
+) -> FloatArray:
+    """Return the contribution of each vote to a lead, to first order."""
+    votes, n = evidence.votes, evidence.theta.size
+    k = votes.covariates.shape[1]
+    direction = inverse[:, leader] - inverse[:, other]
+    in_eta, in_tau = scores_of_votes(votes, evidence.fitted, evidence.model)
+    along = direction[votes.left] - direction[votes.right]
+    along += votes.covariates @ direction[n : n + k]
+    found = along * in_eta + (direction[n + k :] * in_tau[:, None]).sum(axis=1)
+    return np.asarray(votes.weight * found)
+
+
+def _in_turn(influence: FloatArray, lead: float) -> tuple[IntArray, int]:
+    """Return the votes for a lead, most influence first, and how many may cost it."""
+    order = np.argsort(-influence, kind="stable")
+    order = order[: int((influence > 0).sum())]
+    enough = int(np.searchsorted(np.cumsum(influence[order]), lead)) + 1
+    return order, min(enough, order.size)
+
+
+def _successor(evidence: VoteEvidence, leader: int, removed: IntArray) -> int | None:
+    """Return the item as strong as the leader without some votes, or None."""
+    kept = np.ones(evidence.votes.left.size, dtype=bool)
+    kept[removed] = False
+    counts = count_votes(evidence.votes.take(kept))
+    theta = fit_strengths(counts, evidence.model, evidence.prior).theta.copy()
+    own, theta[leader] = theta[leader], -np.inf
+    best = int(theta.argmax())
+    return best if theta[best] >= own - _EQUAL else None

@@ -1,29 +1,189 @@
-"""Strengths by name: penalised maximum likelihood by Newton's method.
+"""Strengths by name: models of votes, their likelihood, and covariances.
+
+Models give the probabilities of the next vote, left wins, tie, right wins, for a
+difference ``eta`` of strengths. Both have one tie parameter ``tau``, and a log
+likelihood that is concave in ``eta`` and ``tau`` together. Arrays of three columns are
+in the order right wins, tie, left wins.
 
 The penalised log likelihood is concave in all parameters: the strengths of the items,
 the effects of covariates, and the tie parameter, if there are ties. The strengths of
-items that met, directly or over others, sum to zero.
+items that are linked by votes sum to zero.
+
+With H minus the second derivative of the penalised log likelihood and M the second
+moments of the scores, the covariance is ``H^-1 M H^-1``. The sandwich estimates M from
+the votes, cluster by cluster. The votes on an item that won every time hardly vary, and
+the sandwich would call its strength certain. So there is a second covariance: its M is
+the expectation under the model, plus the share of the prior. An order has to hold by
+both.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit, log_expit, logsumexp, softmax
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import FloatArray, IntArray
-from skrank_abstain.leaderboard._ties import Expansion, VoteModel
+from skrank_abstain.leaderboard._votes import Votes
 
 #: Beyond this many items systems are solved by conjugate gradients.
 DENSE = 1500
 _STEPS = 100
 #: Newton's method converges quadratically: a step that promises so little is the last.
 _SMALL = 1e-6
+
+
+class Expansion(NamedTuple):
+    """Log likelihood of counted votes, and its derivatives, to second order.
+
+    Attributes
+    ----------
+    value : float
+    score, curvature : ndarray of shape (n_rows,)
+        First derivative in ``eta``, and minus the second.
+    tau_score, tau_curvature : float
+        The same in ``tau``.
+    cross : ndarray of shape (n_rows,)
+        Minus the mixed second derivative.
+    """
+
+    value: float
+    score: FloatArray
+    curvature: FloatArray
+    tau_score: float
+    tau_curvature: float
+    cross: FloatArray
+
+
+class RaoKupper:
+    """P(left wins) = sigma(eta - tau), P(right wins) = sigma(-eta - tau).
+
+    A tie is one win for each side, and a factor: P(tie) is the product of both
+    probabilities and ``exp(2 tau) - 1``.
+    """
+
+    #: ``tau`` of a model without ties.
+    no_ties = 0.0
+
+    def start(self, share: float) -> float:
+        """Return ``tau`` at which equals tie with this probability."""
+        return float(2 * np.arctanh(share))
+
+    def proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        """Return the probabilities, shape (n_rows, 3)."""
+        left, right = expit(eta - tau), expit(-eta - tau)
+        tie = np.expm1(2 * tau) * left * right
+        return np.stack([right, tie, left], axis=-1)
+
+    def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of log P in eta and tau, each (n_rows, 3)."""
+        lost, won = expit(tau - eta), expit(eta + tau)
+        # Without ties the middle column has no meaning: nothing is ever counted there.
+        slope = -2 / np.expm1(-2 * tau) if tau else 0.0
+        return (
+            np.stack([-won, lost - won, lost], axis=-1),
+            np.stack([-won, slope - lost - won, -lost], axis=-1),
+        )
+
+    def log_likelihood(self, eta: FloatArray, tau: float, counts: FloatArray) -> float:
+        """Return the log likelihood of ``counts``, shape (n_rows, 3)."""
+        if tau < 0:
+            return -np.inf
+        right, tie, left = counts.T
+        ties = tie.sum()
+        with np.errstate(divide="ignore"):
+            # log(exp(2 tau) - 1) without overflow.
+            factor = 2 * tau + np.log(-np.expm1(-2 * tau)) if ties else 0.0
+        value = (left + tie) @ log_expit(eta - tau) + (right + tie) @ log_expit(
+            -eta - tau
+        )
+        return float(value + ties * factor)
+
+    def expand(self, eta: FloatArray, tau: float, counts: FloatArray) -> Expansion:
+        """Return the log likelihood with its derivatives."""
+        right, tie, left = counts.T
+        up, down = left + tie, right + tie
+        lost, won = expit(tau - eta), expit(eta + tau)
+        ties = tie.sum()
+        of_lost, of_won = up * lost * (1 - lost), down * won * (1 - won)
+        curvature = of_lost + of_won
+        return Expansion(
+            value=self.log_likelihood(eta, tau, counts),
+            score=up * lost - down * won,
+            curvature=curvature,
+            tau_score=-(up @ lost) - down @ won - (ties * _over(tau) if ties else 0),
+            tau_curvature=curvature.sum()
+            + (ties / np.sinh(min(tau, 300.0)) ** 2 if ties else 0),
+            cross=of_won - of_lost,
+        )
+
+
+def _over(tau: float) -> float:
+    """Return minus the derivative of log(exp(2 tau) - 1)."""
+    return float(2 / np.expm1(-2 * tau))
+
+
+class Davidson:
+    """P(left) : P(tie) : P(right) = exp(eta / 2) : exp(tau) : exp(-eta / 2).
+
+    Attributes and methods are those of `RaoKupper`.
+    """
+
+    no_ties = -np.inf
+
+    def start(self, share: float) -> float:
+        return float(np.log(2 * share / (1 - share)))
+
+    def proba(self, eta: FloatArray, tau: float) -> FloatArray:
+        return np.asarray(softmax(self._logits(eta, tau), axis=-1))
+
+    def scores(self, eta: FloatArray, tau: float) -> tuple[FloatArray, FloatArray]:
+        right, tie, left = self.proba(eta, tau).T
+        mean = (left - right) / 2
+        return (
+            np.stack([-0.5 - mean, -mean, 0.5 - mean], axis=-1),
+            np.stack([-tie, 1 - tie, -tie], axis=-1),
+        )
+
+    def log_likelihood(self, eta: FloatArray, tau: float, counts: FloatArray) -> float:
+        logits = self._logits(eta, tau)
+        ties = counts[:, 1].sum()
+        value = (counts[:, 2] - counts[:, 0]) @ (eta / 2)
+        value -= counts.sum(axis=1) @ logsumexp(logits, axis=-1)
+        return float(value + (ties * tau if ties else 0))
+
+    def expand(self, eta: FloatArray, tau: float, counts: FloatArray) -> Expansion:
+        right, tie, left = self.proba(eta, tau).T
+        total = counts.sum(axis=1)
+        mean = (left - right) / 2
+        return Expansion(
+            value=self.log_likelihood(eta, tau, counts),
+            score=(counts[:, 2] - counts[:, 0]) / 2 - total * mean,
+            curvature=total * ((left + right) / 4 - mean**2),
+            tau_score=float(counts[:, 1].sum() - total @ tie),
+            tau_curvature=float(total @ (tie * (1 - tie))),
+            cross=-total * tie * mean,
+        )
+
+    @staticmethod
+    def _logits(eta: FloatArray, tau: float) -> FloatArray:
+        half = np.asarray(eta) / 2
+        return np.stack([-half, np.full_like(half, tau), half], axis=-1)
+
+
+VoteModel = RaoKupper | Davidson
+#: Values of ``Leaderboard(ties=)``.
+VOTE_MODELS: dict[str, VoteModel] = {
+    "rao_kupper": RaoKupper(),
+    "davidson": Davidson(),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +218,6 @@ class Counts:
     def n_others(self) -> int:
         """Number of parameters beside the strengths."""
         return int(self.covariates.shape[1]) + self.has_ties
-
-    def eta(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
-        """Return the difference of strengths of each row, covariates included."""
-        difference: FloatArray = theta[self.left] - theta[self.right]
-        return difference + self.covariates @ beta if beta.size else difference
 
     def by_item(self, values: FloatArray) -> FloatArray:
         """Add values of rows to their left items and take them from the right ones."""
@@ -127,24 +282,40 @@ class Strengths(Value):
     tau: float
 
 
-def count_votes(
-    left: IntArray,
-    right: IntArray,
-    label: IntArray,
-    weight: FloatArray,
-    covariates: FloatArray,
-    n_items: int,
-) -> Counts:
+def eta_of(table: Counts | Votes, fitted: Strengths) -> FloatArray:
+    """Return the difference of strengths in each row, covariates included."""
+    difference: FloatArray = fitted.theta[table.left] - fitted.theta[table.right]
+    return difference + table.covariates @ fitted.beta
+
+
+def scores_of_votes(
+    votes: Votes, fitted: Strengths, model: VoteModel
+) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives of log P of each vote in ``eta`` and ``tau``."""
+    each = np.arange(votes.left.size), votes.label + 1
+    in_eta, in_tau = model.scores(eta_of(votes, fitted), fitted.tau)
+    return in_eta[each], in_tau[each]
+
+
+def sum_by_cluster(values: FloatArray, votes: Votes, n_clusters: int) -> csr_array:
+    """Add values of votes to their left items and take them from the right ones.
+
+    Returns
+    -------
+    sums : csr_array of shape (n_clusters, n_items)
+    """
+    entries = np.concatenate([values, -values])
+    columns = np.concatenate([votes.left, votes.right])
+    places = np.tile(votes.clusters, 2), columns
+    return csr_array(coo_array((entries, places), (n_clusters, votes.items.size)))
+
+
+def count_votes(votes: Votes) -> Counts:
     """Count votes by pair and outcome; with covariates each vote keeps its row.
 
     Parameters
     ----------
-    left, right : ndarray of shape (n_votes,), int64
-    label : ndarray of shape (n_votes,), int64
-        +1 left wins, 0 tie, -1 right wins.
-    weight : ndarray of shape (n_votes,), float64
-    covariates : ndarray of shape (n_votes, n_covariates), float64
-    n_items : int
+    votes : Votes
 
     Returns
     -------
@@ -152,24 +323,24 @@ def count_votes(
         If there are ties, the last row is no vote: half a win of each of two equals,
         which keeps the tie parameter finite where all votes are ties.
     """
+    left, right, n_items = votes.left, votes.right, votes.items.size
+    covariates = votes.covariates
     if covariates.shape[1]:
         pair = np.arange(left.size)
-        first, second, outcome = left, right, label
+        first, second, outcome = left, right, votes.label
     else:
-        swapped = left > right
-        outcome = np.where(swapped, -label, label)
-        first, second = np.where(swapped, right, left), np.where(swapped, left, right)
-        key, pair = np.unique(first * n_items + second, return_inverse=True)
+        outcome = np.where(left > right, -votes.label, votes.label)
+        key = np.minimum(left, right) * n_items + np.maximum(left, right)
+        key, pair = np.unique(key, return_inverse=True)
         first, second = np.divmod(key, n_items)
         covariates = np.zeros((key.size, 0))
     cell = 3 * pair.reshape(-1) + outcome + 1
-    n_rows = first.size
 
     def summed(values: FloatArray) -> FloatArray:
-        total = np.bincount(cell, values, 3 * n_rows)
-        return np.asarray(total, np.float64).reshape(n_rows, 3)
+        total = np.bincount(cell, values, 3 * first.size)
+        return np.asarray(total, np.float64).reshape(-1, 3)
 
-    total, square = summed(weight), summed(weight**2)
+    total, square = summed(votes.weight), summed(votes.weight**2)
     if total[:, 1].any():
         first, second = np.append(first, 0), np.append(second, 0)
         total = np.vstack([total, [0.5, 0.0, 0.5]])
@@ -210,13 +381,13 @@ def fit_strengths(counts: Counts, model: VoteModel, prior: float) -> Strengths:
 
     def objective(x: FloatArray) -> float:
         at = parts(x)
-        eta = counts.eta(at.theta, at.beta)
+        eta = eta_of(counts, at)
         value = model.log_likelihood(eta, at.tau, counts.weight)
         return value - prior / 2 * float(at.theta @ at.theta)
 
     for _ in range(_STEPS):
         at = parts(x)
-        found = model.expand(counts.eta(at.theta, at.beta), at.tau, counts.weight)
+        found = model.expand(eta_of(counts, at), at.tau, counts.weight)
         gradient = _gradient(counts, found)
         gradient[:n] -= prior * at.theta
         step = _newton_step(counts, found, gradient, prior)
@@ -290,3 +461,113 @@ def _solve(laplacian: csr_array, prior: float, right: FloatArray) -> FloatArray:
     preconditioner = LinearOperator((n, n), lambda x: scale * x)
     columns = [cg(matrix, b, rtol=1e-8, M=preconditioner)[0] for b in right.T]
     return np.stack(columns, axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Covariances of fitted parameters.
+
+    Attributes
+    ----------
+    sandwich, expected : ndarray of shape (n_items, n_items), float64
+        Covariance of the strengths, less their mean, by the votes and by the model.
+    others : ndarray of shape (n_others,), float64
+        Standard errors of the effects and the tie parameter: the larger of both.
+    """
+
+    sandwich: FloatArray
+    expected: FloatArray
+    others: FloatArray
+
+
+def spread_of(
+    votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel, prior: float
+) -> Spread:
+    """Return the covariances of fitted parameters.
+
+    Parameters
+    ----------
+    votes : Votes
+        Without clusters each vote is one.
+    counts : Counts
+        The same votes.
+    fitted : Strengths
+    model : VoteModel
+    prior : float
+
+    Returns
+    -------
+    spread : Spread
+    """
+    n = counts.n_items
+    eta = eta_of(counts, fitted)
+    inverse = inverse_information(counts, fitted, model, prior)
+    in_eta, in_tau = model.scores(eta, fitted.tau)
+
+    def moments(weight: FloatArray) -> FloatArray:
+        parts = [in_eta * in_eta, in_eta * in_tau, in_tau * in_tau]
+        squares, cross, of_tau = ((weight * part).sum(axis=1) for part in parts)
+        return _assembled(counts, squares, cross, float(of_tau.sum()))
+
+    chance = model.proba(eta, fitted.tau)
+    by_chance = moments(counts.square.sum(axis=1)[:, None] * chance)
+    # The pull of the prior towards 0 adds no knowledge.
+    by_chance[np.diag_indices(n)] += prior
+    expected = inverse @ by_chance @ inverse
+    happened = (
+        moments(counts.square)
+        if votes.cluster is None
+        else _moments_of_clusters(votes, counts, fitted, model)
+    )
+    sandwich = inverse @ happened @ inverse
+    others = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected))[n:])
+    return Spread(centred(sandwich[:n, :n]), centred(expected[:n, :n]), others)
+
+
+def inverse_information(
+    counts: Counts, fitted: Strengths, model: VoteModel, prior: float
+) -> FloatArray:
+    """Return H^-1 of all parameters, the strengths first."""
+    eta = eta_of(counts, fitted)
+    found = model.expand(eta, fitted.tau, counts.weight)
+    hessian = _assembled(counts, found.curvature, found.cross, found.tau_curvature)
+    hessian[np.diag_indices(counts.n_items)] += prior
+    identity = np.eye(len(hessian))
+    factor = cho_factor(hessian, overwrite_a=True)
+    return np.asarray(cho_solve(factor, identity, overwrite_b=True))
+
+
+def _assembled(
+    counts: Counts, of_eta: FloatArray, cross: FloatArray, of_tau: float
+) -> FloatArray:
+    """Return the dense matrix of second moments of all parameters."""
+    beside, corner = counts.border(of_eta, cross, of_tau)
+    strengths = counts.laplacian(of_eta).toarray()
+    return np.block([[strengths, beside], [beside.T, corner]])
+
+
+def _moments_of_clusters(
+    votes: Votes, counts: Counts, fitted: Strengths, model: VoteModel
+) -> FloatArray:
+    """Return C / (C - 1) times the sum over clusters of the squared summed scores."""
+    cluster = votes.clusters
+    n_clusters = int(cluster.max()) + 1
+    in_eta, in_tau = (
+        part * votes.weight for part in scores_of_votes(votes, fitted, model)
+    )
+    items = sum_by_cluster(in_eta, votes, n_clusters)
+    parts = [in_eta * column for column in votes.covariates.T]
+    parts += [in_tau] if counts.has_ties else []
+    others = np.zeros((n_clusters, len(parts)))
+    for number, part in enumerate(parts):
+        others[:, number] = np.bincount(cluster, part, n_clusters)
+    beside = items.T @ others
+    strengths = (items.T @ items).toarray()
+    moments = np.block([[strengths, beside], [beside.T, others.T @ others]])
+    return np.asarray(moments * (n_clusters / (n_clusters - 1)))
+
+
+def centred(covariance: FloatArray) -> FloatArray:
+    """Return the covariance of the parameters less their mean."""
+    rows = covariance.mean(axis=0)
+    return np.asarray(covariance - rows - rows[:, None] + rows.mean())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -27,27 +27,31 @@ from skrank_abstain._validation import (
     listed,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.leaderboard._asking import (
+from skrank_abstain.leaderboard._evidence import (
+    Evidence,
+    Fragility,
+    ScoreEvidence,
+    VoteEvidence,
     choose_pairs,
+    find_fragility,
     information_of,
     variance_of_differences,
 )
-from skrank_abstain.leaderboard._evidence import (
-    Evidence,
-    JudgedEvidence,
-    ScoreEvidence,
-    VoteEvidence,
-    counts_of,
-    posterior_of_items,
+from skrank_abstain.leaderboard._fit import (
+    VOTE_MODELS,
+    count_votes,
+    fit_strengths,
+    share_of_its_own,
 )
-from skrank_abstain.leaderboard._fit import fit_strengths, share_of_its_own
-from skrank_abstain.leaderboard._fragility import Fragility, find_fragility
-from skrank_abstain.leaderboard._judges import fit_with_judges, read_judges
+from skrank_abstain.leaderboard._judges import fit_with_judges
 from skrank_abstain.leaderboard._page import notes_on_votes, write_report
-from skrank_abstain.leaderboard._results import ItemDecisions, Standings
-from skrank_abstain.leaderboard._scores import read_scores
-from skrank_abstain.leaderboard._ties import VOTE_MODELS
-from skrank_abstain.leaderboard._votes import number_names, read_votes
+from skrank_abstain.leaderboard._standings import ItemDecisions, Standings
+from skrank_abstain.leaderboard._votes import (
+    number_names,
+    read_judges,
+    read_scores,
+    read_votes,
+)
 from skrank_abstain.report import Report
 from skrank_abstain.review import Questions
 
@@ -230,15 +234,25 @@ class Leaderboard(Saved, BaseEstimator):
             half_life=half_life,
             labels=labels,
         )
-        counts = counts_of(table)
+        counts, prior = count_votes(table), float(self.prior)
         if share_of_its_own(counts) < _NOTHING:
             raise ValueError(
                 "covariates must say something that items and other covariates do not, "
                 f"got {listed(covariates)}: the advantage of the left side, for one, "
                 "cannot be told from the strength of an item that is always there."
             )
-        fitted = fit_strengths(counts, VOTE_MODELS[self.ties], float(self.prior))
-        evidence = VoteEvidence(*options, table, self.ties, float(self.prior), fitted)
+        fitted = fit_strengths(counts, VOTE_MODELS[self.ties], prior)
+        evidence = VoteEvidence(
+            *options,
+            theta=fitted.theta,
+            component=table.component,
+            n_votes=table.per_item,
+            degrees=np.inf if table.cluster is None else float(table.cluster.max()),
+            votes=table,
+            ties=self.ties,
+            prior=prior,
+            fitted=fitted,
+        )
         if judges is not None:
             evidence = self._judged(evidence, votes, judges, labels)
         self._take(evidence, table.items)
@@ -253,7 +267,7 @@ class Leaderboard(Saved, BaseEstimator):
 
     def _judged(
         self, people: VoteEvidence, votes: Any, judges: Any, labels: Any
-    ) -> JudgedEvidence:
+    ) -> VoteEvidence:
         """Return the evidence of people and judges together."""
         if people.votes.covariates.shape[1]:
             raise ValueError(
@@ -262,17 +276,15 @@ class Leaderboard(Saved, BaseEstimator):
             )
         found = fit_with_judges(
             people.votes,
-            read_judges(judges, votes, people.votes.items, labels),
-            people.counts,
+            *read_judges(judges, votes, people.votes, labels),
             people.fitted,
             people.model,
             people.prior,
-            people.expected,
+            people.spread.expected,
         )
         self.reliance_, self.vote_worth_ = found.reliance, found.worth
-        known = {each.name: getattr(people, each.name) for each in fields(people)}
-        known["fitted"] = found.fitted
-        return JudgedEvidence(**known, by_votes=found.sandwich, by_model=found.expected)
+        theta = found.fitted.theta
+        return replace(people, theta=theta, fitted=found.fitted, judged=found)
 
     @all_or_nothing
     def fit_scores(self, frame: Any) -> Self:
@@ -310,8 +322,16 @@ class Leaderboard(Saved, BaseEstimator):
         """
         options = self._checked_options()
         items, scores = read_scores(frame)
-        self._take(ScoreEvidence(*options, scores), items)
-        self.n_votes_ = len(scores)
+        self.n_votes_, n_items = scores.shape
+        evidence = ScoreEvidence(
+            *options,
+            theta=scores.mean(axis=0),
+            component=np.zeros(n_items, dtype=np.int64),
+            n_votes=np.full(n_items, self.n_votes_),
+            degrees=self.n_votes_ - 1.0,
+            scores=scores,
+        )
+        self._take(evidence, items)
         return self
 
     def _checked_options(self) -> tuple[float, str, int]:
@@ -329,7 +349,7 @@ class Leaderboard(Saved, BaseEstimator):
 
     @property
     def covariance_(self) -> FloatArray:
-        return self._known().sandwich
+        return self._known().covariances[0]
 
     @property
     def coef_interval_(self) -> FloatArray:
@@ -351,13 +371,13 @@ class Leaderboard(Saved, BaseEstimator):
             If all pairs of the items do not fit into memory.
         """
         evidence = self._known()
-        place, best, worst = evidence.places.T
-        order = np.argsort(place)
+        best, worst = evidence.comparisons.places(evidence.theta.size).T
+        order = np.argsort(evidence.place)
         low, high = evidence.intervals[order].T
         return Standings(
             qid=np.full(order.size, None),
             item_id=self.items_[order],
-            place=place[order],
+            place=evidence.place[order],
             score=self.strengths_[order],
             best=best[order],
             worst=worst[order],
@@ -381,7 +401,7 @@ class Leaderboard(Saved, BaseEstimator):
             accepted=found.accepted,
             left_id=self.items_[found.left],
             right_id=self.items_[found.right],
-            place=evidence.places[:, 0],
+            place=evidence.place,
             pvalue=found.pvalue,
         )
 
@@ -513,19 +533,17 @@ class Leaderboard(Saved, BaseEstimator):
         """
         evidence = self._voted()
         check_choice(objective, "objective", ("pairs", "top"))
-        posterior = posterior_of_items(evidence)
+        posterior = evidence.posterior()
         theta, model = evidence.theta, evidence.model
         left, right, value = choose_pairs(
             theta,
             posterior,
-            variance_of_differences(posterior, evidence.sandwich, evidence.expected),
+            variance_of_differences(posterior, *evidence.covariances),
             information_of(theta, model, self.tau_),
             n=check_positive_int(n, "n"),
             per_pair=check_positive_int(per_pair, "per_pair"),
             leader=int(theta.argmax()) if objective == "top" else None,
         )
-        place = np.empty(theta.size, dtype=np.int64)
-        place[np.argsort(-theta, kind="stable")] = np.arange(1, theta.size + 1)
         difference = theta[left] - theta[right]
         return Questions(
             left=left,
@@ -536,7 +554,7 @@ class Leaderboard(Saved, BaseEstimator):
             proba=model.proba(difference, self.tau_),
             left_id=self.items_[left],
             right_id=self.items_[right],
-            place=place,
+            place=evidence.place,
             value=value,
         )
 
@@ -554,7 +572,7 @@ class Leaderboard(Saved, BaseEstimator):
             If the board was not fitted on votes, or has judges.
         """
         evidence = self._voted()
-        if isinstance(evidence, JudgedEvidence):
+        if evidence.judged is not None:
             raise ValueError(
                 "Leaderboard must be fitted without judges for this: ask it of the "
                 "votes of people alone."

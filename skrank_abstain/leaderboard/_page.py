@@ -8,13 +8,8 @@ from typing import Any
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, listed
-from skrank_abstain.leaderboard._display import LeaderboardDisplay
-from skrank_abstain.leaderboard._evidence import (
-    Evidence,
-    JudgedEvidence,
-    VoteEvidence,
-)
-from skrank_abstain.leaderboard._results import Standings
+from skrank_abstain.leaderboard._evidence import Evidence, VoteEvidence
+from skrank_abstain.leaderboard._standings import LeaderboardDisplay, Standings
 from skrank_abstain.report import Picture, Report, Section, Table, write_page
 
 #: Rows of the table of items.
@@ -116,7 +111,7 @@ def _of_votes(board: Any, evidence: VoteEvidence) -> tuple[list[str], list[str]]
             board.covariates_, board.coef_, board.coef_interval_, strict=True
         )
     ]
-    if isinstance(evidence, JudgedEvidence):
+    if evidence.judged is not None:
         model.append(
             f"automatic judges beside people: reliance {board.reliance_:.2f}; a vote "
             f"of a person is worth {board.vote_worth_:.2f} of people alone"

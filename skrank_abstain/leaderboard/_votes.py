@@ -1,11 +1,11 @@
-"""Read votes: two items by name, who won, and what else is known about the vote."""
+"""Read votes, judges' votes, and metrics of systems: tables in, numbers out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,23 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from skrank_abstain._saving import Value
-from skrank_abstain._validation import FloatArray, IntArray, is_blank, listed, shown
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    check_finite,
+    is_blank,
+    listed,
+    shown,
+)
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import read_pair_labels
+from skrank_abstain.pairs import read_columns, read_pair_labels
 
+#: Needed columns, and their names in arenas of language models.
 _NEEDED = ("left", "right", "label")
-#: The same columns as arenas of language models name them.
 _OF_ARENAS = ("model_a", "model_b", "winner")
-#: With fewer clusters the sandwich says too little of the spread between them.
-FEW_CLUSTERS = 20
-#: What arenas call a tie of two bad answers.
+#: With fewer clusters, or queries, the spread between them is poorly known.
+_FEW = 20
+#: Labels that arenas give to a tie of two bad answers.
 _BOTH_BAD = {"tie (bothbad)", "both_bad"}
 
 
@@ -48,11 +55,30 @@ class Votes(Value):
     label: IntArray
     weight: FloatArray
     covariates: FloatArray
-    cluster: IntArray | None
+    cluster: IntArray | None = None
+
+    def take(self, rows: Any) -> Self:
+        """Return some of the votes, about the same items."""
+        names = ("left", "right", "label", "weight", "covariates")
+        columns: dict[str, Any] = {name: getattr(self, name)[rows] for name in names}
+        cluster = None if self.cluster is None else self.cluster[rows]
+        return replace(self, **columns, cluster=cluster)
+
+    @property
+    def clusters(self) -> IntArray:
+        """Number of the cluster of each vote; its row where no column names one."""
+        return np.arange(self.left.size) if self.cluster is None else self.cluster
+
+    @property
+    def per_item(self) -> IntArray:
+        """Number of votes about each item."""
+        both = np.concatenate([self.left, self.right])
+        votes: IntArray = np.bincount(both, minlength=self.items.size)
+        return votes
 
     @property
     def component(self) -> IntArray:
-        """Number of the group of items that met, directly or over others."""
+        """Number of the group of items that are linked by votes."""
         n, ones = self.items.size, np.ones(self.left.size)
         links = coo_array((ones, (self.left, self.right)), (n, n))
         group: IntArray = connected_components(links, directed=False)[1]
@@ -84,9 +110,9 @@ def read_votes(
         Age at which a vote counts half, in units of ``time``, or days if that holds
         dates. None: ``time`` is ignored.
     items : ndarray of shape (n_items,), default=None
-        Names that are known already; others are refused.
+        Known names; others are refused.
     labels : sequence, default=None
-        What means (right, tie, left) or (right, left), as in `read_pair_labels`.
+        Labels of (right, tie, left) or (right, left), as in `read_pair_labels`.
     repeated : bool, default=False
         Whether a ``vote_id`` may occur more than once.
 
@@ -107,8 +133,8 @@ def read_votes(
             "covariates must be a sequence of names of columns, got "
             f"{covariates!r}: write covariates=[{covariates!r}]."
         )
-    table = _Table(votes)
-    sides = [table.names("left"), table.names("right")]
+    table = _open(votes)
+    sides = [_named(table["left"], "left"), _named(table["right"], "right")]
     known = _sorted_names([*sides[0], *sides[1]]) if items is None else items
     left, right = number_names(sides, known)
     same = np.flatnonzero(left == right)
@@ -119,173 +145,237 @@ def read_votes(
             "such rows in all: drop them."
         )
     if not repeated:
-        table.check_ids()
-    weight = table.weights()
+        _check_ids(table.get("vote_id", []))
+    weight = _weights(table)
     if half_life is not None:
-        weight = weight * _fading(table.times(), half_life)
-    columns = [table.covariate(name) for name in covariates]
+        time = _times(_column(table, "time", "half_life needs time and"))
+        weight = weight * np.exp2((time - time.max()) / half_life)
+    columns = [_covariate(table, name) for name in covariates]
     return Votes(
         items=known,
         left=left,
         right=right,
-        label=table.labels(labels),
+        label=_labels(table["label"], labels),
         weight=weight,
         covariates=np.array(columns, dtype=np.float64).reshape(-1, left.size).T,
-        cluster=None if cluster is None else table.clusters(cluster),
+        cluster=None if cluster is None else _clusters(table, cluster),
     )
 
 
-def vote_ids(votes: Any) -> list[Any]:
+def read_judges(
+    judges: Any, votes: Any, people: Votes, labels: Any = None
+) -> tuple[Votes, IntArray]:
+    """Check a table of judges' votes and find the battles that people voted on.
+
+    Parameters
+    ----------
+    judges, votes : frame, mapping of columns or sequence of mappings
+        Tables as for `read_votes`, with a column ``vote_id`` that names the battle.
+    people : Votes
+        ``votes`` as they were read.
+    labels : sequence, default=None
+        As in `read_votes`.
+
+    Returns
+    -------
+    judges : Votes
+        The clusters are battles. The votes on a battle share a weight of 1.
+    vote : ndarray of shape (n_votes,), int64
+        Row of the person's vote on the battle; -1 if no person voted.
+
+    Raises
+    ------
+    ValueError
+        If a table is invalid or lacks ``vote_id``, a battle is not between the same
+        items, or judges have not voted on both kinds of battles.
+    """
+    try:
+        table = read_votes(judges, items=people.items, labels=labels, repeated=True)
+        ids = _vote_ids(judges)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"judges: {error}") from None
+    rows = {name: row for row, name in enumerate(_vote_ids(votes))}
+    vote = np.fromiter((rows.get(name, -1) for name in ids), np.int64, len(ids))
+    seen = vote >= 0
+    ours = np.stack([table.left, table.right])[:, seen]
+    theirs = np.stack([people.left, people.right])[:, vote[seen]]
+    other = np.flatnonzero((np.sort(ours, axis=0) != np.sort(theirs, axis=0)).any(0))
+    if other.size:
+        name = np.array(ids, dtype=object)[seen][other[0]]
+        raise ValueError(
+            f"judges must vote on the same two items as people, got vote_id {name!r} "
+            f"with others, and {other.size} such votes in all."
+        )
+    if not seen.any() or seen.all():
+        kinds = "battles that people voted on" if seen.all() else "other battles"
+        raise ValueError(
+            "judges must have voted on battles that people voted on, which shows how "
+            "they err, and on others, which is what they add; the column vote_id tells "
+            f"them apart. Got {kinds} alone."
+        )
+    battle = _positions(ids, dict.fromkeys(ids))
+    weight = 1 / np.bincount(battle)[battle]
+    return replace(table, weight=weight, cluster=battle), vote
+
+
+def read_scores(frame: Any) -> tuple[NDArray[Any], FloatArray]:
+    """Return the names of the systems, and the metric of each on each query.
+
+    Parameters
+    ----------
+    frame : frame or mapping of columns
+        A column for each system.
+
+    Returns
+    -------
+    items : ndarray of shape (n_items,)
+    scores : ndarray of shape (n_queries, n_items), float64
+
+    Raises
+    ------
+    TypeError
+        If ``frame`` is no table with names.
+    ValueError
+        If there are fewer than two systems or queries, or values are no finite numbers.
+    """
+    if not (isinstance(frame, Mapping) or hasattr(frame, "columns")):
+        raise TypeError(
+            "frame must be a frame or a mapping with a column for each system, got "
+            f"{shown(frame)}."
+        )
+    names = list(frame if isinstance(frame, Mapping) else frame.columns)
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(
+            "frame must have a column of its own name for each of at least two "
+            f"systems, got {listed(names)}."
+        )
+    columns = [
+        check_finite(
+            np.asarray(frame[name]),
+            f"frame[{name!r}]",
+            ("n_queries",),
+            remedy=" Compare systems on the queries that all of them have.",
+        )
+        for name in names
+    ]
+    sizes = {column.size for column in columns}
+    if len(sizes) > 1 or min(sizes) < 2:
+        raise ValueError(
+            "frame must have the same rows, at least two queries, in every column, got "
+            f"columns of {listed(sorted(sizes))} values."
+        )
+    n_queries = sizes.pop()
+    if n_queries < _FEW:
+        warn_user(
+            f"{n_queries} queries are fewer than {_FEW}: the spread of the means is "
+            "poorly known, few orders can be sure, and the promise is a rough one."
+        )
+    return _array_of_names(names), np.stack(columns, axis=1)
+
+
+def number_names(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
+    """Return the positions of the names of both sides."""
+    try:
+        return [_positions(side, items.tolist()) for side in sides]
+    except KeyError as error:
+        raise ValueError(
+            f"votes must be about items of the board, got {error.args[0]!r}; it has "
+            f"{listed(items.tolist())}."
+        ) from None
+
+
+def _positions(values: list[Any], among: Iterable[Any]) -> IntArray:
+    number = {value: k for k, value in enumerate(among)}
+    return np.fromiter(map(number.__getitem__, values), np.int64, len(values))
+
+
+def _open(votes: Any) -> dict[str, list[Any]]:
+    """Return the columns of a table of votes, under our names."""
+    columns = read_columns(votes, "votes")
+    if not {*_NEEDED} & columns.keys() and columns.keys() >= {*_OF_ARENAS}:
+        renamed = dict(zip(_OF_ARENAS, _NEEDED, strict=True))
+        columns = {renamed.get(name, name): c for name, c in columns.items()}
+    if not columns.keys() >= {*_NEEDED}:
+        raise ValueError(
+            "votes must have columns left, right, label, or model_a, model_b, "
+            f"winner, got {listed(columns)}."
+        )
+    if not columns["label"]:
+        raise ValueError("votes must have at least one row, got none.")
+    return columns
+
+
+def _column(table: Mapping[str, list[Any]], name: str, parameter: str) -> list[Any]:
+    """Return a column that a parameter names."""
+    if name not in table:
+        raise ValueError(
+            f"{parameter} must name a column of votes, got {name!r}; there are "
+            f"{listed(table)}."
+        )
+    return table[name]
+
+
+def _vote_ids(votes: Any) -> list[Any]:
     """Return the column ``vote_id`` of a table that was read before."""
-    table = _Table(votes)
-    return _check_named(
-        table.column("vote_id", "judges needs vote_id, which"), "vote_id"
-    )
+    column = _column(_open(votes), "vote_id", "judges needs vote_id, which")
+    return _named(column, "vote_id")
 
 
-class _Table:
-    """Columns of votes, as lists."""
-
-    def __init__(self, votes: Any) -> None:
-        columns = _columns(votes)
-        if not {*_NEEDED} & columns.keys() and columns.keys() >= {*_OF_ARENAS}:
-            renamed = dict(zip(_OF_ARENAS, _NEEDED, strict=True))
-            columns = {renamed.get(name, name): c for name, c in columns.items()}
-        if not columns.keys() >= {*_NEEDED}:
+def _check_ids(column: list[Any]) -> None:
+    """Refuse the same vote twice."""
+    first: dict[Any, int] = {}
+    for row, value in enumerate(column):
+        if first.setdefault(value, row) != row:
             raise ValueError(
-                "votes must have columns left, right, label, or model_a, model_b, "
-                f"winner, got {listed(columns)}."
+                f"votes must have each vote_id once, got {value!r} in rows "
+                f"{first[value]} and {row}: drop repeated votes, or the column."
             )
-        lengths = {name: len(column) for name, column in columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"votes must have columns of one length, got {lengths}.")
-        if not lengths["label"]:
-            raise ValueError("votes must have at least one row, got none.")
-        self._columns = columns
 
-    def column(self, name: str, parameter: str) -> list[Any]:
-        """Return a column that a parameter names."""
-        if name not in self._columns:
+
+def _labels(column: list[Any], labels: Any) -> IntArray:
+    """Return +1, 0 and -1."""
+    kinds = set(_named(column, "label"))
+    values = np.empty(len(column), dtype=object)
+    values[:] = column
+    if labels is None:
+        # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
+        if kinds == {0, 1}:
             raise ValueError(
-                f"{parameter} must name a column of votes, got {name!r}; there are "
-                f"{listed(self._columns)}."
+                "votes must have labels whose meaning is clear, as left, tie and "
+                "right, got [0, 1], where 0 may be a tie or the right one: say "
+                "labels=(-1, 0, 1) or labels=(0, 1) to fit."
             )
-        return self._columns[name]
-
-    def names(self, side: str) -> list[Any]:
-        """Return the names of the items on one side."""
-        return _check_named(self._columns[side], side)
-
-    def labels(self, labels: Any) -> IntArray:
-        """Return +1, 0 and -1."""
-        column = self._columns["label"]
-        kinds = set(_check_named(column, "label"))
-        values = np.empty(len(column), dtype=object)
-        values[:] = column
-        if labels is None:
-            # In tables of results 1 and 0 are left and right, in -1, 0, 1 left and tie.
-            if kinds == {0, 1}:
-                raise ValueError(
-                    "votes must have labels whose meaning is clear, as left, tie and "
-                    "right, got [0, 1], where 0 may be a tie or the right one: say "
-                    "labels=(-1, 0, 1) or labels=(0, 1) to fit."
-                )
-            values[:] = ["tie" if value in _BOTH_BAD else value for value in column]
-        return read_pair_labels(values, labels, name="votes['label']")
-
-    def weights(self) -> FloatArray:
-        """Return the weights; 1 without a column for them."""
-        n = len(self._columns["label"])
-        if "weight" not in self._columns:
-            return np.ones(n)
-        weight = _numbers(self._columns["weight"], "votes['weight']")
-        bad = np.flatnonzero(weight < 0)
-        if bad.size or not weight.any():
-            raise ValueError(
-                "votes must have weights that are not negative, some of them positive, "
-                f"got {weight[bad[0] if bad.size else 0]:g}."
-            )
-        return weight
-
-    def times(self) -> FloatArray:
-        """Return times as numbers, dates as days."""
-        column = _check_named(self.column("time", "half_life needs time and"), "time")
-        try:
-            return np.array([_days(value) for value in column])
-        except (TypeError, ValueError):
-            raise ValueError(
-                "votes must have times that are numbers or dates, got "
-                f"{shown(column[0])}."
-            ) from None
-
-    def covariate(self, name: str) -> FloatArray:
-        """Return a column of numbers that are not all 0."""
-        column = _numbers(self.column(name, "covariates"), f"votes[{name!r}]")
-        if not column.any():
-            raise ValueError(
-                f"covariates must differ from 0 somewhere, got {name!r}, which is 0 in "
-                "every vote: leave it out."
-            )
-        return column
-
-    def clusters(self, name: str) -> IntArray:
-        """Return numbers for the values of a column."""
-        column = _check_named(self.column(name, "cluster"), name)
-        number = {value: k for k, value in enumerate(dict.fromkeys(column))}
-        if len(number) < 2:
-            raise ValueError(
-                f"cluster must name a column with at least two values, got {name!r} "
-                f"with {column[0]!r} alone: no spread between clusters can be seen."
-            )
-        if len(number) < FEW_CLUSTERS:
-            warn_user(
-                f"{name!r} has {len(number)} clusters; with fewer than {FEW_CLUSTERS} "
-                "the spread between them is known badly: few orders can be sure, and "
-                "the promise is a rough one."
-            )
-        return np.fromiter(map(number.__getitem__, column), np.int64, len(column))
-
-    def check_ids(self) -> None:
-        """Refuse the same vote twice."""
-        column = self._columns.get("vote_id", [])
-        if len(set(column)) < len(column):
-            first: dict[Any, int] = {}
-            for row, value in enumerate(column):
-                if first.setdefault(value, row) != row:
-                    raise ValueError(
-                        "votes must have each vote_id once, got "
-                        f"{value!r} in rows {first[value]} and {row}: drop repeated "
-                        "votes, or the column."
-                    )
+        values[:] = ["tie" if value in _BOTH_BAD else value for value in column]
+    return read_pair_labels(values, labels, name="votes['label']")
 
 
-def _columns(votes: Any) -> dict[str, list[Any]]:
-    if isinstance(votes, Sequence) and not isinstance(votes, str | bytes):
-        for row, vote in enumerate(votes):
-            if not isinstance(vote, Mapping):
-                raise TypeError(
-                    f"votes must hold mappings, got {shown(vote)} in row {row}."
-                )
-        every = dict.fromkeys(name for vote in votes for name in vote)
-        return {str(name): [vote.get(name) for vote in votes] for name in every}
-    if isinstance(votes, Mapping) or hasattr(votes, "columns"):
-        names = votes if isinstance(votes, Mapping) else votes.columns
-        return {str(name): _listed_values(votes[name]) for name in names}
-    raise TypeError(
-        "votes must be a frame, a mapping of columns or a list of mappings, got "
-        f"{shown(votes)}."
-    )
+def _weights(table: Mapping[str, list[Any]]) -> FloatArray:
+    """Return the weights; 1 without a column for them."""
+    if "weight" not in table:
+        return np.ones(len(table["label"]))
+    weight = _numbers(table["weight"], "votes['weight']")
+    bad = np.flatnonzero(weight < 0)
+    if bad.size or not weight.any():
+        raise ValueError(
+            "votes must have weights that are not negative, some of them positive, "
+            f"got {weight[bad[0] if bad.size else 0]:g}."
+        )
+    return weight
 
 
-def _listed_values(column: Any) -> list[Any]:
-    """Return the values of a column, as Python's where that loses nothing."""
-    dates = getattr(getattr(column, "dtype", None), "kind", "") == "M"
-    values = column if dates or not hasattr(column, "tolist") else column.tolist()
-    return list(values)
+def _times(column: list[Any]) -> FloatArray:
+    """Return times as numbers, dates as days."""
+    column = _named(column, "time")
+    try:
+        return np.array([_days(value) for value in column])
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"votes must have times that are numbers or dates, got {shown(column[0])}."
+        ) from None
 
 
 def _days(value: Any) -> float:
-    """Return a date as days, a number as it is."""
+    """Return a date as days, and a number unchanged."""
     if isinstance(value, str):
         value = datetime.fromisoformat(value)
     if isinstance(value, np.datetime64):
@@ -296,8 +386,37 @@ def _days(value: Any) -> float:
     return float(value.toordinal() if isinstance(value, date) else value)
 
 
-def _check_named(column: list[Any], name: str) -> list[Any]:
-    """Return a column without missing values that can be looked up."""
+def _covariate(table: Mapping[str, list[Any]], name: str) -> FloatArray:
+    """Return a column of numbers that are not all 0."""
+    column = _numbers(_column(table, name, "covariates"), f"votes[{name!r}]")
+    if not column.any():
+        raise ValueError(
+            f"covariates must differ from 0 somewhere, got {name!r}, which is 0 in "
+            "every vote: leave it out."
+        )
+    return column
+
+
+def _clusters(table: Mapping[str, list[Any]], name: str) -> IntArray:
+    """Return numbers for the values of a column."""
+    column = _named(_column(table, name, "cluster"), name)
+    every = dict.fromkeys(column)
+    if len(every) < 2:
+        raise ValueError(
+            f"cluster must name a column with at least two values, got {name!r} "
+            f"with {column[0]!r} alone: no spread between clusters can be seen."
+        )
+    if len(every) < _FEW:
+        warn_user(
+            f"{name!r} has {len(every)} clusters; with fewer than {_FEW} the spread "
+            "between them is poorly known: few orders can be sure, and the promise is "
+            "a rough one."
+        )
+    return _positions(column, every)
+
+
+def _named(column: list[Any], name: str) -> list[Any]:
+    """Return a column; raise for missing values or values without a hash."""
     try:
         kinds = set(column)
     except TypeError:
@@ -330,7 +449,7 @@ def _numbers(column: list[Any], name: str) -> FloatArray:
 
 
 def _sorted_names(names: list[Any]) -> NDArray[Any]:
-    """Return different names in an order that does not depend on that of the votes."""
+    """Return each name once, in an order that does not depend on that of the votes."""
     every = list(set(names))
     texts: dict[str, Any] = {}
     for name in every:
@@ -344,11 +463,11 @@ def _sorted_names(names: list[Any]) -> NDArray[Any]:
         every.sort()
     except TypeError:
         every.sort(key=str)
-    return array_of_names(every)
+    return _array_of_names(every)
 
 
-def array_of_names(names: list[Any]) -> NDArray[Any]:
-    """Return names as an array of texts, of integers, or of what they are."""
+def _array_of_names(names: list[Any]) -> NDArray[Any]:
+    """Return names as an array of texts, of integers, or else of objects."""
     if all(isinstance(name, str) for name in names):
         return np.array(names)
     if all(type(name) is int for name in names):
@@ -356,23 +475,3 @@ def array_of_names(names: list[Any]) -> NDArray[Any]:
     items = np.empty(len(names), dtype=object)
     items[:] = names
     return items
-
-
-def number_names(sides: list[list[Any]], items: NDArray[Any]) -> list[IntArray]:
-    """Return the positions of the names of both sides."""
-    number = {name: k for k, name in enumerate(items.tolist())}
-    try:
-        return [
-            np.fromiter(map(number.__getitem__, side), np.int64, len(side))
-            for side in sides
-        ]
-    except KeyError as error:
-        raise ValueError(
-            f"votes must be about items of the board, got {error.args[0]!r}; it has "
-            f"{listed(items.tolist())}."
-        ) from None
-
-
-def _fading(time: FloatArray, half_life: float) -> FloatArray:
-    """Return the weights of votes by their age."""
-    return np.asarray(np.exp2((time - time.max()) / half_life), np.float64)

@@ -1,4 +1,4 @@
-"""Strengths against a general optimiser, on a likelihood written vote by vote."""
+"""Models of votes, strengths and covariances, against likelihoods vote by vote."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,104 @@ from leaderboard.boards import draw, log_probability
 from scipy.optimize import minimize
 
 from skrank_abstain.leaderboard import _fit
-from skrank_abstain.leaderboard._fit import count_votes, fit_strengths
-from skrank_abstain.leaderboard._ties import VOTE_MODELS
+from skrank_abstain.leaderboard._fit import (
+    VOTE_MODELS,
+    count_votes,
+    fit_strengths,
+    spread_of,
+)
+from skrank_abstain.leaderboard._votes import Votes
+
+ETA = np.array([-3.0, -0.4, 0.0, 0.7, 5.0])
+TAUS = [("rao_kupper", 0.3), ("davidson", -0.5), ("davidson", 0.8)]
+H = 1e-5
+N_ITEMS, STEP, PRIOR = 4, 1e-4, 0.1
 
 
-def counted(left, right, label, n_items, *, weight=None, z=None):
+@pytest.mark.parametrize(("ties", "tau"), TAUS)
+def test_probabilities_are_those_of_the_definition(ties, tau):
+    proba = VOTE_MODELS[ties].proba(ETA, tau)
+    expected = [
+        [np.exp(log_probability(ties, eta, tau, label)) for label in (-1, 0, 1)]
+        for eta in ETA
+    ]
+    np.testing.assert_allclose(proba, expected, rtol=1e-12)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(("ties", "tau"), TAUS)
+def test_scores_are_derivatives(ties, tau):
+    model = VOTE_MODELS[ties]
+
+    def slope(up, down):
+        return (np.log(up) - np.log(down)) / (2 * H)
+
+    in_eta, in_tau = model.scores(ETA, tau)
+    proba = model.proba
+    expected = slope(proba(ETA + H, tau), proba(ETA - H, tau))
+    np.testing.assert_allclose(in_eta, expected, atol=1e-7)
+    expected = slope(proba(ETA, tau + H), proba(ETA, tau - H))
+    np.testing.assert_allclose(in_tau, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(("ties", "tau"), TAUS)
+def test_the_expansion_is_that_of_the_sum_over_votes(ties, tau):
+    model = VOTE_MODELS[ties]
+    counts = np.random.default_rng(0).integers(0, 9, size=(ETA.size, 3)).astype(float)
+    found = model.expand(ETA, tau, counts)
+    value = sum(
+        count * log_probability(ties, eta, tau, label)
+        for eta, row in zip(ETA, counts, strict=True)
+        for label, count in zip((-1, 0, 1), row, strict=True)
+    )
+    assert found.value == pytest.approx(value)
+    in_eta, in_tau = model.scores(ETA, tau)
+    np.testing.assert_allclose(found.score, (counts * in_eta).sum(axis=1))
+    assert found.tau_score == pytest.approx((counts * in_tau).sum())
+    up, down = (
+        model.expand(ETA + H, tau, counts),
+        model.expand(ETA - H, tau, counts),
+    )
+    np.testing.assert_allclose(
+        found.curvature, (down.score - up.score) / (2 * H), atol=1e-6
+    )
+    up, down = (model.expand(ETA, tau + s, counts) for s in (H, -H))
+    np.testing.assert_allclose(
+        found.cross, (down.score - up.score) / (2 * H), atol=1e-6
+    )
+    assert found.tau_curvature == pytest.approx(
+        (down.tau_score - up.tau_score) / (2 * H), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("ties", VOTE_MODELS)
+def test_equals_tie_with_the_probability_that_the_start_is_made_for(ties):
+    model = VOTE_MODELS[ties]
+    proba = model.proba(np.zeros(1), model.start(0.3))
+    np.testing.assert_allclose(proba, [[0.35, 0.3, 0.35]])
+
+
+@pytest.mark.parametrize("ties", VOTE_MODELS)
+def test_without_ties_both_are_the_logistic_model(ties):
+    model = VOTE_MODELS[ties]
+    left = 1 / (1 + np.exp(-ETA))
+    proba = model.proba(ETA, model.no_ties)
+    np.testing.assert_allclose(proba, np.stack([1 - left, 0 * left, left], axis=1))
+    counts = np.tile([2.0, 0.0, 1.0], (ETA.size, 1))
+    found = model.expand(ETA, model.no_ties, counts)
+    np.testing.assert_allclose(found.score, 1 - 3 * left)
+    np.testing.assert_allclose(found.curvature, 3 * left * (1 - left))
+
+
+def votes_of(left, right, label, n_items, *, weight=None, z=None, cluster=None):
     n = len(left)
     weight = np.ones(n) if weight is None else weight
     z = np.zeros((n, 0)) if z is None else z
-    return count_votes(left, right, label, weight, z, n_items)
+    return Votes(np.arange(n_items), left, right, label, weight, z, cluster)
+
+
+def counted(*args, **options):
+    return count_votes(votes_of(*args, **options))
 
 
 def slow_fit(ties, left, right, label, n_items, *, weight, z, prior):
@@ -53,7 +142,7 @@ def test_strengths_are_those_of_a_general_optimiser(ties, half_width, n_covariat
     counts = counted(left, right, label, 4, weight=weight, z=z)
     found = fit_strengths(counts, VOTE_MODELS[ties], 0.1)
     theta, beta, tau = slow_fit(
-        ties, left, right, label, 4, weight=weight, z=z, prior=0.1
+        ties, left, right, label, 4, weight=weight, z=z, prior=PRIOR
     )
     np.testing.assert_allclose(found.theta, theta, atol=1e-4)
     np.testing.assert_allclose(found.beta, beta, atol=1e-4)
@@ -136,3 +225,113 @@ def test_many_items_with_few_votes_converge():
     )
     assert np.isfinite(found.theta).all()
     assert found.tau > 0
+
+
+class Slow:
+    """Log likelihood of each vote as a function of all parameters."""
+
+    def __init__(self, ties, votes, weight, z, tied):
+        self.ties, self.votes, self.weight, self.z = ties, votes, weight, z
+        self.tied = tied
+
+    def values(self, x, labels=None):
+        """Return the log likelihood of each vote, shape (n_votes,)."""
+        left, right, label = self.votes
+        label = label if labels is None else labels
+        beta = x[N_ITEMS : N_ITEMS + self.z.shape[1]]
+        tau = x[-1] if self.tied else VOTE_MODELS[self.ties].no_ties
+        return np.array(
+            [
+                log_probability(self.ties, x[i] - x[j] + row @ beta, tau, o)
+                for i, j, o, row in zip(left, right, label, self.z, strict=True)
+            ]
+        )
+
+    def scores(self, x, labels=None):
+        """Return the derivative of each vote, shape (n_votes, n_parameters)."""
+        return np.stack(
+            [
+                (self.values(x + e, labels) - self.values(x - e, labels)) / (2 * STEP)
+                for e in STEP * np.eye(x.size)
+            ],
+            axis=1,
+        )
+
+    def hessian(self, x):
+        def gradient(x):
+            total = self.weight @ self.scores(x)
+            total[:N_ITEMS] -= PRIOR * x[:N_ITEMS]
+            if self.tied:
+                up, down = (
+                    log_probability(self.ties, 0.0, x[-1] + s, 1) for s in (STEP, -STEP)
+                )
+                total[-1] += (up - down) / (2 * STEP)
+            return total
+
+        return -np.stack(
+            [
+                (gradient(x + e) - gradient(x - e)) / (2 * STEP)
+                for e in STEP * np.eye(x.size)
+            ]
+        )
+
+
+def centred(covariance):
+    mean = np.eye(N_ITEMS) - 1 / N_ITEMS
+    return mean @ covariance[:N_ITEMS, :N_ITEMS] @ mean
+
+
+@pytest.mark.parametrize("ties", VOTE_MODELS)
+@pytest.mark.parametrize("half_width", [0.0, 0.4])
+@pytest.mark.parametrize("n_covariates", [0, 1])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_covariances_are_those_of_the_definition(
+    ties, half_width, n_covariates, clustered
+):
+    left, right, label, z = draw([0, 1, -1, 0.5], 80, ties=half_width, effect=0.7)
+    z = z[:, None][:, :n_covariates]
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.2, 2, size=80)
+    code = rng.integers(7, size=80) if clustered else np.arange(80)
+    model = VOTE_MODELS[ties]
+    cluster = code if clustered else None
+    votes = votes_of(left, right, label, N_ITEMS, weight=weight, z=z, cluster=cluster)
+    counts = count_votes(votes)
+    fitted = fit_strengths(counts, model, PRIOR)
+    found = spread_of(votes, counts, fitted, model, PRIOR)
+
+    tied = bool((label == 0).any())
+    x = np.concatenate([fitted.theta, fitted.beta, [fitted.tau] if tied else []])
+    slow = Slow(ties, (left, right, label), weight, z, tied)
+    inverse = np.linalg.inv(slow.hessian(x))
+    scores = weight[:, None] * slow.scores(x)
+    summed = np.stack([scores[code == c].sum(axis=0) for c in np.unique(code)])
+    factor = len(summed) / (len(summed) - 1) if clustered else 1
+    sandwich = inverse @ (factor * summed.T @ summed) @ inverse
+    np.testing.assert_allclose(found.sandwich, centred(sandwich), atol=1e-4)
+
+    moments = 0
+    for outcome in (-1, 0, 1) if tied else (-1, 1):
+        same = np.full(80, outcome)
+        each = weight[:, None] * slow.scores(x, same)
+        chance = np.exp(slow.values(x, same))
+        moments = moments + each.T @ (chance[:, None] * each)
+    # Strengths as the prior has them: of variance 1 / prior, of which it keeps a part.
+    moments[np.arange(N_ITEMS), np.arange(N_ITEMS)] += PRIOR
+    expected = inverse @ moments @ inverse
+    np.testing.assert_allclose(found.expected, centred(expected), atol=1e-4)
+    larger = np.sqrt(np.maximum(np.diag(sandwich), np.diag(expected)))
+    np.testing.assert_allclose(found.others, larger[N_ITEMS:], atol=1e-3)
+
+
+def test_the_sandwich_calls_an_item_that_won_every_time_certain_and_the_model_not():
+    left, right = np.zeros(5, dtype=int), np.ones(5, dtype=int)
+    votes = votes_of(left, right, np.ones(5, dtype=int), 2)
+    counts = count_votes(votes)
+    model = VOTE_MODELS["rao_kupper"]
+    fitted = fit_strengths(counts, model, PRIOR)
+    found = spread_of(votes, counts, fitted, model, PRIOR)
+    difference = fitted.theta[0] - fitted.theta[1]
+    side = np.array([1, -1])
+    assert difference > 4 * np.sqrt(side @ found.sandwich @ side)
+    assert difference < 2 * np.sqrt(side @ found.expected @ side)

@@ -6,7 +6,7 @@ from scipy.optimize import root
 from scipy.stats import logistic, norm
 
 from skrank_abstain.leaderboard import Leaderboard
-from skrank_abstain.leaderboard._ties import VOTE_MODELS
+from skrank_abstain.leaderboard._fit import VOTE_MODELS
 
 N, PRIOR = 4, 0.1
 
