@@ -15,6 +15,7 @@ import json
 import math
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ import scipy
 import sklearn
 from doubles import FirstColumn
 from scipy.special import expit, ndtr
+from sklearn.base import clone
 
 from skrank_abstain import (
     BALToR,
@@ -87,11 +89,10 @@ class Data:
             for rows in (self.qid % n_parts == k for k in range(n_parts))
         ]
 
-    def with_groups(self):
-        """Return the same with the group as the last column."""
-        other = object.__new__(Data)
-        other.__dict__ |= self.__dict__
-        other.X = np.column_stack([self.X, self.group])
+    def with_columns(self, n):
+        """Return the same with the first columns of X; the last is the group."""
+        other = copy(self)
+        other.X = np.column_stack([self.X, self.group])[:, :n]
         other.all = self.all | {"X": other.X}
         return other
 
@@ -175,19 +176,24 @@ def of_ranker(ranker, new):
     return found
 
 
-def ranker(make, few=False, groups=False, more=None, **fit):
+def ranker(ranker, *more, few=False, columns=3, **fit):
     """Return a configuration: a ranker that is fitted on all rows."""
 
     def record(data):
-        past, new = data["few" if few else "past"], data["few new" if few else "new"]
-        if groups:
-            past, new = past.with_groups(), new.with_groups()
+        past, new = (each.with_columns(columns) for each in two(data, few))
         extra = {name: getattr(past, value) for name, value in fit.items()}
-        fitted = make().fit(**past.all, **extra)
+        fitted = clone(ranker).fit(**past.all, **extra)
         found = of_ranker(fitted, new)
-        return found | (more(fitted, new) if more else {})
+        for of in more:
+            found |= of(fitted, new)
+        return found
 
     return record
+
+
+def two(data, few):
+    """Return the queries that calibrate, and the new ones."""
+    return (data["few"], data["few new"]) if few else (data["past"], data["new"])
 
 
 def of_places(ranker, new):
@@ -232,24 +238,15 @@ def of_novel(ranker, new):
     return {"risks of novelty": sums(ranker.novelty_pvalues(new.head(20)[0]))}
 
 
-def several(*functions):
-    def more(ranker, new):
-        return {
-            name: value for f in functions for name, value in f(ranker, new).items()
-        }
-
-    return more
-
-
 def strange(X):
     """Return how unusual items are, as a detector of PyOD does."""
     return np.abs(np.asarray(X)[:, 2])
 
 
-def partitions(make, few=False):
+def partitions(ranker, few=False):
     def record(data):
-        past, new = data["few" if few else "past"], data["few new" if few else "new"]
-        fitted = parted.calibrate(make(), past.parts(5))
+        past, new = two(data, few)
+        fitted = parted.calibrate(ranker, past.parts(5))
         X, qid = new.head(20)
         [decided] = parted.predict_pairs(fitted, [(X, None, qid)])
         [asked] = parted.deferred(fitted, [(X, None, qid)], deciding_top=3)
@@ -282,10 +279,10 @@ def comparisons(new):
     }, new.weight[left]
 
 
-def classifier(make):
+def classifier(classifier):
     def record(data):
         new, weight = comparisons(data["new"])
-        fitted = make().fit(**comparisons(data["past"])[0])
+        fitted = clone(classifier).fit(**comparisons(data["past"])[0])
         X, y = new["X"][:2000], new["y"][:2000]
         return {
             "fit": of_fit(fitted),
@@ -353,13 +350,14 @@ def labels(data):
     }
 
 
-def review(make, **options):
+def review(ranker, **options):
     """Return a configuration: people answer twelve questions, one of them wrongly."""
 
     def record(data):
         past, new = data["few"], data["few new"]
         X, qid = new.head(8)
-        asked = make().fit(**past.all).review(X, qid)
+        fitted = clone(ranker).fit(**past.all)
+        asked = fitted.review(X, qid)
         questions = asked.ask(12, **options)
         truth = pair_labels(new.y[: len(X)], questions.left, questions.right)
         words = {1: "left", 0: "same", -1: "right"}
@@ -367,7 +365,7 @@ def review(make, **options):
             {"qid": q.qid, "left": q.left, "right": q.right, "label": words[label]}
             for q, label in zip(questions, [-truth[0], *truth[1:]], strict=True)
         ]
-        after = make().fit(**past.all).review(X, qid, answers=answers)
+        after = fitted.review(X, qid, answers=answers)
         again = after.ask(12, **options)
         accuracy = [each.expected_accuracy for each in (asked, after)]
         return {
@@ -384,163 +382,83 @@ def review(make, **options):
     return record
 
 
+def baltor(**options):
+    return BALToR(MODEL, **{"random_state": 0} | options)
+
+
+def certified(**options):
+    return RiskControlledRanker(MODEL, max_risk=0.1, random_state=0, **options)
+
+
+def hierarchical(**options):
+    rule = GuaranteedCoverage(0.7, weighting="pairs", largest_query=120)
+    return SelectiveRanker(MODEL, rule=rule, random_state=0, **options)
+
+
+def compared(**options):
+    return PairwiseRankerClassifier(MODEL, random_state=0, **options)
+
+
+BT = {"tie_model": "bradley_terry"}
+DEAR = [[0, 1, 3], [1, 0, 1], [3, 1, 0]]
 CONFIGURATIONS = {
-    "graded": ranker(
-        lambda: BALToR(MODEL, coverage=0.7, random_state=0),
-        more=several(of_places, of_deferred, of_given),
-    ),
-    "graded linear": ranker(
-        lambda: BALToR(MODEL, coverage=0.4, quantile="linear", random_state=0)
-    ),
-    "zero_one": ranker(
-        lambda: BALToR(MODEL, coverage=0.6, loss="zero_one", random_state=0),
-        more=of_given,
-    ),
-    "clear_order": ranker(
-        lambda: BALToR(MODEL, coverage=0.6, loss="clear_order", random_state=0),
-        more=of_deferred,
-    ),
-    "own loss": ranker(
-        lambda: BALToR(MODEL, loss=[[0, 1, 3], [1, 0, 1], [3, 1, 0]], random_state=0),
-        more=of_places,
-    ),
+    "graded": ranker(baltor(coverage=0.7), of_places, of_deferred, of_given),
+    "graded linear": ranker(baltor(coverage=0.4, quantile="linear")),
+    "zero_one": ranker(baltor(coverage=0.6, loss="zero_one"), of_given),
+    "clear_order": ranker(baltor(coverage=0.6, loss="clear_order"), of_deferred),
+    "own loss": ranker(baltor(loss=DEAR), of_places),
     "bradley_terry": ranker(
-        lambda: BALToR(MODEL, tie_model="bradley_terry", coverage=0.7, random_state=0),
-        more=several(of_places, of_deferred, of_given),
+        baltor(coverage=0.7, **BT), of_places, of_deferred, of_given
     ),
     "davidson": ranker(
-        lambda: BALToR(
-            MODEL,
-            tie_model=BradleyTerry(ties="davidson"),
-            loss="zero_one",
-            random_state=0,
-        )
+        baltor(tie_model=BradleyTerry(ties="davidson"), loss="zero_one")
     ),
-    "thurstone": ranker(
-        lambda: BALToR(
-            MODEL, tie_model="thurstone_mosteller", coverage=0.4, random_state=0
-        )
-    ),
+    "thurstone": ranker(baltor(tie_model="thurstone_mosteller", coverage=0.4)),
     "isotonic": ranker(
-        lambda: BALToR(
-            MODEL, tie_model="isotonic_difference", loss="zero_one", random_state=0
-        ),
-        more=of_given,
+        baltor(tie_model="isotonic_difference", loss="zero_one"), of_given
     ),
     "feature_aware": ranker(
-        lambda: BALToR(MODEL, tie_model=FeatureAwareRelevance(), random_state=0),
-        few=True,
-        more=of_given,
+        baltor(tie_model=FeatureAwareRelevance()), of_given, few=True
     ),
     "randomize": ranker(
-        lambda: BALToR(MODEL, boundary="randomize", random_state=3),
-        few=True,
-        more=of_given,
+        baltor(boundary="randomize", random_state=3), of_given, few=True
     ),
     "randomize bradley_terry": ranker(
-        lambda: BALToR(
-            MODEL, tie_model="bradley_terry", boundary="randomize", random_state=3
-        ),
-        few=True,
+        baltor(boundary="randomize", random_state=3, **BT), few=True
     ),
-    "price": ranker(lambda: CostAbstainer(MODEL, cost=0.1, random_state=0)),
-    "certified": ranker(
-        lambda: RiskControlledRanker(MODEL, max_risk=0.1, random_state=0)
-    ),
-    "certified pairs": ranker(
-        lambda: RiskControlledRanker(
-            MODEL,
-            max_risk=0.1,
-            weighting="pairs",
-            largest_query=120,
-            random_state=0,
-        )
-    ),
-    "certified groups": ranker(
-        lambda: RiskControlledRanker(
-            MODEL, max_risk=0.1, tie_model="bradley_terry", random_state=0
-        ),
-        groups="site",
-    ),
-    "hierarchical": ranker(
-        lambda: BALToR(MODEL, coverage_guarantee="hierarchical", random_state=0)
-    ),
-    "hierarchical pairs": ranker(
-        lambda: SelectiveRanker(
-            MODEL,
-            rule=GuaranteedCoverage(0.7, weighting="pairs", largest_query=120),
-            tie_model="bradley_terry",
-            random_state=0,
-        )
-    ),
-    "novelty": ranker(
-        lambda: BALToR(MODEL, novelty=strange, random_state=0),
-        more=several(of_novel, of_places, of_given),
-    ),
-    "novelty bradley_terry": ranker(
-        lambda: BALToR(
-            MODEL, novelty=strange, tie_model="bradley_terry", random_state=0
-        ),
-        more=of_novel,
-    ),
-    "groups": ranker(
-        lambda: BALToR(MODEL, coverage=0.6, groups=3, random_state=0),
-        groups=True,
-        more=of_groups,
-    ),
+    "price": ranker(CostAbstainer(MODEL, cost=0.1, random_state=0)),
+    "certified": ranker(certified()),
+    "certified pairs": ranker(certified(weighting="pairs", largest_query=120)),
+    "certified groups": ranker(certified(**BT), groups="site"),
+    "hierarchical": ranker(baltor(coverage_guarantee="hierarchical")),
+    "hierarchical pairs": ranker(hierarchical(**BT)),
+    "novelty": ranker(baltor(novelty=strange), of_novel, of_places, of_given),
+    "novelty bradley_terry": ranker(baltor(novelty=strange, **BT), of_novel),
+    "groups": ranker(baltor(coverage=0.6, groups=3), of_groups, columns=4),
     "groups bradley_terry": ranker(
-        lambda: BALToR(
-            MODEL, groups=3, tie_model="bradley_terry", coverage=0.6, random_state=0
-        ),
-        groups=True,
-        more=several(of_groups, of_given),
+        baltor(coverage=0.6, groups=3, **BT), of_groups, of_given, columns=4
     ),
-    "comparisons": classifier(lambda: PairwiseRankerClassifier(MODEL, random_state=0)),
-    "comparisons davidson": classifier(
-        lambda: PairwiseRankerClassifier(
-            MODEL, tie_model="davidson", coverage=0.5, random_state=0
-        )
-    ),
+    "comparisons": classifier(compared()),
+    "comparisons davidson": classifier(compared(tie_model="davidson", coverage=0.5)),
     "comparisons certified": classifier(
-        lambda: PairwiseRankerClassifier(
-            MODEL,
-            tie_model="isotonic_difference",
-            rule=CertifiedRisk(0.4),
-            random_state=0,
-        )
+        compared(tie_model="isotonic_difference", rule=CertifiedRisk(0.4))
     ),
-    "partitions": partitions(lambda: BALToR(MODEL, coverage=0.7, random_state=0)),
-    "partitions bradley_terry": partitions(
-        lambda: BALToR(MODEL, coverage=0.7, tie_model="bradley_terry", random_state=0)
-    ),
+    "partitions": partitions(baltor(coverage=0.7)),
+    "partitions bradley_terry": partitions(baltor(coverage=0.7, **BT)),
     "partitions isotonic": partitions(
-        lambda: BALToR(
-            MODEL, coverage=0.7, tie_model="isotonic_difference", random_state=0
-        )
+        baltor(coverage=0.7, tie_model="isotonic_difference")
     ),
-    "partitions certified": partitions(
-        lambda: RiskControlledRanker(MODEL, max_risk=0.1, random_state=0)
-    ),
+    "partitions certified": partitions(certified()),
     "partitions randomize": partitions(
-        lambda: BALToR(MODEL, boundary="randomize", random_state=3), few=True
+        baltor(boundary="randomize", random_state=3), few=True
     ),
     "top sets": top_sets,
     "query risk": query_risk(coverage=0.5),
     "query risk certified": query_risk(max_risk=0.12, metric="ndcg@5"),
     "labels": labels,
-    "review": review(lambda: BALToR(MODEL, coverage=0.6, random_state=0)),
-    "review top": review(
-        lambda: BALToR(MODEL, coverage=0.6, random_state=0), objective="top"
-    ),
-    "review bradley_terry": review(
-        lambda: BALToR(
-            MODEL,
-            coverage=0.6,
-            tie_model="bradley_terry",
-            loss="zero_one",
-            random_state=0,
-        )
-    ),
+    "review": review(baltor(coverage=0.6)),
+    "review top": review(baltor(coverage=0.6), objective="top"),
+    "review bradley_terry": review(baltor(coverage=0.6, loss="zero_one", **BT)),
 }
 
 
