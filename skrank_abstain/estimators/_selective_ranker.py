@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
@@ -105,31 +105,6 @@ class ItemValues(NamedTuple):
         return ScoredItems.build(self.values, self.queries, y, *others)
 
 
-@dataclass(frozen=True)
-class _ItemNames:
-    """Place, name and novelty of each item, to add to decisions about pairs."""
-
-    place: IntArray
-    novel: BoolArray | None
-    item_id: NDArray[Any] | None
-
-    @classmethod
-    def of(cls, items: ItemValues, item_id: Any) -> Self:
-        rows, place = rows_by_place(items.values, items.queries)
-        by_row = np.empty_like(place)
-        by_row[rows] = place
-        return cls(by_row, items.novel, check_item_id(item_id, items.queries))
-
-    def added_to(self, decisions: PairDecisions) -> PairDecisions:
-        if self.novel is not None:
-            decisions = decisions.leaving_out(self.novel)
-        if self.item_id is None:
-            return replace(decisions, place=self.place)
-        check_output_size(len(decisions), 2 * self.item_id.itemsize)
-        left_id, right_id = self.item_id[decisions.left], self.item_id[decisions.right]
-        return replace(decisions, place=self.place, left_id=left_id, right_id=right_id)
-
-
 class PairDecider(ModelWrapper):
     """Base of the rankers of items that abstain on some of their pairs.
 
@@ -224,23 +199,41 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, qid=qid, item_id=item_id)
         decision, items = self._decision(X, qid)
-        return self._decided(decision, items, pairs, item_id)
+        return self._decide(decision, items, pairs, item_id)
 
-    def _decided(
+    def _decide(
         self,
         decision: DecisionEngine[Any],
         items: ItemValues,
-        pairs: ArrayLike | None,
+        pairs: ArrayLike | None = None,
         item_id: Any = None,
     ) -> PairDecisions:
-        names = _ItemNames.of(items, item_id)
-        given = decision, self._region, items.values, items.queries
+        decide = self._deciding(decision, items, item_id)
         if pairs is None:
-            made = decide_queries(*given, keys=items.keys, group=items.group)
-        else:
-            rows = check_pairs(pairs, items.queries)
-            made = decide_pairs(*given, *rows, keys=items.keys, group=items.group)
-        return names.added_to(made)
+            return decide(decide_queries)
+        return decide(decide_pairs, *check_pairs(pairs, items.queries))
+
+    def _deciding(
+        self, decision: DecisionEngine[Any], items: ItemValues, item_id: Any
+    ) -> Callable[..., PairDecisions]:
+        """Return a function that decides pairs of items as a given one chooses them."""
+        names = check_item_id(item_id, items.queries)
+        rows, in_order = rows_by_place(items.values, items.queries)
+        place = np.empty_like(in_order)
+        place[rows] = in_order
+        given = decision, self._region, items.values, items.queries
+
+        def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
+            made = choose(*given, *which, keys=items.keys, group=items.group)
+            if items.novel is not None:
+                made = made.leaving_out(items.novel)
+            if names is None:
+                return replace(made, place=place)
+            check_output_size(len(made), 2 * names.itemsize)
+            left_id, right_id = names[made.left], names[made.right]
+            return replace(made, place=place, left_id=left_id, right_id=right_id)
+
+        return decide
 
     def abstain(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None
@@ -278,15 +271,11 @@ class PairDecider(ModelWrapper):
         check_row_order(X, qid=qid, item_id=item_id)
         # Score the items now, so that bad input raises here, not at the first query.
         decision, items = self._decision(X, qid)
-        names = _ItemNames.of(items, item_id)
-        given = decision, self._region, items.values, items.queries
+        decide = self._deciding(decision, items, item_id)
         # Some logs have many queries of one item: they share one empty result.
-        by_row: dict[str, Any] = {"keys": items.keys, "group": items.group}
-        none = names.added_to(decide_queries(*given, 0, 0, **by_row))
+        none = decide(decide_queries, 0, 0)
         return (
-            names.added_to(decide_queries(*given, query, query + 1, **by_row))
-            if n_pairs
-            else none
+            decide(decide_queries, query, query + 1) if n_pairs else none
             for query, n_pairs in enumerate(items.queries.pair_counts.tolist())
         )
 
@@ -376,7 +365,7 @@ class PairDecider(ModelWrapper):
         warn_of_exchange(relevance, items.queries, "evaluate")
         if pairs is None:
             return decision.totals(self._region, items.sorted(relevance), weight)
-        made = self._decided(decision, items, pairs)
+        made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
         )
@@ -940,27 +929,19 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         - NO LABELS WERE GIVEN: nothing about correctness was measured on these data
         ...
         """
-        check_row_order(X, groups=groups)
-        items, queries, relevance = self._items_of_report(X, y, qid)
+        check_row_order(X, y=y, qid=qid, groups=groups)
+        scored = self._scored(X, qid, needs_qid=y is not None)
+        n_items, queries = scored.values.size, scored.queries
+        relevance = None if y is None else check_relevance(y, n_items)
+        # Without labels all pairs count as tied; the page then shows no such number.
+        items = scored.sorted(np.zeros(n_items) if relevance is None else relevance)
         features = model_columns(self, X)
-        hashes = hash_rows(features)
-        rows = describe_rows(self, hashes, queries.codes, relevance)
-        groups_of = groups_of_queries(groups, queries)
-        labelled, facts = y is not None, self._facts()
+        rows = describe_rows(self, hash_rows(features), queries.codes, relevance)
+        kinds = groups_of_queries(groups, queries)
         ends = section_of_ends(features, items, relevance)
         return write_report(
-            ReportData(facts, items, labelled, rows, groups_of, ends=ends)
+            ReportData(self._facts(), items, y is not None, rows, kinds, ends=ends)
         )
-
-    def _items_of_report(
-        self, X: Any, y: ArrayLike | None, qid: Any
-    ) -> tuple[ScoredItems, Queries, FloatArray | None]:
-        check_row_order(X, y=y, qid=qid)
-        items = self._scored(X, qid, needs_qid=y is not None)
-        relevance = None if y is None else check_relevance(y, items.values.size)
-        # Without labels all pairs count as tied; the page then shows no such number.
-        known = np.zeros(items.values.size) if relevance is None else relevance
-        return items.sorted(known), items.queries, relevance
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
