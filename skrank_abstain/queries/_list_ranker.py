@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,20 +31,68 @@ from skrank_abstain.intake import (
     train_and_score,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.queries._pages import PageFacts
-from skrank_abstain.report import Report
-from skrank_abstain.selection import Groups
+from skrank_abstain.report import (
+    ABOUT_NEW_QUERIES,
+    HEAD,
+    NOT_SEEN,
+    Report,
+    Section,
+    Table,
+    about_model,
+    in_short,
+    row,
+    warn_of_few,
+    write_page,
+)
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
+Results = TypeVar("Results")
 #: Scores and values of items, aligned, and their queries.
 Lists = tuple[FloatArray, FloatArray, Queries]
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
 #: Number of items whose probabilities are computed at a time.
 _PIECE = 20_000
+_ASSUMPTIONS = [
+    "Intervals treat queries, not items, as the sample (cluster-t), each query "
+    "counting alike. They need a few dozen queries to be trusted, and are undefined "
+    "where all queries agree.",
+    ABOUT_NEW_QUERIES,
+    NOT_SEEN,
+]
 
 
-class ListRanker(ModelWrapper):
+class Findings(NamedTuple):
+    """The text of a page about results, and its ratios.
+
+    Attributes
+    ----------
+    short : str
+    rule, promise : list of str
+    ratios : dict
+        Part and whole of each ratio, query by query, by its name.
+    highest : float
+        Largest value of a ratio.
+    """
+
+    short: str
+    rule: list[str]
+    promise: list[str]
+    ratios: dict[str, tuple[FloatArray, FloatArray]]
+    highest: float
+
+    def table(self, title: str, own: Any) -> Section:
+        """Return the table of the ratios of some queries."""
+        rows = []
+        for name, (part, whole) in self.ratios.items():
+            # A query that does not count, such as one of equal items, has NaN.
+            known = np.isfinite(part[own])
+            parts = part[own][known], whole[own][known]
+            rows.append(row(name, *parts, highest=self.highest))
+        return Section(title, [Table(HEAD, rows)])
+
+
+class ListRanker(ModelWrapper, Generic[Results]):
     """Base of the rankers that apply a model of grades to whole queries."""
 
     _fitted_state: tuple[str, ...] = (
@@ -96,6 +144,33 @@ class ListRanker(ModelWrapper):
         """
         return predict_items(self, X, qid)
 
+    def evaluate(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Results:
+        """Return, query by query, what is decided and how good it is.
+
+        Parameters
+        ----------
+        X, y, qid, sample_weight
+            As in ``score``.
+
+        Returns
+        -------
+        results : SetResults or QueryResults
+            Arrays of shape (n_queries,), and the properties that pool them.
+        """
+        lists, relevance = self._labelled(X, y, qid, sample_weight)
+        queries = lists[2]
+        weight = check_sample_weight(sample_weight, queries.n_items)
+        mean = np.ones(queries.n_queries)
+        if weight is not None:
+            mean = np.bincount(queries.codes, weight) / queries.sizes
+        return self._results(lists, relevance, mean)
+
     def report(
         self,
         X: Any,
@@ -133,12 +208,29 @@ class ListRanker(ModelWrapper):
         queries, relevance = lists[2], None
         if y is not None:
             relevance = check_relevance(y, queries.n_items)
-        facts = self._facts_of_page(X, queries, relevance)
-        return self._page(
-            facts,
-            self._results(lists, relevance, np.ones(queries.n_queries)),
-            groups_of_queries(groups, queries),
-        )
+        results = self._results(lists, relevance, np.ones(queries.n_queries))
+        found = self._findings(results, labelled=y is not None)
+        notes, warnings = self._about_rows(X, queries, relevance)
+        counted = f"{queries.n_items} items, {queries.n_queries} queries"
+        model = about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
+        tables = [found.table("On these data", slice(None))]
+        if (kinds := groups_of_queries(groups, queries)) is not None:
+            tables += [
+                found.table(f"Group {' '.join(str(name).split())}", kinds.code == k)
+                for k, name in enumerate(kinds.names)
+            ]
+        sections = [
+            in_short([found.short], labelled=y is not None),
+            Section("Data", [[counted, *notes]]),
+            Section("Model", [model]),
+            Section("Rule", [found.rule]),
+            Section("What is promised", [found.promise]),
+            *tables,
+            Section("Assumptions", [_ASSUMPTIONS]),
+        ]
+        warnings = [*warnings, *warn_of_few(queries.n_queries)]
+        name = type(self).__name__
+        return write_page(name, self.estimator_, sections, warnings=warnings)
 
     def _set_threshold(self) -> None:
         """Set the threshold from the calibration queries and the parameters."""
@@ -146,12 +238,12 @@ class ListRanker(ModelWrapper):
 
     def _results(
         self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> Any:
-        """Return the results of each query, of that weight."""
+    ) -> Results:
+        """Return the results of queries of these weights."""
         raise NotImplementedError
 
-    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
-        """Return the page about results."""
+    def _findings(self, found: Results, *, labelled: bool) -> Findings:
+        """Return what a page says about results."""
         raise NotImplementedError
 
     def _unfitted_tie_model(self) -> GradedRelevance:
@@ -248,16 +340,6 @@ class ListRanker(ModelWrapper):
         lists = self._scored(X, qid, needs_qid=True)
         return lists, check_relevance(y, lists[2].n_items)
 
-    def _evaluated(self, X: Any, y: Any, qid: Any, sample_weight: Any) -> Any:
-        """Return the results of labelled queries."""
-        lists, relevance = self._labelled(X, y, qid, sample_weight)
-        queries = lists[2]
-        weight = check_sample_weight(sample_weight, queries.n_items)
-        mean = np.ones(queries.n_queries)
-        if weight is not None:
-            mean = np.bincount(queries.codes, weight) / queries.sizes
-        return self._results(lists, relevance, mean)
-
     def _graded(
         self, values: FloatArray, queries: Queries, by: FloatArray
     ) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -285,9 +367,10 @@ class ListRanker(ModelWrapper):
                 own = slice(offsets[query] - start, offsets[query + 1] - start)
                 yield rows[start:stop][own], proba[:, own]
 
-    def _facts_of_page(self, X: Any, queries: Queries, relevance: Any) -> PageFacts:
-        """Return what a report says about the ranker and the rows."""
-        check_is_fitted(self, "threshold_")
+    def _about_rows(
+        self, X: Any, queries: Queries, relevance: Any
+    ) -> tuple[list[str], list[str]]:
+        """Return lines and warnings about the rows and parameters of a report."""
         X = check_columns(self, X, reset=False)
         X, _ = take_columns(X, qid_col=self._fitted_qid_col)
         rows = describe_rows(self, hash_rows(X), queries.codes, relevance)
@@ -303,7 +386,7 @@ class ListRanker(ModelWrapper):
             )
             warn_user(f"{text[0].upper()}{text[1:]}. Call fit again to use them.")
             rows.warnings.append(text)
-        return PageFacts(self, queries, rows, relevance is not None)
+        return rows.lines, rows.warnings
 
 
 def mean_of_known(values: FloatArray, weight: FloatArray) -> float:

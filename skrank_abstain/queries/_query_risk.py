@@ -28,10 +28,12 @@ from skrank_abstain.queries._expected_metrics import (
     metric_by_query,
     score_blocks,
 )
-from skrank_abstain.queries._list_ranker import ListRanker, Lists, mean_of_known
-from skrank_abstain.queries._pages import PageFacts, report_on_queries
-from skrank_abstain.report import Report
-from skrank_abstain.selection import Groups
+from skrank_abstain.queries._list_ranker import (
+    Findings,
+    ListRanker,
+    Lists,
+    mean_of_known,
+)
 from skrank_abstain.tie_models import GradedRelevance
 
 #: `fit` warns if the share of accepted queries exceeds the target by more than this.
@@ -94,7 +96,7 @@ class QueryResults:
         return 1 - mean_of_known(self.metric, self.weight)
 
 
-class QueryRiskRanker(ListRanker):
+class QueryRiskRanker(ListRanker[QueryResults]):
     """Ranker that leaves whole queries to a person if their lists are probably poor.
 
     The risk of a query is one minus the expected metric of its list, under a model of
@@ -500,29 +502,6 @@ class QueryRiskRanker(ListRanker):
             )
         return mean
 
-    def evaluate(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> QueryResults:
-        """Return, query by query, whether it is accepted, its metric and its risk.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in ``score``.
-
-        Returns
-        -------
-        results : QueryResults
-            Arrays of shape (n_queries,); ``results.coverage`` and
-            ``results.selective_risk`` pool them.
-        """
-        results: QueryResults = self._evaluated(X, y, qid, sample_weight)
-        return results
-
     def _results(
         self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
     ) -> QueryResults:
@@ -532,8 +511,58 @@ class QueryRiskRanker(ListRanker):
             metric = self._metric_of(lists, relevance)
         return QueryResults(risk <= self.threshold_, metric, risk, weight)
 
-    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
-        return report_on_queries(facts, found, groups)
+    def _findings(self, found: QueryResults, *, labelled: bool) -> Findings:
+        ones, loss, name = np.ones(found.risk.size), 1 - found.metric, self._metric
+        decided = found.accepted.astype(np.float64)
+        expected = f"expected one minus {name}"
+        ratios = {
+            "coverage: share of queries accepted": (decided, ones),
+            f"{expected}, accepted queries": (found.risk * decided, decided),
+            f"{expected}, all queries": (found.risk, ones),
+        }
+        short = (
+            f"{decided.sum():.0f} of {decided.size} queries are accepted; "
+            f"{decided.size - decided.sum():.0f} are left to a person"
+        )
+        if labelled:
+            ratios[f"one minus {name}, accepted queries"] = loss * decided, decided
+            ratios[f"one minus {name}, all queries"] = loss, ones
+            none = np.isnan(loss).sum()
+            short += f"; {none} queries hold no relevant item and have no {name}"
+        rule = [
+            f"a query is accepted if its risk, one minus the expected {name}, is at "
+            f"most {self.threshold_:.6g}",
+            f"share of calibration queries accepted: {self.coverage_:.4f} of "
+            f"{self.n_queries_}",
+        ]
+        return Findings(short, rule, self._promise(), ratios, 1.0)
+
+    def _promise(self) -> list[str]:
+        """Return the lines of a page about the promise."""
+        then = dict(self._parameters)
+        if then["max_risk"] is None:
+            return ["Nothing: the share of new queries accepted is about the target."]
+        lines = [
+            f"{self.n_queries_} queries certified and did nothing else; "
+            f"{self.n_tuning_queries_} others fitted the tie model and chose where the "
+            "search starts."
+        ]
+        counts = self.n_group_queries_
+        if None not in counts:
+            listed = ", ".join(f"{name} ({n} queries)" for name, n in counts.items())
+            lines.append(f"groups: {listed}; the bound is for each of them at once")
+        if not self.certified_:
+            return [
+                "NOT CERTIFIED. Nothing is accepted, so nothing is promised.",
+                *lines,
+            ]
+        promised = (
+            f"CERTIFIED. With a probability of at least {1 - then['delta']:g}, over "
+            f"the draw of the certification queries, the mean of one minus "
+            f"{self._metric} over new accepted queries that hold a relevant item is at "
+            f"most {then['max_risk']:g}, each query counting alike."
+        )
+        return [promised, *lines]
 
     def _check_target(self) -> bool:
         """Check the parameters; return whether to certify a bound."""

@@ -19,10 +19,12 @@ from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fr
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.pairs import Queries, rows_by_place
-from skrank_abstain.queries._list_ranker import ListRanker, Lists, mean_of_known
-from skrank_abstain.queries._pages import PageFacts, report_on_sets
-from skrank_abstain.report import Report
-from skrank_abstain.selection import Groups
+from skrank_abstain.queries._list_ranker import (
+    Findings,
+    ListRanker,
+    Lists,
+    mean_of_known,
+)
 
 #: Rounding of alpha (n + 1) must not cost a rank.
 _SLACK = 1e-12
@@ -77,7 +79,7 @@ class SetResults:
         return mean_of_known(self.size.astype(np.float64), self.weight)
 
 
-class TopSetRanker(ListRanker):
+class TopSetRanker(ListRanker[SetResults]):
     """Ranker that returns, for each query, a small set of items that holds a best one.
 
     A best item is one of the highest relevance in its query. The set has many items if
@@ -343,29 +345,6 @@ class TopSetRanker(ListRanker):
             )
         return share
 
-    def evaluate(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> SetResults:
-        """Return, query by query, the size of the set and whether it holds a best item.
-
-        Parameters
-        ----------
-        X, y, qid, sample_weight
-            As in ``score``.
-
-        Returns
-        -------
-        results : SetResults
-            Arrays of shape (n_queries,); ``results.share`` is the score,
-            ``results.mean_size`` the price of it.
-        """
-        results: SetResults = self._evaluated(X, y, qid, sample_weight)
-        return results
-
     def _results(
         self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
     ) -> SetResults:
@@ -380,8 +359,31 @@ class TopSetRanker(ListRanker):
             weight=weight,
         )
 
-    def _page(self, facts: PageFacts, found: Any, groups: Groups | None) -> Report:
-        return report_on_sets(facts, found, groups)
+    def _findings(self, found: SetResults, *, labelled: bool) -> Findings:
+        ones, size = np.ones(found.size.size), found.size.astype(np.float64)
+        ratios = {
+            "items in a set, mean": (size, ones),
+            "share of the items of a query in its set": (size / found.n_items, ones),
+        }
+        short = f"a set has {found.mean_size:.2f} items on average"
+        if labelled:
+            ratios["sets that hold a best item"] = found.holds_best, ones
+            n_known = int((~np.isnan(found.holds_best)).sum())
+            short += (
+                f"; {np.nansum(found.holds_best):.0f} of {n_known} sets hold a best "
+                f"item (the items of {size.size - n_known} queries are all equally "
+                "relevant, and do not count)"
+            )
+        rule = f"an item is in the set if its level is at least {self.threshold_:.6g}"
+        alpha = dict(self._parameters)["alpha"]
+        promise = [
+            "For a new query from the same source whose items differ in relevance, its "
+            f"set holds a best item with a probability of at least {1 - alpha:g}, on "
+            "average over calibration and new queries; each query counts alike.",
+            f"{self.n_queries_} queries set the threshold and did nothing else; "
+            f"{self.n_tuning_queries_} others fitted the tie model.",
+        ]
+        return Findings(short, [rule], promise, ratios, np.inf)
 
     def _sizes(self, levels: FloatArray, queries: Queries) -> IntArray:
         """Return the size of the set of each query; no set is empty."""

@@ -1,6 +1,8 @@
 """What the rankers of whole queries share: models, copies, routing, and their page."""
 
+import copy
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.queries import QueryRiskRanker, TopSetRanker
 
 #: A class, its own parameter, and what it says of each query.
@@ -53,3 +56,102 @@ def test_a_verbose_fit_prints_one_line(model, past, capsys, ranker, own, method)
     fitted = ranker(model, **own, random_state=0, verbose=1).fit(*past)
     line = f"[{ranker.__name__}] calibrated on {fitted.n_queries_} queries: threshold "
     assert capsys.readouterr().out.startswith(line)
+
+
+@pytest.fixture(scope="module")
+def rankers(model, past, sets, half):
+    sure = QueryRiskRanker(model, max_risk=0.3, random_state=0).fit(*past)
+    return {"sets": sets, "half": half, "sure": sure}
+
+
+def row_of(page, name, table=0):
+    """Return value and interval of a row of the table with that number."""
+    found = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+    return [cell.strip() for cell in found[table].strip("|").split("|")][1:]
+
+
+def as_row(part, whole):
+    low, high = ratio_interval(part, whole)
+    return [f"{part.sum() / whole.sum():.4f}", f"{max(low, 0):.4f} to {high:.4f}"]
+
+
+def test_a_page_of_sets_says_what_was_measured(rankers, new, tmp_path):
+    X, y, qid = new
+    site = np.where(qid % 2, "north", "south")
+    page = rankers["sets"].report(X, y, qid, groups=site)
+    found = rankers["sets"].evaluate(X, y, qid)
+    assert page.startswith("# TopSetRanker: report\n")
+    assert "with a probability of at least 0.9" in page
+    known = ~np.isnan(found.holds_best)
+    for table, own in enumerate(
+        [np.full(60, True), np.arange(60) % 2 == 0, np.arange(60) % 2 == 1]
+    ):
+        size, both = found.size[own].astype(float), known & own
+        assert row_of(page, "items in a set, mean", table) == as_row(
+            size, np.ones(own.sum())
+        )
+        value = row_of(page, "sets that hold a best item", table)[0]
+        assert value == f"{found.holds_best[both].mean():.4f}"
+    page.to_html(tmp_path / "page.html")
+    assert "Group north" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_page_of_lists_says_what_was_measured(rankers, new):
+    X, y, qid = new
+    page = rankers["sure"].report(X, y, qid)
+    found = rankers["sure"].evaluate(X, y, qid)
+    assert "CERTIFIED. With a probability of at least 0.9" in page
+    known = ~np.isnan(found.metric)
+    value, interval = row_of(page, "one minus ndcg@10, accepted queries")
+    assert value == f"{found.selective_risk:.4f}"
+    loss, accepted = 1 - found.metric[known], found.accepted[known] * 1.0
+    assert [value, interval] == as_row(loss * accepted, accepted)
+    assert row_of(page, "coverage: share of queries accepted")[0] == (
+        f"{found.coverage:.4f}"
+    )
+    assert f"{(~known).sum()} queries hold no relevant item" in page
+    assert "Nothing: the share of" in rankers["half"].report(X, y, qid)
+
+
+@pytest.mark.parametrize("name", ["sets", "half", "sure"])
+def test_without_labels_nothing_is_measured(rankers, new, name):
+    page = rankers[name].report(new[0], qid=new[2])
+    assert "NO LABELS WERE GIVEN" in page
+    assert "| one minus ndcg" not in page
+    assert "hold a best item |" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "got"),
+    [
+        ("sets", {"alpha": 0.3}, r"got alpha=0.3 after 0.1"),
+        ("half", {"coverage": 0.9}, r"got coverage=0.9 after 0.5"),
+        ("half", {"metric": "mrr"}, r"got metric='mrr' after 'ndcg@10'"),
+        ("sure", {"max_risk": 0.5, "delta": 0.2}, "got max_risk=0.5 .*delta=0.2"),
+    ],
+)
+def test_parameters_set_after_fit_change_nothing_and_are_named(
+    rankers, new, name, params, got
+):
+    ranker = copy.copy(rankers[name])
+    before, score = ranker.report(*new), ranker.score(*new)
+    ranker.set_params(**params)
+    assert ranker.score(*new) == score
+    with pytest.warns(UserWarning, match=rf"Parameters were set after fit.*{got}"):
+        after = ranker.report(*new)
+    assert "\n## Warnings\n\n- parameters were set after fit" in after
+    assert before.split("## In short")[1] == after.split("## In short")[1]
+
+
+def test_rows_that_fit_got_are_found(rankers, past):
+    with pytest.warns(UserWarning, match="items of this report were in the calib"):
+        page = rankers["sets"].report(*past)
+    assert "\n## Warnings\n" in page
+
+
+def test_few_queries_are_a_warning_on_the_page(rankers, new):
+    few = new[2] < 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        page = rankers["sets"].report(*(part[few] for part in new))
+    assert "queries: 5; with fewer than 30" in page
