@@ -28,6 +28,7 @@ from skrank_abstain._validation import (
     check_choice,
     check_finite,
     check_positive_int,
+    check_vector,
     shown,
 )
 from skrank_abstain.multilabel._losses import check_between, check_top
@@ -96,16 +97,16 @@ def loss_family_membership(
     Returns
     -------
     membership : FamilyMembership
-        ``zero_sets_equal``: whether the loss is 0 exactly where that of the family is.
-        ``invariant``: whether rankings that are the same for the family have equal
+        ``zero_sets_equal``: whether the loss is 0 exactly where the family's loss is.
+        ``invariant``: whether rankings that look the same to the family have equal
         losses. ``member``: whether both hold. ``witness``: None, or a counterexample to
-        the first that fails, with the relevance ``y`` of the labels, one or two
-        rankings ``ranks`` and their ``loss``.
+        the first condition that fails, with the relevance ``y`` of the labels, one or
+        two rankings ``ranks`` and their ``loss``.
 
     Raises
     ------
     TypeError
-        If a number is not an integer, or ``loss`` no function of two arguments.
+        If a number is not an integer, or ``loss`` is not a function of two arguments.
     ValueError
         If ``family`` is unknown, ``p`` is out of range, or missing for the precision
         family, or more than 250,000 losses would have to be computed.
@@ -118,10 +119,9 @@ def loss_family_membership(
     the same set of top p labels). All losses of a family are learnable for the same
     classes of rankings.
 
-    The paper lists the reciprocal-rank loss in the family of the
-    precision loss at 1. By this definition it is no member (see the example): it looks
-    below a wrong top label. The loss that only asks whether the top label is relevant
-    is a member.
+    The paper lists the reciprocal-rank loss in the family of the precision loss at 1.
+    By this definition it is not a member (see the example), since it looks below a
+    wrong top label. The loss that only asks whether the top label is relevant is one.
 
     By enumeration: O(n_labels! (max_grade + 1)**n_labels) losses are computed.
 
@@ -150,13 +150,13 @@ def _membership(
     table: Sequence[LossRow], n_labels: int, family: str, p: int
 ) -> FamilyMembership:
     ranks = all_rankings(n_labels)
-    # The first ranking that the family cannot tell from each one.
+    # For each ranking, the first one that looks the same to the family.
     seen = top_positions(ranks, family, p)
     _, first, inverse = np.unique(seen, axis=0, return_index=True, return_inverse=True)
     alike = first[inverse.reshape(-1)]
     zero: Witness | None = None
     varying: Witness | None = None
-    # A loss may break both conditions at different relevances, so all are tried.
+    # A loss may break both conditions at different relevances: try them all.
     for y, losses in table:
         # Zero in floats is "at most TOLERANCE"; the family's own loss is in integers.
         named = family_loss(ranks, np.array(y), family, p)
@@ -171,7 +171,7 @@ def _membership(
 
 
 def check_function(function: Any, name: str, call: str, remedy: str = "") -> None:
-    """Raise where something cannot be called as ``call``, such as "loss(y, score)"."""
+    """Raise if ``function`` cannot be called as ``call``, such as "loss(y, score)"."""
     try:
         signature(function).bind(*call.split(","))
     except TypeError as cause:
@@ -185,7 +185,7 @@ def check_function(function: Any, name: str, call: str, remedy: str = "") -> Non
 
 
 def check_loss(loss: Any) -> None:
-    """Raise where a loss is not a function of relevance and scores alone."""
+    """Raise if a loss is not a function of relevance and scores only."""
     check_function(
         loss,
         "loss",
@@ -204,7 +204,7 @@ def check_family(family: str, p: Any, n_labels: int) -> int:
 def check_member(
     loss: RankingLoss, table: Sequence[LossRow], n_labels: int, family: str, p: int
 ) -> None:
-    """Raise where a loss with these values is not in the family at p."""
+    """Raise if a loss with these values is not in the family at p."""
     if not _membership(table, n_labels, family, p).member:
         raise ValueError(
             f"loss must be in the family of the {family} loss at p = {p}, got "
@@ -215,7 +215,7 @@ def check_member(
 
 
 def check_grades(n_labels: int, max_grade: int) -> int:
-    """Return the number of grades, or raise where there would be too many losses."""
+    """Return the number of grades; refuse to compute too many losses."""
     grades = check_positive_int(max_grade, "max_grade") + 1
     n_losses = number_of_losses(n_labels, grades)
     if n_losses > MAX_LOSSES:
@@ -228,8 +228,7 @@ def check_grades(n_labels: int, max_grade: int) -> int:
 
 def number_of_losses(n_labels: int, n_grades: int) -> int:
     """Return the number of pairs of a ranking and a relevance of the labels."""
-    number: int = math.factorial(n_labels) * n_grades**n_labels
-    return number
+    return math.factorial(n_labels) * int(n_grades**n_labels)
 
 
 def loss_table(loss: RankingLoss, n_labels: int, n_grades: int) -> list[LossRow]:
@@ -259,8 +258,7 @@ def family_loss(ranks: IntArray, y: IntArray, family: str, p: int) -> IntArray:
     in_order = top_positions(np.arange(1, y.shape[-1] + 1), family, p)
     excess = (top_positions(ranks, family, p) * y - in_order * best).sum(axis=-1)
     # Positions are costs in the sum loss and gains in the precision loss.
-    loss: IntArray = excess if family == "sum" else -excess
-    return loss
+    return np.asarray(excess if family == "sum" else -excess)
 
 
 def top_positions(ranks: IntArray, family: str, p: int) -> IntArray:
@@ -338,7 +336,7 @@ def least_loss_learner(family: str, p: int) -> Learner:
 
 
 def check_learner(learner: Learner | None) -> None:
-    """Raise where a learner is neither None nor a function of three arguments."""
+    """Raise if a learner is neither None nor a function of three arguments."""
     if learner is not None:
         check_function(learner, "learner", "learner(class_ranks, points, relevance)")
 
@@ -359,13 +357,10 @@ def learned_row(
 
 def check_class(class_ranks: ArrayLike) -> IntArray:
     """Return the ranks of a class as integers, or raise."""
-    ranks = _as_array(class_ranks, "class_ranks")
-    if ranks.ndim != 3 or ranks.size == 0:
-        raise ValueError(
-            "class_ranks must be of shape (n_hypotheses, n_points, n_labels), at least "
-            f"one of each, got shape {ranks.shape}."
-        )
-    return _check_permutations(ranks, "class_ranks")
+    axes = ("n_hypotheses", "n_points", "n_labels")
+    return _check_permutations(
+        _as_array(class_ranks, "class_ranks", axes), "class_ranks"
+    )
 
 
 def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
@@ -384,32 +379,13 @@ def check_points(points: ArrayLike, name: str, n_points: int) -> IntArray:
     return array.astype(np.int64)
 
 
-def check_label_relevance(
-    y: ArrayLike, n_samples: int, n_labels: int, unit: str
-) -> FloatArray:
-    """Return the relevance of the labels of points, or raise."""
-    array = check_finite(y, "y", ("n_rows", "n_labels"))
-    if array.shape != (n_samples, n_labels):
-        raise ValueError(
-            f"y must have one row per {unit} and one column per label, shape "
-            f"{(n_samples, n_labels)}, got {array.shape}."
-        )
-    return array
-
-
 def check_binary(y: ArrayLike, n_samples: int, unit: str) -> IntArray:
     """Return one 0 or 1 per labelled point or round, or raise."""
-    array = _as_array(y, "y")
-    if array.shape != (n_samples,):
-        raise ValueError(
-            f"y must have one value per {unit}, shape {(n_samples,)}, got "
-            f"{array.shape}."
-        )
-    return zeros_and_ones(array, "y")
+    return zeros_and_ones(check_vector(y, "y", n_samples, unit=unit), "y")
 
 
 def zeros_and_ones(array: NDArray[Any], name: str) -> IntArray:
-    """Return 0 and 1 as integers, or raise where there is another number."""
+    """Return 0 and 1 as integers; refuse other numbers."""
     wrong = ~np.isin(array, (0, 1))
     if wrong.any():
         raise ValueError(
@@ -418,9 +394,11 @@ def zeros_and_ones(array: NDArray[Any], name: str) -> IntArray:
     return array.astype(np.int64)
 
 
-def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return finite numbers with the dtype that they came in, or raise."""
-    check_finite(values, name)
+def _as_array(
+    values: ArrayLike, name: str, axes: tuple[str, ...] | None = None
+) -> NDArray[Any]:
+    """Return finite numbers in their own dtype, or raise."""
+    check_finite(values, name, axes)
     return np.asarray(values)
 
 
@@ -527,7 +505,7 @@ def rademacher_bound(
     -------
     bound : float
         ``max_grade`` times the sum of the empirical Rademacher complexities of the
-        threshold classes of all labels and all j up to p (j = p only for the precision
+        threshold classes of all labels and all j up to p (only j = p for the precision
         loss).
 
     Raises
@@ -541,10 +519,10 @@ def rademacher_bound(
 
     Notes
     -----
-    From the proofs of Lemmas 4.3 and C.2 of Raman, Subedi and Tewari (2023). Whatever
-    the relevance of the sample, the complexity of the losses is no larger: threshold
-    classes that can be learned make a class of rankings that can be learned, by taking
-    the one of least mean loss.
+    From the proofs of Lemmas 4.3 and C.2 of Raman, Subedi and Tewari (2023). The
+    complexity of the losses is at most this, whatever the relevance of the sample: if
+    the threshold classes are learnable, so is the class of rankings, by the ranking of
+    least mean loss.
 
     Examples
     --------
@@ -600,9 +578,9 @@ def vc_dimension(members: ArrayLike) -> int:
     Notes
     -----
     A class of rankings is agnostic PAC learnable if and only if all its threshold
-    classes (those of j = p for the precision family) are (Raman, Subedi and Tewari,
-    2023), that is if their VC dimensions are finite. Those of a finite class always
-    are, at most log2(n_functions). Sets are extended while they are shattered.
+    classes (with j = p for the precision family) are (Raman, Subedi and Tewari, 2023),
+    that is if their VC dimensions are finite. A finite class has a dimension of at most
+    log2(n_functions). Sets are extended while they are shattered.
 
     Examples
     --------
@@ -613,8 +591,7 @@ def vc_dimension(members: ArrayLike) -> int:
     >>> vc_dimension(bin_rel(class_ranks, j=1)[:, :, 0])  # label 0 in the top 1
     1
     """
-    # A shattered set holds only one of the points at which each function has the same
-    # value.
+    # A shattered set holds no two points at which every function has equal values.
     array = _distinct(members)
     shattered: list[tuple[int, ...]] = [()]
     size = looked_at = 0
@@ -644,9 +621,9 @@ def littlestone_dimension(members: ArrayLike) -> int:
     Returns
     -------
     dimension : int
-        Depth of the largest complete binary tree of points of which each path, left for
-        0 and right for 1, is what some function says: the number of mistakes that the
-        best deterministic online learner makes at worst on noise-free data.
+        Depth of the largest complete binary tree of points such that some function
+        follows each path, left for 0 and right for 1: the mistakes that the best
+        deterministic online learner makes at worst on noise-free data.
 
     Raises
     ------
@@ -661,10 +638,9 @@ def littlestone_dimension(members: ArrayLike) -> int:
     Notes
     -----
     A class of rankings is agnostic online learnable if and only if all its threshold
-    classes (those of j = p for the precision family) are (Raman, Subedi and Tewari,
-    2023), that is if their Littlestone dimensions are finite. Those of a finite class
-    always are, at most log2(n_functions). By recursion over what is left of the class
-    after some answers.
+    classes (with j = p for the precision family) are (Raman, Subedi and Tewari, 2023),
+    that is if their Littlestone dimensions are finite. A finite class has a dimension
+    of at most log2(n_functions). Recursion over the functions left after some answers.
 
     Examples
     --------
@@ -685,7 +661,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
             found, most = 0, left.bit_count().bit_length() - 1
             for says_one in ones:
                 one, zero = left & says_one, left & ~says_one
-                # Smaller parts cannot improve on what was found.
+                # Smaller parts cannot be deeper.
                 if min(one.bit_count(), zero.bit_count()) >= 2**found:
                     found = max(found, 1 + min(dimension(one), dimension(zero)))
                 if found == most:
@@ -697,7 +673,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
 
 
 def _distinct(members: ArrayLike) -> IntArray:
-    """Return a class, without repeated functions and points that look alike."""
+    """Return a class without repeated functions and without points that look alike."""
     array = check_finite(members, "members", ("n_functions", "n_points"))
     array = np.unique(zeros_and_ones(array, "members"), axis=0)
     return np.unique(array, axis=1)

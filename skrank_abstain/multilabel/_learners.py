@@ -32,7 +32,6 @@ from skrank_abstain.multilabel._classes import (
     check_class,
     check_family,
     check_grades,
-    check_label_relevance,
     check_learner,
     check_loss,
     check_member,
@@ -43,7 +42,7 @@ from skrank_abstain.multilabel._classes import (
     loss_table,
     number_of_losses,
 )
-from skrank_abstain.multilabel._losses import check_between
+from skrank_abstain.multilabel._losses import check_between, check_label_matrix
 from skrank_abstain.multilabel._online import exponential_weights
 
 #: Largest number of losses to compute for the check of the family.
@@ -179,7 +178,7 @@ def agnostic_relabelling_learner(
     check_learner(learner)
     points = check_points(unlabelled, "unlabelled", ranks.shape[1])
     known = check_points(labelled, "labelled", ranks.shape[1])
-    relevance = check_label_relevance(y, known.size, n_labels, "labelled point")
+    relevance = check_label_matrix(y, "y", (known.size, n_labels))
     # The loss checks the grades themselves.
     n_grades = max(1, math.ceil(relevance.max())) + 1
     if number_of_losses(n_labels, n_grades) <= MAX_CHECKED:
@@ -691,7 +690,7 @@ def online_expert_run(
     check_loss(loss)
     check_learner(learner)
     stream = check_points(points, "points", ranks.shape[1])
-    relevance = check_label_relevance(y, stream.size, n_labels, "round")
+    relevance = check_label_matrix(y, "y", (stream.size, n_labels))
     n_grades = check_grades(n_labels, max_grade)
     unknown = ~np.isin(relevance, range(n_grades))
     if unknown.any():

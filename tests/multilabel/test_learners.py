@@ -407,7 +407,7 @@ def test_online_errors():
         run(ranks, [0], [[1, 0, 0]], learner=lambda c, x, r: len(c))
     with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
         run(ranks, [0], [[1, 0, 0]], learner="erm")
-    with pytest.raises(ValueError, match="y must have one row per round and"):
+    with pytest.raises(ValueError, match="y must have . samples, got shape"):
         run(ranks, [0], [[1, 0, 0]] * 2)
 
 
@@ -579,7 +579,7 @@ def test_threshold_errors():
     with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 2"):
         run([0], [2], label=0, j=1)
     with pytest.raises(
-        ValueError, match=r"y must have one value per round, .*, got \(2,\)"
+        ValueError, match="y must have one value per round: . rounds, y has 2"
     ):
         run([0], [1, 0], label=0, j=1)
     with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
