@@ -1,8 +1,8 @@
 """Learners of the learnability theorems for multilabel ranking, for tiny examples.
 
-From one sample: relabel it by every hypothesis of a finite class. Online: take every
-sequence of rankings, one per learning round, for the truth of one expert; one more
-expert never learns. `OnlineMultilabelRanker` is for real experts.
+The learners from one sample relabel it by every hypothesis of a finite class. Online,
+each expert takes one sequence of rankings, one ranking per learning round, for the
+truth, and one more expert never learns. `OnlineMultilabelRanker` is for real experts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_CHECKED = 5_000
 
 
 class RelabellingResult(NamedTuple):
-    """What `agnostic_relabelling_learner` found."""
+    """Result of `agnostic_relabelling_learner`."""
 
     ranks: IntArray
     loss: float
@@ -59,7 +59,7 @@ class RelabellingResult(NamedTuple):
 
 
 class ThresholdRelabellingResult(NamedTuple):
-    """What `threshold_relabelling_learner` found."""
+    """Result of `threshold_relabelling_learner`."""
 
     member: IntArray
     loss: float
@@ -91,20 +91,20 @@ def agnostic_relabelling_learner(
     y : array-like of shape (n, n_labels), int
         Relevance of the labels of the labelled points.
     loss : callable
-        The loss to be small: ``loss(y_true, y_score) -> float``, such as
+        The loss to minimise: ``loss(y_true, y_score) -> float``, such as
         ``functools.partial(multilabel_loss, loss="auc")``.
     family : {"sum", "precision"}
-        The family that the loss belongs to. This is checked, with the largest grade in
-        ``y``, where at most 5,000 losses have to be computed: up to five labels of
-        grades 0 and 1, four of grades 0 to 2. With six labels it is not checked.
+        The family of the loss. This is checked, with the largest grade in ``y``, if at
+        most 5,000 losses have to be computed: up to five labels of grades 0 and 1, four
+        of grades 0 to 2.
     p : int, default=None
         Number of top positions of the family; None for all labels in the sum family.
         The precision family needs one: the top n_labels miss nothing.
     learner : callable, default=None
-        The learner that is relied on: ``learner(class_ranks, points, relevance)``
-        returns the number of a row of ``class_ranks`` for points of shape (q,) and
-        their relevance of shape (q, n_labels). None for the first row of least sum
-        (precision) loss at p.
+        The base learner: ``learner(class_ranks, points, relevance)`` returns the number
+        of a row of ``class_ranks`` for points of shape (q,) and their relevance of
+        shape (q, n_labels). By default the first row of least sum (precision) loss at
+        p.
 
     Returns
     -------
@@ -112,17 +112,18 @@ def agnostic_relabelling_learner(
         ``ranks``, of shape (n_points, n_labels): the ranking of each point of the
         domain. ``loss``: its mean loss on the labelled sample. ``n_candidates``: number
         of different relabellings. ``candidate_losses``, of shape (n_candidates,): mean
-        loss of what was learned from each, in the order of the first hypotheses that
-        relabel so.
+        loss of the ranking learned from each relabelling, in the order of the first
+        hypotheses that relabel so.
 
     Raises
     ------
     TypeError
-        If ``p`` is not an integer, or ``loss`` or ``learner`` no such function.
+        If ``p`` is not an integer, or ``loss`` or ``learner`` cannot be called so.
     ValueError
         If shapes differ, ranks are not permutations, points are out of range,
         ``family`` is unknown, ``p`` out of range, or missing for the precision family,
-        the loss is not in the family, or the learner returns no number of a row.
+        the loss is not in the family, or the learner does not return the number of a
+        row.
 
     See Also
     --------
@@ -132,9 +133,9 @@ def agnostic_relabelling_learner(
     Notes
     -----
     ``family="precision"`` is Algorithm 5 of Raman, Subedi and Tewari (2023).
-    ``family="sum"`` is our reconstruction of Algorithm 1, from the proofs in the
-    appendix: the main text, which prints it, was not at hand. Both turn a learner that
-    needs noise-free data into an agnostic learner for all losses of the family.
+    ``family="sum"`` reconstructs Algorithm 1 from the proofs in the appendix: the main
+    text, which prints it, was not at hand. Both turn a learner that needs noise-free
+    data into an agnostic learner for all losses of the family.
 
     1. Each hypothesis h relabels the sample without labels, a point x by
        ``bin_rel(h(x), j)``: j = p in the precision family; in the sum family each point
@@ -142,11 +143,10 @@ def agnostic_relabelling_learner(
     2. The learner is trained on each of these data sets: one candidate each.
     3. The candidate of smallest mean loss on the labelled sample is returned.
 
-    That it works rests on ``loss(r, y) <= loss(h, y) + c * sum_j loss(r, bin_rel(h,
-    j))`` (Lemmas E.1 and E.2). Where the unlabelled sample has all points and the
-    learner makes no mistake on noise-free data, as the default one, the loss of the
-    result is the smallest of the class; for a loss outside of the family, which is
-    refused where it is found out, it might not be.
+    This works because ``loss(r, y) <= loss(h, y) + c * sum_j loss(r, bin_rel(h, j))``
+    (Lemmas E.1 and E.2). If the unlabelled sample has all points and the learner makes
+    no mistake on noise-free data, as the default one, the result has the smallest loss
+    of the class. For a loss outside of the family it might not.
 
     O(n_hypotheses**2 m p n_labels) with the default learner.
 
@@ -208,40 +208,35 @@ def threshold_relabelling_learner(
 
     Parameters
     ----------
-    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
-        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
-        point of the domain.
-    unlabelled : array-like of shape (m,), int
-        Sample of points without labels.
-    labelled : array-like of shape (n,), int
-        Sample of points with labels.
+    class_ranks, unlabelled, labelled
+        As for `agnostic_relabelling_learner`.
     y : array-like of shape (n,), int
-        For each labelled point 1 where the label is said to be in the top j, else 0; it
-        may contradict itself and all hypotheses.
+        1 for the labelled points whose label is supposed to be in the top j, 0 for the
+        others; it may contradict itself and all hypotheses.
     label : int
         The label, 0 to n_labels - 1.
     j : int
         Number of top positions, 1 to n_labels.
     learner : callable, default=None
-        The learner of rankings: ``learner(class_ranks, points, relevance)`` returns the
-        number of a row of ``class_ranks`` for points of shape (m,) and their relevance
-        of shape (m, n_labels). None for the first row of least precision loss at j.
+        As for `agnostic_relabelling_learner`; by default the first row of least
+        precision loss at j.
 
     Returns
     -------
     result : ThresholdRelabellingResult
-        ``member``, of shape (n_points,): 1 where the label is in the top j, else 0.
-        ``loss``: the share of the labelled sample that it gets wrong.
-        ``candidate_losses``: this share for what was learned from each different
+        ``member``, of shape (n_points,): 1 where the label is in the top j, 0 at other
+        points. ``loss``: the share of the labelled sample that it gets wrong.
+        ``candidate_losses``: this share for the candidate of each different
         relabelling, in the order of the first hypotheses that relabel so.
 
     Raises
     ------
     TypeError
-        If ``label`` or ``j`` is not an integer, or ``learner`` no such function.
+        If ``label`` or ``j`` is not an integer, or ``learner`` cannot be called so.
     ValueError
         If shapes differ, ranks are not permutations, points, ``label`` or ``j`` are out
-        of range, ``y`` is not binary, or the learner returns no number of a row.
+        of range, ``y`` is not binary, or the learner does not return the number of a
+        row.
 
     See Also
     --------
@@ -250,21 +245,21 @@ def threshold_relabelling_learner(
 
     Notes
     -----
-    Algorithm 4 of Raman, Subedi and Tewari (2023): who can learn the rankings for one
-    loss of a family can learn each of its threshold classes for the zero-one loss,
+    Algorithm 4 of Raman, Subedi and Tewari (2023): a learner of the rankings for one
+    loss of a family yields a learner of each threshold class for the zero-one loss,
     whatever the data.
 
     1. Each hypothesis h relabels the sample without labels: a point x by
        ``bin_rel(h(x), j)``, for this j alone. These data are noise-free for h.
     2. The learner is trained on each of these data sets: one candidate g each.
-    3. Of ``1[rank that g gives to the label <= j]``, the one with fewest mistakes on
-       the labelled sample is returned.
+    3. The function ``1[rank that g gives to the label <= j]`` with the fewest mistakes
+       on the labelled sample is returned.
 
     On these data all losses of the sum families at p >= j, and of the precision family
     at j, are 0 at the same rankings, so that the default stands for learners of each.
-    A member is right wherever its g has loss 0 (Lemmas E.3 and E.4). Where the
-    unlabelled sample has all points and the learner makes no mistake on noise-free
-    data, as the default one, the loss of the result is the smallest of the class.
+    A member is right wherever its g has loss 0 (Lemmas E.3 and E.4). If the unlabelled
+    sample has all points and the learner makes no mistake on noise-free data, as the
+    default one, the result has the smallest loss of the class.
 
     O(n_hypotheses**2 m n_labels) with the default learner.
 
@@ -318,7 +313,7 @@ Answers = Callable[[IntArray, IntArray], IntArray]
 
 
 class OnlineExpertRun(NamedTuple):
-    """What happened in one run of an online construction.
+    """Losses, bounds and predictions of one run of an online construction.
 
     Attributes
     ----------
@@ -332,20 +327,19 @@ class OnlineExpertRun(NamedTuple):
     n_experts : int
         Number of experts.
     updated : ndarray of shape (n_rounds,), bool
-        In which rounds the experts learned.
+        Whether the experts learned in each round.
     prediction : ndarray of shape (n_rounds, n_labels) or (n_rounds,), int64
         One draw: the ranks that an expert drawn by these weights predicts, or the 0 or
         1 of `online_threshold_run`.
     expert_losses : ndarray of shape (n_experts,), float64
-        Total loss of each expert. The first never learns; the others are in the order
-        of the rankings that they are taught, as `itertools.product` and `permutations`
-        count them.
+        Total loss of each expert. The first never learns; the others follow the order
+        of `itertools.product` over the `permutations` that they are taught.
     best_hypothesis_loss : float
         Smallest total loss of a member of the class.
     class_regret_bound : float
         The sum of ``expected_loss`` exceeds ``best_hypothesis_loss`` by at most this in
-        expectation over ``updated``; NaN for a learner of one's own, whose number of
-        mistakes is not known.
+        expectation over ``updated``; NaN for a given learner, whose number of mistakes
+        is not known.
 
     Examples
     --------
@@ -379,7 +373,7 @@ class TaughtLearner:
     answers : callable
         The learner, as a function of points and their lessons.
     lessons : ndarray of shape (n_rankings, ...)
-        The lesson of each ranking that an expert may take for the truth.
+        The lesson that each ranking teaches.
     """
 
     def __init__(self, answers: Answers, lessons: IntArray) -> None:
@@ -413,10 +407,10 @@ class TaughtLearner:
 
 
 def majority_answers(members: IntArray) -> Answers:
-    """Return the halving algorithm for a class of binary functions.
+    """Return the halving algorithm for a class of binary functions, rows of 0 and 1.
 
-    The strict majority of the functions, 0 or 1 in the rows of ``members``, that are
-    consistent with all lessons. A lesson that none is consistent with is skipped.
+    It answers with the strict majority of the functions that are consistent with all
+    lessons, and skips a lesson that would leave no function.
     """
 
     def answers(points: IntArray, bits: IntArray) -> IntArray:
@@ -424,23 +418,21 @@ def majority_answers(members: IntArray) -> Answers:
         for point, bit in zip(points, bits, strict=True):
             left = alive & (members[:, point] == bit)
             alive = left if left.any() else alive
-        majority: IntArray = 1 * (2 * members[alive].sum(axis=0) > alive.sum())
-        return majority
+        return np.asarray(1 * (2 * members[alive].sum(axis=0) > alive.sum()))
 
     return answers
 
 
 def threshold_answers(learner: Learner, members: IntArray) -> Answers:
-    """Return a learner of rankings as one of binary functions.
+    """Turn a learner of rankings into one of binary functions.
 
-    To the learner the functions are rankings of two labels, "in" and "out".
+    The learner sees the functions as rankings of two labels, "in" and "out".
     """
     ranks = np.stack([2 - members, 1 + members], axis=2)
 
     def answers(points: IntArray, bits: IntArray) -> IntArray:
         relevance = np.stack([bits, 1 - bits], axis=1)
-        answer: IntArray = members[learned_row(learner, ranks, points, relevance)]
-        return answer
+        return np.asarray(members[learned_row(learner, ranks, points, relevance)])
 
     return answers
 
@@ -448,7 +440,7 @@ def threshold_answers(learner: Learner, members: IntArray) -> Answers:
 def draw_updates(
     beta: float, n_rounds: int, n_labels: int, rng: np.random.RandomState
 ) -> BoolArray:
-    """Draw the learning rounds, or raise where there would be too many experts."""
+    """Draw the learning rounds; refuse too many experts."""
     share = n_rounds ** (check_fraction(beta, "beta") - 1)
     updated: BoolArray = rng.random_sample(n_rounds) < share
     n_updates = int(updated.sum())
@@ -470,8 +462,8 @@ def play_rounds(
 ) -> IntArray:
     """Return the choice of each expert in each round, (n_rounds, n_experts).
 
-    ``choose`` makes choices, one per group of experts, of what the learners say, an
-    array of shape (n_learners, n_groups).
+    ``choose`` turns the answers of the learners, of shape (n_learners, n_groups), into
+    one choice per group of experts.
     """
     rounds = []
     for point, learn in zip(stream.tolist(), updated, strict=True):
@@ -479,15 +471,12 @@ def play_rounds(
         for inner in learners if learn else []:
             inner.update(point)
     # Without a learning round, the only expert is the one that never learns.
-    if not updated.any():
-        return np.stack([groups[:1] for groups in rounds])
-    n_followers = learners[0].history_of.size
+    n_followers = learners[0].history_of.size if updated.any() else 0
+    repeats = [n_followers // (len(groups) - 1) for groups in rounds]
     return np.stack(
         [
-            np.append(
-                groups[:1], np.repeat(groups[1:], n_followers // (len(groups) - 1))
-            )
-            for groups in rounds
+            np.append(groups[:1], np.repeat(groups[1:], times))
+            for groups, times in zip(rounds, repeats, strict=True)
         ]
     )
 
@@ -503,27 +492,9 @@ def run_of_experts(
     best_hypothesis_loss: float,
     class_regret_bound: float,
 ) -> OnlineExpertRun:
-    """Run REWA over experts whose choices and losses are known.
+    """Run REWA over experts with known choices and losses, (n_rounds, n_experts).
 
-    Parameters
-    ----------
-    predictions : ndarray of shape (n_choices, ...), int64
-        What can be predicted.
-    choices : ndarray of shape (n_rounds, n_experts), int64
-        Which of these each expert predicts.
-    losses : ndarray of shape (n_rounds, n_experts), float64
-        What it loses.
-    updated : ndarray of shape (n_rounds,), bool
-    rng : RandomState
-        For the draw.
-    largest : float
-        Upper bound of the losses.
-    best_hypothesis_loss, class_regret_bound : float
-        Passed on to the result.
-
-    Returns
-    -------
-    run : OnlineExpertRun
+    Choices are rows of ``predictions``; losses are at most ``largest``.
     """
     n_rounds, n_experts = losses.shape
     log_n = math.log(n_experts)
@@ -551,9 +522,9 @@ def class_regret(
 ) -> float:
     """Return the regret of REWA against the class, in expectation over the updates.
 
-    The first term is for what the expert that is taught the best hypothesis gets wrong:
-    ``cost_of_mistakes`` in the learning rounds, and in all rounds ``n_rounds ** (1 -
-    beta)`` times that. The second is for not knowing which expert that is, ``largest``
+    The first term covers the mistakes of the expert that is taught the best hypothesis:
+    ``cost_of_mistakes`` in the learning rounds, and ``n_rounds ** (1 - beta)`` times
+    that in all rounds. The second covers the search for this expert, with ``largest``
     the largest loss.
     """
     entropy = n_labels * math.log(n_labels)
@@ -585,24 +556,17 @@ def online_expert_run(
         The point of each round.
     y : array-like of shape (n_rounds, n_labels), int
         Relevance of its labels, 0 to ``max_grade``.
-    loss : callable
-        ``loss(y_true, y_score) -> float``, such as
-        ``functools.partial(multilabel_loss, loss="auc")``.
-    family : {"sum", "precision"}
-        The family that the loss belongs to; this is checked.
-    p : int, default=None
-        Number of top positions of the family; None for all labels in the sum family.
-        The precision family needs one: the top n_labels miss nothing.
+    loss, family, p
+        As for `agnostic_relabelling_learner`; the loss is always checked.
     max_grade : int, default=1
-        Largest relevance that could come. The largest and the smallest loss are those
-        over all relevances from 0 to this, not over those that came.
+        Largest possible relevance. The smallest and the largest loss, which the bounds
+        need, are over all relevances from 0 to this.
     learner : callable, default=None
-        What each expert learns each threshold class with: ``learner(class_ranks,
-        points, relevance)`` returns the number of a row of ``class_ranks`` for the
-        points of shape (q,) seen so far, at first none, and their relevance of shape
-        (q, 2). To it threshold classes are classes of rankings of two labels, "in the
-        top j" and "not". None for the majority vote of the hypotheses that are left,
-        see below.
+        Learner of each threshold class: ``learner(class_ranks, points, relevance)``
+        returns the number of a row of ``class_ranks`` for the points of shape (q,) seen
+        so far, at first an empty array, and their relevance of shape (q, 2). It sees
+        threshold classes as rankings of two labels, "in the top j" and "not". By
+        default the majority vote of the hypotheses that are left, see below.
     beta : float, default=0.5
         Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
     random_state : int, RandomState instance or None, default=None
@@ -611,32 +575,32 @@ def online_expert_run(
     Returns
     -------
     run : OnlineExpertRun
-        What was expected to be lost and what was predicted in one draw, the losses of
-        the experts and of the best hypothesis, and what the regret cannot exceed.
+        Expected losses, one draw of predictions, the losses of the experts and of the
+        best hypothesis, and bounds of the regret.
 
     Raises
     ------
     TypeError
         If ``p``, ``max_grade`` or ``beta`` is not a number, or ``loss`` or ``learner``
-        no such function.
+        cannot be called so.
     ValueError
         If shapes differ, ranks are not permutations, points are out of range, ``y`` has
         other grades, ``family`` is unknown, ``p`` or ``beta`` out of range, or ``p``
         missing for the precision family, the loss is not in the family, the learner
-        returns no number of a row, or if there would be more than 50,000 experts or
-        250,000 losses.
+        does not return the number of a row, or there would be more than 50,000 experts
+        or 250,000 losses.
 
     See Also
     --------
     online_threshold_run : The way back, to the threshold classes.
-    OnlineMultilabelRanker : The same weights for experts of one's own.
+    OnlineMultilabelRanker : The same weights for given experts.
 
     Notes
     -----
     ``family="precision"`` is Algorithm 7 of Raman, Subedi and Tewari (2023) inside its
     Algorithm 3. Algorithm 3 is printed in the main text, which was not at hand; the
-    appendix says what it does. ``family="sum"`` is our reconstruction of Algorithm 2,
-    also of the main text.
+    appendix describes it. ``family="sum"`` reconstructs Algorithm 2, also of the main
+    text.
 
     For each sequence of rankings of the rounds drawn there is an expert that takes
     these rankings for the truth, and one more that never learns: with u rounds drawn,
@@ -655,12 +619,12 @@ def online_expert_run(
         M sqrt(2 T**(1 + beta) K ln K)``
 
     in expectation over the rounds drawn, for any sequence that was fixed before them.
-    The sum runs over the binary learners, and R is what they can get wrong on
-    noise-free data. The default learner is the majority vote of the hypotheses that are
-    consistent with all updates so far, the halving algorithm (an update that none is
-    consistent with is skipped); it has R = log2(n_hypotheses). The first row of least
-    loss, to be passed as ``learner``, would have n_hypotheses - 1.
-    ``class_regret_bound`` is the excess alone. For short runs it is more than ``M T``
+    The sum runs over the binary learners; R is the number of mistakes that they can
+    make on noise-free data. The default learner, the halving algorithm, takes the
+    majority vote of the hypotheses that are consistent with all updates so far and
+    skips an update that would leave none: R = log2(n_hypotheses). The first row of
+    least loss, passed as ``learner``, would have R = n_hypotheses - 1.
+    ``class_regret_bound`` is the excess only. For short runs it is more than ``M T``
     and says nothing.
 
     Time and memory grow with ``(n_labels!)**u``: three labels and six learning rounds
@@ -758,42 +722,35 @@ def online_threshold_run(
 
     Parameters
     ----------
-    class_ranks : array-like of shape (n_hypotheses, n_points, n_labels), int
-        Ranks 1 (best) to n_labels that each hypothesis gives to the labels of each
-        point of the domain.
-    points : array-like of shape (n_rounds,), int
-        The point of each round.
+    class_ranks, points, beta, random_state
+        As for `online_expert_run`.
     y : array-like of shape (n_rounds,), int
-        1 where the label is said to be in the top j, else 0.
+        1 if the label is supposed to be in the top j, 0 if not.
     label : int
         The label, 0 to n_labels - 1.
     j : int
         Number of top positions, 1 to n_labels.
     learner : callable, default=None
-        The online learner of rankings that each expert owns: ``learner(class_ranks,
-        points, relevance)`` returns the number of a row of ``class_ranks`` for the
-        points of shape (q,) seen so far, at first none, and their relevance of shape
-        (q, n_labels). None for the first row of least precision loss at j.
-    beta : float, default=0.5
-        Experts learn in a round with probability ``n_rounds ** (beta - 1)``; in (0, 1).
-    random_state : int, RandomState instance or None, default=None
-        For the choice of these rounds, and of the expert that is followed.
+        The online learner of rankings of each expert: ``learner(class_ranks, points,
+        relevance)`` returns the number of a row of ``class_ranks`` for the points of
+        shape (q,) seen so far, at first an empty array, and their relevance of shape
+        (q, n_labels). By default the first row of least precision loss at j.
 
     Returns
     -------
     run : OnlineExpertRun
-        What was expected to be lost and what was predicted in one draw, the losses of
-        the experts and of the best hypothesis, and what the regret cannot exceed.
+        Expected losses, one draw of predictions, the losses of the experts and of the
+        best hypothesis, and bounds of the regret.
 
     Raises
     ------
     TypeError
-        If ``label``, ``j`` or ``beta`` is not a number, or ``learner`` no such
-        function.
+        If ``label``, ``j`` or ``beta`` is not a number, or ``learner`` cannot be called
+        so.
     ValueError
         If shapes differ, ranks are not permutations, points, ``label``, ``j`` or
-        ``beta`` are out of range, ``y`` is not binary, the learner returns no number of
-        a row, or if there would be more than 50,000 experts.
+        ``beta`` are out of range, ``y`` is not binary, the learner does not return the
+        number of a row, or there would be more than 50,000 experts.
 
     See Also
     --------
@@ -804,21 +761,21 @@ def online_threshold_run(
     -----
     Algorithm 6 of Raman, Subedi and Tewari (2023) with REWA over its experts. For each
     sequence of rankings of the rounds drawn there is an expert that takes these
-    rankings for the truth, and one more that never learns. Each has an online learner
-    of rankings of its own, predicts ``1[rank of the label <= j]`` of the ranking that
-    this learner predicts, and where the round was drawn teaches it ``bin_rel(ranking
-    taken for the truth, j)``. Weights are those of `online_expert_run`, with the
-    zero-one loss: M = 1.
+    rankings for the truth, and one more that never learns. Each has its own online
+    learner of rankings, predicts ``1[rank of the label <= j]`` of the ranking that this
+    learner predicts, and in the rounds drawn teaches it ``bin_rel(ranking taken for the
+    truth, j)``. The weights are the same as in `online_expert_run`, with the zero-one
+    loss: M = 1.
 
     Against the threshold class of the label and j, with K labels and T rounds,
 
         ``E sum_t loss <= min_h sum_t loss(h) + T**(1 - beta) R + sqrt(2 T**(1 + beta) K
         ln K)``
 
-    in expectation over the rounds drawn. R is in how many rounds the learner can have a
-    wrong set of top j labels on noise-free data (the loss of the learner over its least
-    non-zero value, in the paper). Each time the default learner has, it leaves a row
-    for ever: R = n_hypotheses - 1.
+    in expectation over the rounds drawn. R is the largest number of rounds in which the
+    learner gets the set of top j labels wrong on noise-free data (in the paper, its
+    loss over the least non-zero value of the loss). After each such round the default
+    learner drops a row for ever: R = n_hypotheses - 1.
 
     Time and memory grow with ``(n_labels!)**u`` for u rounds drawn.
 
@@ -851,8 +808,7 @@ def online_threshold_run(
     members = in_top(ranks, j)[:, :, label]
 
     def answers(seen: IntArray, relevance: IntArray) -> IntArray:
-        answer: IntArray = members[learned_row(inner, ranks, seen, relevance)]
-        return answer
+        return np.asarray(members[learned_row(inner, ranks, seen, relevance)])
 
     taught = TaughtLearner(answers, in_top(all_rankings(n_labels), j))
     choices = play_rounds([taught], lambda says: says[0], stream, updated)
