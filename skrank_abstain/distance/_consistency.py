@@ -223,9 +223,7 @@ def minimal_conditional_risk(
 
 
 def minimizability_gap(
-    best_risk: float,
-    minimal_risks: ArrayLike,
-    sample_weight: ArrayLike | None = None,
+    best_risk: float, minimal_risks: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> float:
     """Return how far the best scorer of a set is from the best scorer of each pair.
 

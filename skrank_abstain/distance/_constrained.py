@@ -504,9 +504,7 @@ default="hinge"
         return bounds, check_surrogate(self.surrogate), n_hidden, max_iter
 
     def _train(
-        self,
-        problem: tuple[NetworkBounds, MarginLoss, int, int],
-        batches: PairBatches,
+        self, problem: tuple[NetworkBounds, MarginLoss, int, int], batches: PairBatches
     ) -> list[float]:
         bounds, surrogate, n_hidden, max_iter = problem
         start = bounds.start(n_hidden, self.n_features_in_, batches.generator)

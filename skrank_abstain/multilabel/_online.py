@@ -45,23 +45,10 @@ def exponential_weights(
 ) -> FloatArray:
     """Weigh experts by the exponential of their losses so far.
 
-    Parameters
-    ----------
-    losses : ndarray of shape (n_rounds, n_experts), float64
-        In [0, bound], lower is better.
-    eta : float or None
-        Learning rate; None: ``sqrt(8 ln(n_experts) / t) / bound`` in round t.
-    bound : float
-        Largest possible loss.
-    cumulative : ndarray of shape (n_experts,), float64, or 0
-        Losses of the rounds before these, added up.
-    n_before : int, default=0
-        Number of rounds before these.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_rounds + 1, n_experts), float64
-        Before each round, and after the last; rows sum to one.
+    ``losses``, of shape (n_rounds, n_experts), are in [0, bound]; ``cumulative`` is the
+    sum of the losses of ``n_before`` earlier rounds. The learning rate ``eta`` is by
+    default ``sqrt(8 ln(n_experts) / t) / bound`` in round t. Returns the weights before
+    each round and after the last, (n_rounds + 1, n_experts); rows sum to one.
     """
     n_rounds, n_experts = losses.shape
     so_far = cumulative + np.vstack([np.zeros(n_experts), np.cumsum(losses, axis=0)])
@@ -71,14 +58,13 @@ def exponential_weights(
     else:
         rate = np.full(n_rounds + 1, eta)
     # softmax subtracts the largest exponent, so the weights do not all underflow.
-    weights: FloatArray = softmax(-rate[:, None] * so_far, axis=1)
-    return weights
+    return np.asarray(softmax(-rate[:, None] * so_far, axis=1))
 
 
 def regret_bound(
     n_experts: int, n_rounds: int, eta: float | None, bound: float
 ) -> float:
-    """Return how far the expected loss can exceed that of the best expert.
+    """Bound the excess of the expected loss over the loss of the best expert.
 
     For any sequence of losses: ``bound * (sqrt(2 T ln N) + sqrt(ln(N) / 8))`` for the
     decreasing rate of `exponential_weights`, and ``ln(N) / eta + eta * T * bound**2 /
@@ -112,24 +98,24 @@ class OnlineMultilabelRanker(MultilabelRanker):
         An expert is a ranking that is always given, as ranks of shape (n_labels,), 1 =
         best; a fitted estimator, used as it is (in a ``FrozenEstimator``, so that
         it survives ``clone``); or an unfitted one with ``partial_fit`` for several
-        outputs, a clone of which learns along. Classifiers that learn along need 0/1
+        outputs, whose clone learns along. Classifiers that learn along need 0/1
         relevance.
     loss : "misordered_share" or callable, default="misordered_share"
         ``loss(y_true, y_score)`` of arrays of shape (n_samples, n_labels) returns the
         loss of each sample, in [0, ``loss_bound``], lower is better.
-        ``"misordered_share"`` is that of label pairs in the wrong order, equal scores
-        counting half. A loss of ``skrank_abstain.multilabel`` will do, and can be
+        ``"misordered_share"`` is the share of label pairs in the wrong order, equal
+        scores counting half. The losses of ``skrank_abstain.multilabel`` can be
         pickled: ``functools.partial(multilabel_sample_losses, loss="sum", p=3)``.
     loss_bound : float, default=1.0
         Largest possible loss; above 1 for the sum, precision, DCG and pairwise losses
         of ``skrank_abstain.multilabel``, which are not shares.
     eta : float, default=None
-        Learning rate. None: ``sqrt(8 ln(N) / t) / loss_bound`` in round t, for N
+        Learning rate, by default ``sqrt(8 ln(N) / t) / loss_bound`` in round t, for N
         experts, which needs no horizon.
     batch_size : int, default=32
         Samples between two updates of the experts that learn in ``fit``.
     random_state : int, RandomState instance or None, default=None
-        Of ``draw``.
+        Seed of ``draw``.
 
     Attributes
     ----------
@@ -140,11 +126,11 @@ class OnlineMultilabelRanker(MultilabelRanker):
         Losses so far, added up.
     expected_loss_ : float
         Sum over rounds of the expected loss of an expert drawn by that round's weights,
-        which have learned from all samples before, also from those of the same batch.
+        which have learned from all samples before, in the same batch too.
     regret_ : float
         ``expected_loss_ - min(expert_losses_)``.
     regret_bound_ : float
-        What ``regret_`` never exceeds.
+        Upper bound of ``regret_``.
     n_rounds_ : int
         Samples seen.
     n_labels_ : int
@@ -163,17 +149,17 @@ class OnlineMultilabelRanker(MultilabelRanker):
     (Theorem 2.2): ``M sqrt(T ln(N) / 2)`` at the best ``eta = sqrt(8 ln(N) / T) / M``.
     The constant of a rate that knows no horizon is twice as large.
 
-    The promise is about the expectation of ``draw`` of one sample at a time, followed
-    by ``partial_fit`` on it; the first sample, before which there is nothing to draw
-    from, counts as drawn with equal weights. ``decision_function`` is the weighted mean
-    of the experts' ranks instead, which is the same each time and often better, and has
-    no such promise, since losses of rankings are not convex.
+    The bound is about the expectation of ``draw`` for one sample at a time, followed by
+    ``partial_fit`` on it; the first sample counts as drawn with equal weights.
+    ``decision_function`` is the weighted mean of the experts' ranks instead, which is
+    the same each time and often better, but has no bound, since losses of rankings are
+    not convex.
 
-    The samples of one ``partial_fit``, or of one batch of ``fit``, are as many rounds:
-    ``expected_loss_`` and ``regret_`` are of weights that learn after each sample.
+    Each sample of a ``partial_fit`` or of a batch of ``fit`` is a round:
+    ``expected_loss_`` and ``regret_`` belong to weights that learn after each sample.
     ``draw`` for a whole batch has only the weights from before the batch, and may lose
     more than ``regret_bound_`` says. Experts that learn do so after the last sample of
-    the batch. One that has not learned yet ties all labels.
+    the batch; before its first batch, such an expert ties all labels.
 
     References
     ----------
@@ -217,7 +203,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     @all_or_nothing
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Forget what was learned and go through the samples once, in their order.
+        """Start again and go through the samples once, in their order.
 
         Parameters
         ----------
@@ -277,7 +263,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         return self
 
     def _start(self) -> None:
-        """Take the experts, and forget what they lost."""
+        """Check the parameters, take the experts and reset their losses."""
         if not callable(self.loss) and self.loss != "misordered_share":
             raise ValueError(
                 "loss must be 'misordered_share' or a function (y_true, y_score) -> "
@@ -408,8 +394,7 @@ class OnlineMultilabelRanker(MultilabelRanker):
         )
         # One draw per sample: a single draw for all has the same expectation, the
         # subject of the bound, but varies more.
-        scores: FloatArray = np.stack(self._advice(X))[drawn, np.arange(X.shape[0])]
-        return scores
+        return np.asarray(np.stack(self._advice(X))[drawn, np.arange(X.shape[0])])
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return one minus the mean loss of the vote, as a share of ``loss_bound``.

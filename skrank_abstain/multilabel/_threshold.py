@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +27,7 @@ from skrank_abstain.multilabel._losses import TOP_LOSSES, check_top, rank_labels
 from skrank_abstain.multilabel._ranker import MultilabelRanker
 
 
-@dataclass(frozen=True)
-class BinaryProblems:
+class BinaryProblems(NamedTuple):
     """A family of binary problems per label, one for each threshold.
 
     Attributes
@@ -37,69 +35,42 @@ class BinaryProblems:
     thresholds : ndarray of shape (n_thresholds,)
         Ranks or grades.
     vote_weights : ndarray of shape (n_thresholds,), float64
-        What a probability of one counts as a vote.
+        Votes that a probability of one is worth.
+    targets : iterator
+        The targets of each threshold, shape (n_samples, n_labels), made when needed.
     sample_weight : ndarray of shape (n_samples,), float64, or None
-        None: all samples weigh the same.
+        None if all samples weigh the same.
     """
 
-    relevance: FloatArray
     thresholds: IntArray | FloatArray
     vote_weights: FloatArray
-    sample_weight: FloatArray | None
-    ties: str
-
-    def targets(self) -> Iterator[FloatArray]:
-        """Yield the targets of each threshold, shape (n_samples, n_labels)."""
-        if self.ties != "grade":
-            yield from top_targets(self.relevance, self.thresholds, self.ties)
-            return
-        for grade in self.thresholds:
-            yield (self.relevance >= grade).astype(np.float64)
+    targets: Iterator[FloatArray]
+    sample_weight: FloatArray | None = None
 
 
 def top_targets(
     relevance: FloatArray, ranks: ArrayLike, ties: str
 ) -> Iterator[FloatArray]:
-    """Yield whether each label is among the ``j`` most relevant of its sample.
+    """Yield, for each j in ``ranks``, whether labels are among the j most relevant.
 
-    Parameters
-    ----------
-    relevance : ndarray of shape (n_samples, n_labels), float64
-    ranks : array-like of shape (n_thresholds,), int
-        Values of j.
-    ties : {"share", "index"}
-        Labels of equal relevance share the places that they compete for: the target is
-        the probability of getting one when ties are broken at random. Or those of
-        smaller index get them.
-
-    Yields
-    ------
-    target : ndarray of shape (n_samples, n_labels), float64
-        In [0, 1]; rows sum to ``min(j, n_labels)``. One for each j.
+    Labels of equal relevance share the places that they compete for ("share": the
+    target is the probability of getting one when ties are broken at random), or the
+    labels of smaller index get them ("index"). Targets are in [0, 1]; the rows of each,
+    of shape (n_samples, n_labels), sum to ``min(j, n_labels)``.
     """
     methods = ("ordinal", "ordinal") if ties == "index" else ("min", "max")
     best, worst = (rankdata(-relevance, method=by, axis=1) for by in methods)
     for j in np.asarray(ranks):
         # Labels of equal relevance compete for the places `best` to `worst`, and (j + 1
         # - best) of these are among the first j.
-        target: FloatArray = np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
-        yield target
+        yield np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
 
 
 def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryProblems:
     """Return the problems "is among the ``j`` most relevant", for each j in ``ranks``.
 
-    Parameters
-    ----------
-    relevance : ndarray of shape (n_samples, n_labels), float64
-    ranks : ndarray of shape (n_thresholds,), int64
-    ties : {"share", "index"}
-
-    Returns
-    -------
-    problems : BinaryProblems
-        Where ties are shared, samples are weighted so that the most and the least
-        relevant label of each are as far apart in votes as in relevance.
+    With shared ties samples are weighted, so that the most and the least relevant label
+    of each are as far apart in votes as in relevance.
     """
     weight = None
     if ties == "share":
@@ -110,30 +81,19 @@ def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryPr
         spread = np.ptp(np.asarray(votes), axis=1)
         distance = np.ptp(relevance, axis=1)
         weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
-        # None where all weights are zero or equal; otherwise of mean one, so that
-        # penalties of the base learner keep their meaning.
+        # No weights if all are zero or equal; otherwise of mean one, so that penalties
+        # of the base learner keep their meaning.
         varies = np.ptp(weight) > 1e-9 * weight.max(initial=0.0)
         weight = weight / weight.mean() if varies else None
-    return BinaryProblems(relevance, ranks, np.ones(ranks.size), weight, ties)
+    targets = top_targets(relevance, ranks, ties)
+    return BinaryProblems(ranks, np.ones(ranks.size), targets, weight)
 
 
 def grade_problems(relevance: FloatArray) -> BinaryProblems:
     """Return the problems "is at least of this grade", for each but the lowest grade.
 
-    Parameters
-    ----------
-    relevance : ndarray of shape (n_samples, n_labels), float64
-
-    Returns
-    -------
-    problems : BinaryProblems
-        Votes weigh the gaps between grades and so add up to the relevance beyond the
-        lowest grade.
-
-    Raises
-    ------
-    ValueError
-        If there are more than 31 grades.
+    Votes weigh the gaps between grades and so add up to the relevance beyond the lowest
+    grade.
     """
     grades = np.unique(relevance)
     if grades.size > MOST_GRADES:
@@ -144,7 +104,8 @@ def grade_problems(relevance: FloatArray) -> BinaryProblems:
         )
     # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels are best
     # ordered (thresholds as in Frank and Hall 2001).
-    return BinaryProblems(relevance, grades[1:], np.diff(grades), None, "grade")
+    targets = ((relevance >= grade).astype(np.float64) for grade in grades[1:])
+    return BinaryProblems(grades[1:], np.diff(grades), targets)
 
 
 class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
@@ -157,23 +118,23 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     ----------
     estimator : object
         A probabilistic classifier. With ``thresholds="rank"`` and ties in ``y``, its
-        ``fit`` has to take ``sample_weight``; for a Pipeline that of its last step.
+        ``fit`` (in a Pipeline, that of the last step) has to take ``sample_weight``.
     p : int, default=None
-        Only the first ``p`` ranks count. None: all labels.
+        Number of top ranks that count, by default all.
     loss : {"sum", "precision"}, default="sum"
         The loss that `score` reports: ranks, cut off after ``p`` and weighted by
         relevance, or the relevance missed by the top ``p``.
     thresholds : {"grade", "rank"}, default="grade"
-        What the binary problems ask. "grade": one problem for each grade but the
-        lowest, "is the relevance of the label at least this grade?". "rank": one for
-        each j, "is the label among the j most relevant of its sample?". With grades
+        The questions of the binary problems. "grade": one problem for each grade but
+        the lowest, "is the relevance of the label at least this grade?". "rank": one
+        for each j, "is the label among the j most relevant of its sample?". With grades
         ``p`` and ``loss`` do not matter for training; for 0/1 relevance this is binary
         relevance. With ranks j runs up to ``p``; for the precision loss it is ``p``
         only.
     ties : {"share", "index"}, default="share"
-        What ``thresholds="rank"`` makes of labels of equal relevance. They share the
+        How ``thresholds="rank"`` treats labels of equal relevance. They share the
         places that they compete for, as if ties were broken at random, and samples are
-        weighted so that votes are as far apart as relevance; or those of smaller
+        weighted so that votes are as far apart as relevance; or the labels of smaller
         index come first, as in [1]_.
     n_jobs : int, default=None
         Problems fitted at a time, as in joblib. The result does not depend on it.
@@ -181,13 +142,13 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
     Attributes
     ----------
     estimators_ : list of n_thresholds lists of n_labels estimators
-        A float in place of an estimator where the target is the same for all samples:
-        this probability is predicted.
+        A float in place of an estimator, the predicted probability, if the target is
+        the same for all samples.
     thresholds_ : ndarray of shape (n_thresholds,)
         The ranks j, or all grades except the lowest.
     vote_weights_ : ndarray of shape (n_thresholds,), float64
-        What a probability of one counts: 1 for a rank, and for a grade the gap to the
-        one below.
+        Votes that a probability of one is worth: 1 for a rank, and for a grade the gap
+        to the one below.
     n_labels_ : int
         Number of labels.
     n_features_in_ : int
@@ -202,21 +163,21 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
     Notes
     -----
-    Both losses are linear in relevance, so the best order of the labels of x is that of
-    ``E[y_i | x]``, whatever ``p`` is. Votes for grades estimate just that. Votes for
-    ranks estimate for how many ``j`` up to ``p`` the label is among the top ``j``, in
-    general another order. With shared ties and weighted samples it is the best one
-    wherever no sample has more than two different relevances, 0/1 included. With ties
-    broken by index it is not, however much data there is.
+    Both losses are linear in relevance, so labels are best ordered by ``E[y_i | x]``,
+    whatever ``p`` is. Votes for grades estimate just that. Votes for ranks estimate the
+    number of ``j`` up to ``p`` for which the label is among the top ``j``, in general
+    another order. With shared ties and weighted samples it is the best one if no sample
+    has more than two different relevances, 0/1 included. With ties broken by index it
+    is not, however many data there are.
 
-    A shared place is a target between 0 and 1. Such a sample is given twice, once as a
-    member and once not, with the target and its complement as weights; a base
-    learner that holds out rows of its own will find such twins on both sides. Samples
-    whose labels are all equally relevant are left out of the problems for shared ranks.
+    A shared place is a target between 0 and 1. Such a sample comes twice, as a member
+    and as a non-member, weighted by the target and its complement; a base learner that
+    holds out rows will find such twins on both sides. Samples whose labels are all
+    equally relevant are left out of the problems for shared ranks.
 
-    ``n_labels`` times the number of thresholds classifiers are fitted: for ranks at
-    most ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels``
-    best; for grades at most ``30 * n_labels``, since more than 31 are refused.
+    One classifier is fitted for each label and threshold: for ranks at most
+    ``n_labels * (n_labels - 1)``, since all labels are among the ``n_labels`` best; for
+    grades at most ``30 * n_labels``, since more than 31 are refused.
 
     References
     ----------
@@ -303,7 +264,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             delayed(_fit_problem)(
                 self.estimator, X, column, problems.sample_weight, weight_name
             )
-            for target in problems.targets()
+            for target in problems.targets
             for column in target.T
         )
         k = self.n_labels_
@@ -367,7 +328,7 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
 
 
 def _weight_name(estimator: Any) -> str | None:
-    """Return the name under which ``fit`` takes sample weights; None: it does not."""
+    """Return the name under which ``fit`` takes sample weights, None if it does not."""
     prefix = ""
     while isinstance(estimator, Pipeline):
         name, estimator = estimator.steps[-1]

@@ -23,10 +23,7 @@ from skrank_abstain._validation import (
     check_scores,
     encode_qid,
 )
-from skrank_abstain.concentration import (
-    cluster_bootstrap,
-    ratio_interval,
-)
+from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
@@ -289,12 +286,7 @@ def _pairs_of_queries(
 
 
 def auc_test_set_bound(
-    m: int,
-    n: int,
-    *,
-    delta: float,
-    method: str = "hoeffding",
-    n_rankers: int = 1,
+    m: int, n: int, *, delta: float, method: str = "hoeffding", n_rankers: int = 1
 ) -> float:
     """Bound the deviation of the AUC of given rankers on items they have not seen.
 

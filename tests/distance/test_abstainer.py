@@ -7,9 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from distance.named import (
-    bipartite_abstention_loss,
-)
+from distance.named import bipartite_abstention_loss
 from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,11 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
-from skrank_abstain.distance import (
-    DistanceAbstainer,
-    _near,
-    pair_feature_distances,
-)
+from skrank_abstain.distance import DistanceAbstainer, _near, pair_feature_distances
 from skrank_abstain.distance._near import NearCurve
 from skrank_abstain.metrics import (
     neg_aurc_scorer,

@@ -6,9 +6,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
-from distance.named import (
-    pairwise_surrogate_loss,
-)
+from distance.named import pairwise_surrogate_loss
 from scipy.optimize import minimize
 from sklearn import config_context
 from sklearn.base import clone

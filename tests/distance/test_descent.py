@@ -5,20 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from distance.named import (
-    bipartite_surrogate_loss,
-)
+from distance.named import bipartite_surrogate_loss
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy.optimize import brentq, minimize
 
-from skrank_abstain.distance import (
-    Exponential,
-    Hinge,
-    Logistic,
-    Sigmoid,
-)
+from skrank_abstain.distance import Exponential, Hinge, Logistic, Sigmoid
 from skrank_abstain.distance._descent import (
     LinearProblem,
     Network,

@@ -39,11 +39,7 @@ def family_case(name):
     loss, _, family = name.partition(" in ")
     family, p = family.split("@")
     p = 4 if p == "K" else int(p)
-    at_p = {
-        "DCG": dcg_loss,
-        "sum": sum_loss,
-        "prec": precision_loss,
-    }
+    at_p = {"DCG": dcg_loss, "sum": sum_loss, "prec": precision_loss}
     plain = {
         "AP": average_precision_loss,
         "AUC": auc_loss,
@@ -116,10 +112,7 @@ def test_degenerate_rows_must_lose_nothing():
 def test_family_losses_are_those_of_the_metrics(p):
     rng = np.random.default_rng(p)
     y, ranks = rng.integers(0, 4, (30, 4)), label_ranks(rng.random((30, 4)))
-    for family, loss in [
-        ("sum", sum_loss),
-        ("precision", precision_loss),
-    ]:
+    for family, loss in [("sum", sum_loss), ("precision", precision_loss)]:
         values = family_loss(ranks, y, family, p)
         expected = [loss([g], [-r], p=p) for g, r in zip(y, ranks, strict=True)]
         assert values.tolist() == expected

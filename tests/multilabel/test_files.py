@@ -5,19 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from multilabel.definitions import (
-    sum_loss,
-)
+from multilabel.definitions import sum_loss
 from scipy.io import arff
 from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 
-from skrank_abstain.multilabel import (
-    label_ranks,
-    load_label_ranking,
-    load_mulan_arff,
-)
+from skrank_abstain.multilabel import label_ranks, load_label_ranking, load_mulan_arff
 
 XML = """<?xml version="1.0" encoding="utf-8"?>
 <labels xmlns="http://mulan.sourceforge.net/labels">

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from multilabel.definitions import (
-    auc_loss,
-    auc_score,
-    precision_loss,
-    sum_loss,
-)
+from multilabel.definitions import auc_loss, auc_score, precision_loss, sum_loss
 from multilabel.tiny import FAMILY_LOSSES, Rounds, chance, tiny_classes
 
 from skrank_abstain.multilabel import (
@@ -407,7 +402,7 @@ def test_online_errors():
         run(ranks, [0], [[1, 0, 0]], learner=lambda c, x, r: len(c))
     with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):
         run(ranks, [0], [[1, 0, 0]], learner="erm")
-    with pytest.raises(ValueError, match="y must have . samples, got shape"):
+    with pytest.raises(ValueError, match=r"y must have . samples, got shape"):
         run(ranks, [0], [[1, 0, 0]] * 2)
 
 
@@ -579,7 +574,7 @@ def test_threshold_errors():
     with pytest.raises(ValueError, match="y must hold 0 and 1 alone, got 2"):
         run([0], [2], label=0, j=1)
     with pytest.raises(
-        ValueError, match="y must have one value per round: . rounds, y has 2"
+        ValueError, match=r"y must have one value per round: . rounds, y has 2"
     ):
         run([0], [1, 0], label=0, j=1)
     with pytest.raises(TypeError, match=r"learner must be a function, .* got 'erm'"):

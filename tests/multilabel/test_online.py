@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from multilabel.definitions import (
-    auc_loss,
-)
+from multilabel.definitions import auc_loss
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_multilabel_classification
@@ -27,10 +25,7 @@ from skrank_abstain.multilabel import (
     OnlineMultilabelRanker,
     multilabel_sample_losses,
 )
-from skrank_abstain.multilabel._online import (
-    exponential_weights,
-    regret_bound,
-)
+from skrank_abstain.multilabel._online import exponential_weights, regret_bound
 
 LOSSES = st.tuples(st.integers(1, 40), st.integers(1, 6)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.floats(0, 1))

@@ -119,10 +119,7 @@ def test_relabelling_sees_the_sample_only():
 
 @pytest.mark.parametrize(
     ("family", "loss", "tops"),
-    [
-        ("sum", sum_loss, [1, 2]),
-        ("precision", precision_loss, [2]),
-    ],
+    [("sum", sum_loss, [1, 2]), ("precision", precision_loss, [2])],
 )
 def test_a_learner_of_ones_own_gets_each_relabelling(family, loss, tops):
     loss = partial(loss, p=2)

@@ -23,17 +23,8 @@ def top_label_loss(y_true, y_score):
 
 
 FAMILY_LOSSES = {
-    ("sum", 2): [
-        partial(sum_loss, p=2),
-        partial(dcg_loss, p=2),
-    ],
-    ("sum", 3): [
-        sum_loss,
-        pairwise_loss,
-        auc_loss,
-        average_precision_loss,
-        dcg_loss,
-    ],
+    ("sum", 2): [partial(sum_loss, p=2), partial(dcg_loss, p=2)],
+    ("sum", 3): [sum_loss, pairwise_loss, auc_loss, average_precision_loss, dcg_loss],
     ("precision", 1): [partial(precision_loss, p=1), top_label_loss],
     ("precision", 2): [partial(precision_loss, p=2)],
 }
