@@ -203,9 +203,9 @@ class NearDecision(DecisionEngine[float]):
 
     Notes
     -----
-    ``totals`` searches for neighbours in large queries where few pairs are near, and
-    else looks at every pair. The results are the same: what is far is what there is,
-    counted from sorted scores, less what is near.
+    ``totals`` searches for neighbours in large queries with few near pairs, and looks
+    at every pair of the others. Both give the same result: the far pairs are all pairs,
+    counted from sorted scores, less the near ones.
     """
 
     X: FloatArray
