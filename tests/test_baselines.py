@@ -143,81 +143,69 @@ def test_defers_sure_ties_first_where_risk_accepts_them():
     assert got.tolist() == [False, True, True]
 
 
+NO_SUM = [[0.2, 0.3, 0.6]]
+
+
 @pytest.mark.parametrize(
-    ("call", "exception", "message"),
+    ("proba", "message"),
     [
-        (lambda: entropy([0.5, 0.5]), ValueError, r"proba must be of shape .*\(2,\)"),
-        (lambda: entropy([[0.5, 0.5]]), ValueError, r"proba must be .*got \(1, 2\)"),
+        ([0.5, 0.5], r"proba must be of shape .*\(2,\)"),
+        ([[0.5, 0.5]], r"proba must be .*got \(1, 2\)"),
         (
-            lambda: entropy([SURE, [np.nan, 0.5, 0.5]]),
-            ValueError,
-            r"proba must have non-negative rows .* got \[nan, 0.5, 0.5\] at row 1",
+            [SURE, [np.nan, 0.5, 0.5]],
+            r"non-negative rows .* \[nan, 0.5, 0.5\] at row 1",
         ),
+        ([[-0.1, 0.6, 0.5]], r"proba must have non-negative rows"),
+        (NO_SUM, r"proba must have .* rows that sum to one within 1e-06"),
+    ],
+)
+def test_probabilities_that_are_refused(proba, message):
+    with pytest.raises(ValueError, match=message):
+        entropy(proba)
+
+
+@pytest.mark.parametrize(
+    ("calibration", "new", "message"),
+    [
+        ([SURE], NO_SUM, r"^proba must have .* rows that sum to one"),
+        (NO_SUM, [SURE], r"calibration_proba must have .* rows that sum to one"),
+        ([], [SURE], "calibration_proba must have at least one pair, got none"),
+        (np.empty((0, 3)), [SURE], "calibration_proba must have at least one pair"),
+    ],
+)
+def test_calibration_pairs_that_are_refused(calibration, new, message):
+    with pytest.raises(ValueError, match=message):
+        entropy_abstention(calibration, new, coverage=0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "exception", "message"),
+    [
+        ({"coverage": 0}, ValueError, r"coverage must be in \(0, 1\], got 0\."),
+        ({"coverage": "1"}, TypeError, r"coverage must be a real number"),
         (
-            lambda: entropy([[-0.1, 0.6, 0.5]]),
-            ValueError,
-            r"proba must have non-negative rows",
-        ),
-        (
-            lambda: entropy([[0.2, 0.3, 0.6]]),
-            ValueError,
-            r"proba must have .* rows that sum to one within 1e-06",
-        ),
-        (
-            lambda: entropy_abstention([SURE], [[1, 1, 1]], coverage=0.5),
-            ValueError,
-            r"^proba must have .* rows that sum to one",
-        ),
-        (
-            lambda: entropy_abstention([[1, 1, 1]], [SURE], coverage=0.5),
-            ValueError,
-            r"calibration_proba must have .* rows that sum to one",
-        ),
-        (
-            lambda: entropy_abstention([], [SURE], coverage=0.5),
-            ValueError,
-            "calibration_proba must have at least one pair, got none",
-        ),
-        (
-            lambda: entropy_abstention([SURE], [SURE], coverage=0),
-            ValueError,
-            r"coverage must be in \(0, 1\], got 0\.",
-        ),
-        (
-            lambda: entropy_abstention([SURE], [SURE], coverage="1"),
-            TypeError,
-            r"coverage must be a real number",
-        ),
-        (
-            lambda: entropy_abstention(np.empty((0, 3)), [SURE], coverage=0.5),
-            ValueError,
-            "calibration_proba must have at least one pair, got none",
-        ),
-        (
-            lambda: entropy_abstention([SURE], [SURE], coverage=0.5, quantile="lower"),
+            {"coverage": 0.5, "quantile": "lower"},
             ValueError,
             "quantile must be one of 'inverted_cdf', 'linear', got 'lower'",
         ),
-        (
-            lambda: random_abstention(-1, coverage=0.5),
-            ValueError,
-            "n_pairs must be at least 0, got -1",
-        ),
-        (
-            lambda: random_abstention(2.0, coverage=0.5),
-            TypeError,
-            r"n_pairs must be an integer, got 2\.0",
-        ),
-        (
-            lambda: random_abstention(2, coverage=1.5),
-            ValueError,
-            r"coverage must be in \(0, 1\], got 1\.5",
-        ),
     ],
 )
-def test_refuses(call, exception, message):
+def test_options_that_are_refused(options, exception, message):
     with pytest.raises(exception, match=message):
-        call()
+        entropy_abstention([SURE], [SURE], **options)
+
+
+@pytest.mark.parametrize(
+    ("n_pairs", "coverage", "exception", "message"),
+    [
+        (-1, 0.5, ValueError, "n_pairs must be at least 0, got -1"),
+        (2.0, 0.5, TypeError, r"n_pairs must be an integer, got 2\.0"),
+        (2, 1.5, ValueError, r"coverage must be in \(0, 1\], got 1\.5"),
+    ],
+)
+def test_random_abstention_refuses(n_pairs, coverage, exception, message):
+    with pytest.raises(exception, match=message):
+        random_abstention(n_pairs, coverage=coverage)
 
 
 @pytest.mark.parametrize("coverage", [0.05, 0.5, 0.9])
