@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 from hashlib import sha256
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,40 +73,19 @@ def is_pair_id(value: Any) -> bool:
     return isinstance(value, str) and _PAIR_ID.fullmatch(value) is not None
 
 
-class NamedPair(NamedTuple):
-    """Rows of X of the left and of the right item, as shown."""
+def pairs_by_id(queries: dict[str, dict[str, int]]) -> dict[str, tuple[int, int]]:
+    """Return the rows of X of the left and right item of each pair, by its id.
 
-    left: int
-    right: int
-
-
-def pairs_by_id(
-    queries: Iterable[tuple[str, dict[str, int]]],
-) -> dict[str, NamedPair]:
-    """Return the pairs of queries by their ids; none where there are too many.
-
-    Parameters
-    ----------
-    queries : iterable of (str, dict)
-        Name of each query, and the rows of its items by name.
-
-    Notes
-    -----
-    O(n_pairs), some microseconds each.
+    ``queries`` holds the rows of the items by name, by name of the query. Empty for too
+    many pairs: each takes some microseconds.
     """
-    given = list(queries)
-    if sum(len(items) * (len(items) - 1) // 2 for _, items in given) > _MOST_PAIRS:
-        return {}
-    return dict(_pairs(given))
-
-
-def _pairs(
-    queries: list[tuple[str, dict[str, int]]],
-) -> Iterator[tuple[str, NamedPair]]:
-    for qid, items in queries:
+    n_pairs = sum(len(items) * (len(items) - 1) // 2 for items in queries.values())
+    found: dict[str, tuple[int, int]] = {}
+    for qid, items in queries.items() if n_pairs <= _MOST_PAIRS else ():
         for one, other in combinations(items, 2):
             name, left, right = pair_id(qid, one, other)
-            yield name, NamedPair(items[left], items[right])
+            found[name] = items[left], items[right]
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,17 +154,17 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
     if "reviewer" in right:
         raise ValueError("gold must have no column reviewer: its answers are right.")
     n, n_gold = len(table["label"]), len(right["label"])
-    joined = {name: table[name] + right[name] for name in _NEEDED}
-    joined["reviewer"] = table.get("reviewer", [_ANYONE] * n) + [GOLD] * n_gold
-    if "qid" in table or "qid" in right:
-        joined["qid"] = table.get("qid", [None] * n) + right.get("qid", [None] * n_gold)
-    if "pair_id" in table or "pair_id" in right:
-        ids = [table.get("pair_id", [None] * n), right.get("pair_id", [None] * n_gold)]
-        joined["pair_id"] = ids[0] + ids[1]
+    table.setdefault("reviewer", [_ANYONE] * n)
+    right["reviewer"] = [GOLD] * n_gold
+    names = {*_NEEDED, "reviewer"} | {"qid", "pair_id"} & (table.keys() | right.keys())
     if "time" in table:
         # Only times of one reviewer are compared.
-        joined["time"] = table["time"] + [*table["time"], 0][:1] * n_gold
-    return joined
+        names.add("time")
+        right["time"] = [*table["time"], 0][:1] * n_gold
+    return {
+        name: table.get(name, [None] * n) + right.get(name, [None] * n_gold)
+        for name in names
+    }
 
 
 def take_answers(
@@ -309,32 +288,36 @@ def _rows(
     query_names = [as_text(value) for value in queries.values]
     qid = _queries_named(table, query_names, by_row=item_id is None)
     names = np.arange(queries.n_items) if item_id is None else item_id
-    known: dict[tuple[str | None, str], int] = {}
+    items: dict[str, dict[str, int]] = {query: {} for query in query_names}
     for row, name in enumerate(names if qid else []):
-        query = None if qid[0] is None else query_names[queries.codes[row]]
-        if known.setdefault((query, as_text(name)), row) != row:
+        query = query_names[queries.codes[row]]
+        if items[query].setdefault(as_text(name), row) != row:
             raise ValueError(
                 "item_id and qid must differ as texts, since answers name them so, got "
                 f"{as_text(name)!r} of query {query!r} twice."
             )
+    every = {name: row for own in items.values() for name, row in own.items()}
     remedy = " Without item_id= the items are row positions, pair.left and pair.right."
-    sides = {
-        side: list(zip(qid, _check_known(table[side], side, remedy), strict=True))
-        for side in ("left", "right")
-    }
+    sides = [_check_known(table[side], side, remedy) for side in ("left", "right")]
+    known = [every if query is None else items.get(query, {}) for query in qid]
     rows = np.array(
-        [[known.get(key, -1) for key in keys] for keys in sides.values()],
+        [
+            [own.get(name, -1) for own, name in zip(known, side, strict=True)]
+            for side in sides
+        ],
         dtype=np.int64,
     ).reshape(2, -1)
-    _follow_pair_ids(rows, sides, table.get("pair_id", []), known, query_names, queries)
+    if "pair_id" in table:
+        of_row = [query_names[code] for code in queries.codes.tolist()]
+        _follow_pair_ids(rows, qid, sides, table["pair_id"], items, of_row)
     kind, hint = "an item_id", ""
     if item_id is None:
         kind = "row positions of X"
         hint = " Pass item_id= as when the questions were asked."
-    for found, (side, keys) in zip(rows, sides.items(), strict=True):
+    for side, found, written in zip(("left", "right"), rows, sides, strict=True):
         bad = np.flatnonzero(found < 0)
         if bad.size:
-            query, name = keys[bad[0]]
+            query, name = qid[bad[0]], written[bad[0]]
             raise ValueError(
                 f"answers must name items of X by {kind}, and the query that they are "
                 f"in, got {side}={name!r}{'' if query is None else f', qid={query!r}'} "
@@ -352,11 +335,11 @@ def _rows(
 
 def _follow_pair_ids(
     rows: IntArray,
-    sides: dict[str, list[tuple[str | None, str]]],
+    qid: Sequence[str | None],
+    sides: list[list[str]],
     ids: list[Any],
-    known: dict[tuple[str | None, str], int],
-    query_names: list[str],
-    queries: Queries,
+    items: dict[str, dict[str, int]],
+    query_of: list[str],
 ) -> None:
     """Find items whose names a spreadsheet changed, such as 007, by the id of the pair.
 
@@ -364,14 +347,15 @@ def _follow_pair_ids(
     ----------
     rows : ndarray of shape (2, n_answers), int64
         Rows of X of the left and of the right items, -1 where unknown; filled in.
-    sides : dict of str to list of (str or None, str)
-        Query and item on the left and on the right of each answer, as written.
+    qid : sequence of str or None, of length n_answers
+    sides : list of two lists of str
+        Items on the left and on the right of each answer, as written.
     ids : list of object
-        Of the pairs, one for each answer; or none.
-    known : dict
+        Of the pairs, one for each answer.
+    items : dict
         Rows of X by query and item.
-    query_names : list of str of length n_queries
-    queries : Queries
+    query_of : list of str of length n_items
+        Query of each row of X.
 
     Raises
     ------
@@ -379,32 +363,26 @@ def _follow_pair_ids(
         If an id is that of another pair.
     """
     ours = [k for k, value in enumerate(ids) if is_pair_id(value)]
-    if not ours:
-        return
-    items: dict[str, dict[str, int]] = {name: {} for name in query_names}
-    for (_, name), row in known.items():
-        items[query_names[queries.codes[row]]][name] = row
-    names = {row: name for each in items.values() for name, row in each.items()}
-    lost = [k for k in ours if (rows[:, k] < 0).any()]
-    # A changed qid names no query: all are looked through.
-    named = {sides["left"][k][0] for k in lost}
-    some = items if named - items.keys() else {q: items[q] for q in items if q in named}
-    pairs = pairs_by_id(some.items())
+    names = {row: name for own in items.values() for name, row in own.items()}
+    named = {qid[k] for k in ours if (rows[:, k] < 0).any()}
+    # A changed qid names no query: look through all.
+    pairs = pairs_by_id(
+        {q: own for q, own in items.items() if q in named or named - items.keys()}
+    )
     for k in ours:
         left, right = rows[:, k].tolist()
         if min(left, right) >= 0:
-            if queries.codes[left] != queries.codes[right]:
+            if query_of[left] != query_of[right]:
                 continue  # refused later
-            query = query_names[queries.codes[left]]
-            same = pair_id(query, names[left], names[right])[0] == ids[k]
+            same = pair_id(query_of[left], names[left], names[right])[0] == ids[k]
         else:
             found = pairs.get(ids[k])
             if found is None:
                 continue
-            # A name that is still known says which side is which, or still a number.
-            turned = left == found.right or right == found.left
+            # A name that is still known, or still the same number, tells the sides.
+            turned = left == found[1] or right == found[0]
             if max(left, right) < 0:
-                written = [_number(sides[side][k][1]) for side in ("left", "right")]
+                written = [_number(side[k]) for side in sides]
                 turned = written == [_number(names[row]) for row in found[::-1]]
             rows[:, k] = found[::-1] if turned else found
             same = max(left, right) < 0 or max(left, right) in found

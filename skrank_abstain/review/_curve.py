@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import compress, islice
 from typing import Any
 
@@ -194,6 +195,7 @@ def _most_probable(review: Review) -> IntArray:
     return likely
 
 
+@dataclass
 class _Crowd:
     """Reviewers who know the relevance, and err.
 
@@ -201,23 +203,14 @@ class _Crowd:
     ``sure`` the rows of some to the right label.
     """
 
-    def __init__(
-        self,
-        relevance: FloatArray,
-        names: list[str],
-        rates: FloatArray,
-        noticeable: float,
-        gold: float,
-        rng: np.random.RandomState,
-    ) -> None:
-        self.relevance = relevance
-        self.names = np.array(names)
-        self.rates = rates
-        self.noticeable = noticeable
-        self.rng = rng
-        self.gold = gold
-        self.given: dict[tuple[int, int], tuple[int, int]] = {}
-        self.sure: dict[tuple[int, int], int] = {}
+    relevance: FloatArray
+    names: list[str]
+    rates: FloatArray
+    noticeable: float
+    gold: float
+    rng: np.random.RandomState
+    given: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    sure: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def ask(self, left: IntArray, right: IntArray) -> None:
         """Let one of them answer about each pair of rows."""
@@ -240,7 +233,7 @@ class _Crowd:
     def review(self, before: Review, known: Any) -> Review:
         """Return a review of all answers, with the error rates that are known."""
         label, reviewer = np.array([*self.given.values()]).T
-        names = self.names[reviewer]
+        names = np.array(self.names)[reviewer]
         table = _table(self.given, label) | {"reviewer": names}
         if isinstance(known, dict):
             known = {name: known[name] for name in known if name in names} or None
