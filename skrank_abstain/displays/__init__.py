@@ -1,11 +1,10 @@
-"""Plots of what a selective ranker does: made from an estimator or from arrays.
+"""Plots of the decisions of a selective ranker, from an estimator or from arrays.
 
 ``from_estimator`` takes a fitted ranker (or a Pipeline or fitted search that ends in
-one) and items, ``from_predictions`` takes arrays. Both compute, then draw with
-``plot``, which can be called again on other axes. The numbers behind the picture are
-attributes; the artists are attributes with a trailing underscore, beside the axes
-``ax_`` and their ``figure_``. matplotlib is imported when something is drawn;
-without it, ImportError names the extra to install.
+one) and items; ``from_predictions`` takes arrays. Both compute numbers and draw them
+with ``plot``, which also draws them again on other axes. The numbers are attributes;
+the artists, the axes and the figure are attributes with a trailing underscore. Drawing
+imports matplotlib; without it, an ImportError names the extra to install.
 """
 
 from skrank_abstain.displays._curves import ReviewCurveDisplay, RiskCoverageDisplay

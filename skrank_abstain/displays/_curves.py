@@ -455,22 +455,22 @@ _LABELS = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ReviewCurveDisplay(Display):
-    """How right a ranking gets by the share of its pairs that people answer.
+    """Quality of a ranking by the share of its pairs that people answer.
 
-    A steep start says that a few well-chosen questions are worth asking; draw another
-    objective or another rate of errors on the same axes to compare. Make one with
-    `from_estimator` or `from_predictions`.
+    After a steep start a few well-chosen questions pay. Draw other objectives or error
+    rates on the same axes to compare them. Make one with `from_estimator` or
+    `from_predictions`.
 
     Parameters
     ----------
     share : ndarray of shape (n_budgets,), float64
         Shares of all pairs that were asked.
     value : ndarray of shape (n_budgets,), float64
-        What the curve shows; higher is better.
+        Values of the curve; higher is better.
     expected : ndarray of shape (n_budgets,), float64, default=None
         The accuracy that the reviews expected.
     metric : {"accuracy", "ndcg"}, default="accuracy"
-        What ``value`` is.
+        The meaning of ``value``.
     name : str, default=None
         Name in the legend.
 
@@ -531,8 +531,8 @@ class ReviewCurveDisplay(Display):
         estimator, X, y, qid
             As in `review_curve`.
         metric : {"accuracy", "ndcg"}, default="accuracy"
-            Share of all pairs whose most probable label is right, with what the reviews
-            expect it to be, dotted; or NDCG@10 of the ranking.
+            Share of all pairs whose most probable label is right, and, dotted, the
+            share that the reviews expect; or NDCG@10 of the ranking.
         budgets, error, noticeable, objective, rounds, reviewer_error, random_state
             As in `review_curve`.
         name : str, default=None
@@ -543,8 +543,8 @@ class ReviewCurveDisplay(Display):
         Raises
         ------
         TypeError, ValueError
-            As in `review_curve`; or if ``metric`` is unknown, or there is no NDCG
-            because y does not lie in [0, 31].
+            As in `review_curve`; or if ``metric`` is unknown, or if y is outside
+            [0, 31] for the NDCG.
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_choice(metric, "metric", tuple(_LABELS))
@@ -588,13 +588,13 @@ class ReviewCurveDisplay(Display):
         Parameters
         ----------
         share : array-like of shape (n_budgets,)
-            Shares of all pairs that were asked, in [0, 1], not falling.
+            Shares of all pairs that were asked, in [0, 1], ascending.
         value : array-like of shape (n_budgets,)
             ``accuracy`` or ``ndcg`` of `review_curve`, in [0, 1].
         expected : array-like of shape (n_budgets,), default=None
             Its ``expected_accuracy``.
         metric : {"accuracy", "ndcg"}, default="accuracy"
-            What ``value`` is.
+            The meaning of ``value``.
         name, ax, **kwargs
             As in ``from_estimator``; no name by default.
 
@@ -629,7 +629,7 @@ class ReviewCurveDisplay(Display):
             (self.expected_,) = self.ax_.plot(
                 self.share, self.expected, color=colour, linestyle=":", linewidth=1.2
             )
-            # The legend says once what all dotted lines are.
+            # The legend names all dotted lines once.
             draw_reference(self.ax_, [], [], "as the review expects")
         self.ax_.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         self.ax_.xaxis.set_major_formatter(PercentFormatter(1.0))

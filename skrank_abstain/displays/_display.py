@@ -11,17 +11,15 @@ from skrank_abstain.metrics import find_ranker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
 
-#: Colours of Okabe and Ito (2008), "Color Universal Design", told apart by readers
-#: with any common colour vision. Grey is for references; it contrasts with white as
-#: much as with black, whatever style the reader of a figure draws in.
+#: Colours of Okabe and Ito (2008), "Color Universal Design", told apart with any common
+#: colour vision. References are grey, equally far from white and from black.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
 GREY = "#767676"
 LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v")
 
-#: How the markers of the first model on a set of axes are filled, of the second, ...
+#: Fillings of the markers of the first model on some axes, of the second, ...
 _FILLINGS = ("full", "none", "left", "top", "right")
 
 
@@ -37,33 +35,18 @@ def require_pyplot(caller: str) -> Any:
     return plt
 
 
-def take_axes(
-    caller: str, ax: Axes | None, size: tuple[float, float]
-) -> tuple[Axes, Figure | SubFigure]:
-    """Return the axes to draw on and their figure, new ones of ``size`` inches."""
-    plt = require_pyplot(caller)
-    if ax is None:
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    from matplotlib.axes import Axes
-
-    # plt.subplots(1, 2) returns an array of axes, a likely mistake.
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
-    return ax, ax.figure
-
-
 def draw_curve(
     ax: Axes, x: Any, y: Any, style: dict[str, Any], chosen: dict[str, Any]
 ) -> Any:
     """Draw one line in a colour, line style and marker that no line of the axes has.
 
-    The ``style`` of the display replaces these, and what the user has ``chosen`` both.
+    The ``style`` of the display replaces these; the user's ``chosen`` style replaces
+    both.
     """
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    # Read off the axes, so that displays need not know of each other, and lines that
-    # the user drew count too.
+    # The axes tell which colours are taken, by other displays or by the user.
     used = _colours(ax)
     free = [k for k, colour in enumerate(PALETTE) if colour not in used]
     k = free[0] if free else len(ax.lines) % len(PALETTE)
@@ -72,7 +55,7 @@ def draw_curve(
         "linestyle": LINE_STYLES[k],
         "marker": MARKERS[k],
     }
-    # Short names, such as c for color, become long ones.
+    # `normalize_kwargs` turns short names, such as c, into long ones.
     options = {**default, **style, **normalize_kwargs(chosen, Line2D)}
     return ax.plot(x, y, **options)[0]
 
@@ -85,12 +68,11 @@ def draw_outcomes(
     name: str | None,
     chosen: dict[str, Any],
 ) -> list[Any]:
-    """Draw a curve per outcome, for a model called ``name``.
+    """Draw a curve per outcome of a model; ``x`` and ``y`` are (n_outcomes, n_points).
 
-    The line style and the filling of the markers tell the models on one axes. ``x`` and
-    ``y`` are of shape (n_outcomes, n_points); the user has ``chosen`` a style.
+    Models on the same axes differ in line style and in the filling of their markers.
     """
-    # Each model that was drawn before has one curve in the first colour.
+    # Each earlier model has one curve in the first colour.
     model = _colours(ax).count(PALETTE[0])
     shared = {
         "markersize": 5,
@@ -131,7 +113,7 @@ def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
 
 
 def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str = ":") -> Any:
-    """Draw a grey line; the legend names it once, however many models it serves."""
+    """Draw a grey line, which the legend names once for all models."""
     named = any(line.get_label() == label for line in ax.lines)
     return ax.plot(
         x,
@@ -152,15 +134,15 @@ def put_legend(ax: Axes, columns: int) -> None:
     entries = list(zip(*ax.get_legend_handles_labels(), strict=True))
     if not entries:
         return
-    # References, which are grey lines, come last.
+    # References, the grey lines, come last.
     entries.sort(
         key=lambda entry: isinstance(entry[0], Line2D) and entry[0].get_color() == GREY
     )
-    # Room for the tick labels and the label of the axis, which do not grow with it.
+    # Leave room for the tick labels and the label of the axis.
     size = float(ax.xaxis.label.get_fontsize()) / 72
     lines = 1 + ax.get_xlabel().count("\n")
     room = (2.9 + 1.3 * lines) * size
-    if ticks := ax.get_xticklabels():  # names may be long, and rotated
+    if ticks := ax.get_xticklabels():  # may be long rotated names
         ends = [tick.get_window_extent().height for tick in ticks]
         room += max(0.0, max(ends) / ax.figure.dpi - size)
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
@@ -176,7 +158,7 @@ def put_legend(ax: Axes, columns: int) -> None:
 
 
 def join_label(name: str | None, fact: str = "") -> str:
-    """Return the text of a legend entry: ``name (fact)``, or the one that is given."""
+    """Return a legend entry, ``name (fact)`` or one of the two alone."""
     if name is None:
         return fact or "_nolegend_"
     name = name.replace("$", r"\$")  # a name is no formula
@@ -191,7 +173,7 @@ def _colours(ax: Axes) -> list[str]:
 
 
 class Display:
-    """A picture and the numbers behind it: subclasses are dataclasses that draw.
+    """A picture and its numbers, as a dataclass.
 
     ``from_estimator`` and ``from_predictions`` compute the numbers, construct the
     display and call ``plot``.
@@ -206,9 +188,9 @@ class Display:
 
     @classmethod
     def open_ranker(cls, estimator: Any, X: Any) -> tuple[Any, Any]:
-        """Return the ranker inside an estimator and its X, or say what to do instead.
+        """Return the ranker inside an estimator and its X, or raise with a remedy.
 
-        First thing in ``from_estimator``: a missing matplotlib shows at once.
+        Fails at once without matplotlib.
         """
         require_pyplot(f"{cls.__name__}.from_estimator")
         remedy = ""
@@ -224,16 +206,21 @@ class Display:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default. The legend stands below the
-            axes: make the figure with ``layout="constrained"`` to leave room for it.
+            Axes to draw on; a new figure by default. The legend is below the axes; a
+            figure with ``layout="constrained"`` leaves room for it.
         name : str, default=None
             Name in the legend, or title, instead of ``self.name``.
         **kwargs
             Options of the picture, as in ``from_estimator``. Others style the curves,
             as in ``matplotlib.axes.Axes.plot``, or the bars, as in ``hlines``.
         """
-        size = (5, self._height())
-        self.ax_, self.figure_ = take_axes(f"{type(self).__name__}.plot", ax, size)
+        plt = require_pyplot(f"{type(self).__name__}.plot")
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5, self._height()), layout="constrained")
+        # plt.subplots(1, 2) returns an array of axes, a likely mistake.
+        if not isinstance(ax, plt.Axes):
+            raise TypeError(f"ax must be one matplotlib Axes or None, got {shown(ax)}.")
+        self.ax_, self.figure_ = ax, ax.figure
         self._draw(self.name if name is None else name, **kwargs)
         put_legend(self.ax_, self.legend_columns)
         return self

@@ -1,4 +1,4 @@
-"""The ranks that the accepted pairs leave open, item by item."""
+"""Rank intervals of the items of one query."""
 
 from __future__ import annotations
 
@@ -32,19 +32,18 @@ _MOST_NAMES = 60
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RankIntervalDisplay(Display):
-    """Items of one query with the ranks that are left open for each, best first.
+    """Items of one query with the ranks that the accepted pairs leave open, best first.
 
-    A bar reaches from the best to the worst rank that an item can have, if the
-    accepted orders are right; a marker shows its place. Make one with
-    `from_estimator` or `from_predictions`.
+    If the accepted orders are right, the rank of an item is on its bar; a marker shows
+    its place. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
     intervals : ndarray of shape (n_items, 2), int64
         Best and worst rank of each item, 1 = top.
     places : ndarray of shape (n_items,), int64, default=None
-        Place of each item, 1 = top, for the order and the markers. Without places there
-        are no markers, and the middle of the interval sets the order.
+        Place of each item, 1 = top, for the order and the markers. By default there are
+        no markers, and the middles of the intervals set the order.
     relevance : ndarray of shape (n_items,), float64, default=None
         Known relevance, for the colour and the shape of the markers.
     item_id : ndarray of shape (n_items,), default=None
@@ -112,19 +111,19 @@ class RankIntervalDisplay(Display):
         y : array-like of shape (n_items,), default=None
             Known relevance, higher is better.
         qid : None, scalar or array-like of shape (n_items,), default=None
-            Query of each item. A scalar, such as ``qid=0``, says that all rows are
-            items of one query.
+            Query of each item. A scalar, such as ``qid=0``, makes all rows items of one
+            query.
         query : object, default=None
-            The query to draw, one of the values of ``qid``; needed where ``qid``, or
-            the ranker's column of X, names several.
+            The query to draw, a value of ``qid`` or of the ranker's column of X; needed
+            if these name several.
         item_id : array-like of shape (n_items,), default=None
             Names of the rows of X, as in ``ranking``; their numbers by default.
         confidence : float, default=None
-            Draw places that hold with this probability, as in ``rank_intervals``, with
-            caps at the ends, in place of what decided pairs leave open.
+            Draw places that hold with this probability, as in ``rank_intervals``,
+            instead of the ranks that decided pairs leave open; their bars have caps.
         top_k : int, default=None
-            Draw a line behind this rank: items whose bar crosses it may or may not be
-            in the top ``k``.
+            Draw a line below this rank. Items whose bar crosses it may be in the top
+            ``k`` or not.
         name : str, default=None
             Title.
         ax
@@ -135,9 +134,9 @@ class RankIntervalDisplay(Display):
         TypeError
             If there is no selective ranker inside, or it has no rank intervals.
         ValueError
-            If the ranker was calibrated on several queries and gets no ``qid``, there
-            are several queries and ``query`` does not name one of them, ``item_id``
-            does not have one name per row, or an option is out of range.
+            If ``qid`` is missing for a ranker that was calibrated on several queries,
+            ``query`` does not name one of several queries, ``item_id`` does not have
+            one name per row, or an option is out of range.
 
         Notes
         -----
@@ -146,10 +145,10 @@ class RankIntervalDisplay(Display):
         ranker, X = cls.open_ranker(estimator, X)
         check_row_order(X, y=y, qid=qid, item_id=item_id)
         relevance = None if y is None else check_relevance(y, _num_samples(X))
-        # The query is found before the model runs: only its rows are scored.
+        # The model scores only the rows of the query.
         rows = rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
-            # Rows as the caller counts them, not from the first one of the query.
+            # Names tell the caller's rows, not the rows within the query.
             item_id = (
                 [f"row {row}" for row in rows]
                 if item_id is None
@@ -159,7 +158,7 @@ class RankIntervalDisplay(Display):
             )
             X = _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
-        # One query by now: a scalar, unless a column of X says so.
+        # One query is left: a scalar, unless X has a column of queries.
         ranking = ranker.ranking(X, None if qid is None else 0, confidence=confidence)
         by_row = np.argsort(ranking.item_id)
         return cls.from_predictions(
@@ -194,8 +193,8 @@ class RankIntervalDisplay(Display):
         intervals : array-like of shape (n_items, 2), int
             Best and worst rank of each item of one query, 1 = top.
         scores : array-like of shape (n_items,), default=None
-            Higher is better; items are placed by their scores, equal ones in the order
-            of the rows.
+            Higher is better. Scores set the places; equal scores keep the order of the
+            rows.
         relevance : array-like of shape (n_items,), default=None
             Known relevance, higher is better.
         places : array-like of shape (n_items,), int, default=None
@@ -203,16 +202,16 @@ class RankIntervalDisplay(Display):
         item_id : array-like of shape (n_items,), default=None
             Names of the items; the numbers of their rows by default.
         confidence : float, default=None
-            Probability with which the intervals hold; None if they are what decided
-            pairs leave open.
+            Probability with which the intervals hold; None for ranks that decided pairs
+            leave open.
         top_k, name, ax
             As in ``from_estimator``.
 
         Raises
         ------
         ValueError
-            If lengths differ, a rank is not among 1, ..., n_items, ``places`` are not
-            each of these once, two items have one name, or ``top_k`` is below 1.
+            If lengths differ, a rank is not in 1, ..., n_items, ``places`` are not a
+            permutation of these, two items have one name, or ``top_k`` is below 1.
         """
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
@@ -235,7 +234,7 @@ class RankIntervalDisplay(Display):
         return display.plot(ax, top_k=top_k)
 
     def _height(self) -> float:
-        # A fifth of an inch for each name, within what a page holds.
+        # A fifth of an inch for each name, up to a page.
         return float(np.clip(0.2 * len(self.intervals) + 1.6, 2.6, 12))
 
     def _draw(
@@ -243,7 +242,7 @@ class RankIntervalDisplay(Display):
     ) -> None:
         if top_k is not None:
             check_positive_int(top_k, "top_k")
-        # Twice the middle rank, in integers: equal ones stay exactly equal.
+        # Sums of integers: equal middle ranks stay exactly equal.
         order = self.intervals.sum(axis=1) if self.places is None else self.places
         self.order_ = np.argsort(order, kind="stable")
         best, worst = self.intervals[self.order_].T
@@ -251,16 +250,16 @@ class RankIntervalDisplay(Display):
         style: dict[str, Any] = {"color": GREY, "alpha": 0.5, "linewidth": 5}
         ends = best - 0.3, worst + 0.3
         if self.confidence is not None:
-            # The look of error bars, since that is what they are.
+            # These are error bars, and look like them.
             style = {"color": PALETTE[3], "linewidth": 1.5}
             for end in ends:
                 self.ax_.scatter(end, row, marker="|", color=PALETTE[3])
-        # Longer than the ranks, so that a rank that is certain has a bar to see.
+        # Longer than the ranks, so that a certain rank has a visible bar.
         self.bars_ = self.ax_.hlines(row, *ends, **style | kwargs)
         self.markers_ = [] if self.places is None else self._draw_markers(row)
         self.line_ = None
         if top_k is not None:
-            # Between two ranks: a bar that stays in the top k ends before it.
+            # Between two ranks, so that a bar within the top k ends before it.
             self.line_ = self.ax_.axvline(
                 top_k + 0.5, color=GREY, linestyle="--", label=f"top {top_k}"
             )
@@ -275,8 +274,7 @@ class RankIntervalDisplay(Display):
             return [self.ax_.scatter(row, row, color=colour, zorder=3, label="place")]
         relevance = self.relevance[self.order_]
         grades = np.unique(relevance)
-        # Too many grades for shapes: a colour map that gets steadily lighter, in print
-        # without colours too.
+        # Too many grades for shapes: use a colour map that also works in grey.
         if grades.size > len(MARKERS):
             points = self.ax_.scatter(
                 row, row, c=relevance, cmap="cividis", edgecolor=GREY, zorder=3
@@ -304,7 +302,7 @@ class RankIntervalDisplay(Display):
             names = self.order_ if self.item_id is None else self.item_id[self.order_]
             what = "row of X" if self.item_id is None else "item"
             row = np.arange(1, n_items + 1)
-            # The names are the user's: a dollar sign is no formula.
+            # Users' names may contain dollar signs.
             self.ax_.set_yticks(
                 row, [str(name) for name in names], fontsize="small", parse_math=False
             )
@@ -318,7 +316,7 @@ class RankIntervalDisplay(Display):
             xlabel=f"rank, 1 = top\n({marker}bar: {bar})",
             ylabel=f"{what}, {order} on top",
             xlim=(0.2, n_items + 0.8),
-            # Upside down: rank 1 on top, where lists begin.
+            # Rank 1 is on top, as in a list.
             ylim=(n_items + 0.8, 0.2),
         )
         self.ax_.locator_params(axis="x", integer=True)
@@ -340,7 +338,7 @@ def _check_intervals(intervals: ArrayLike) -> IntArray:
         raise ValueError(
             f"intervals must be of shape (n_items, 2), got shape {ranks.shape}."
         )
-    # Scores or probabilities, given in the wrong place, are floats.
+    # Floats are probably scores or probabilities in the wrong place.
     if ranks.dtype.kind not in "iu":
         raise ValueError(f"intervals must hold integers, got dtype {ranks.dtype}.")
     wrong = (ranks[:, 0] < 1) | (ranks[:, 0] > ranks[:, 1]) | (ranks[:, 1] > len(ranks))

@@ -1,4 +1,4 @@
-"""What displays ask of a fitted ranker, through its public methods alone."""
+"""Reads totals, queries and labelled pairs through the public methods of a ranker."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from skrank_abstain.selection import PairTotals
 def check_coverages(
     coverages: ArrayLike, name: str = "coverages", *, asked: bool = False
 ) -> FloatArray:
-    """Return shares of pairs as float64: in (0, 1], each larger than the last.
+    """Return rising shares of pairs in (0, 1] as float64.
 
-    Shares that were ``asked`` may be 0, and repeat where nothing was left to ask.
+    Shares that were ``asked`` may be 0, and repeat once there is nothing left to ask.
     """
     values = np.asarray(coverages)
     if values.ndim != 1 or values.size == 0:
@@ -35,7 +35,7 @@ def check_coverages(
             f"{name} must be a 1d array of at least one value, got shape "
             f"{values.shape}."
         )
-    # As Python's numbers, for the message: 1.2, not np.float64(1.2).
+    # Python's numbers make the message read 1.2, not np.float64(1.2).
     for value in values.tolist():
         check_fraction(value, name, include_zero=asked, include_one=True)
     numbers: FloatArray = values.astype(np.float64)
@@ -46,7 +46,7 @@ def check_coverages(
 
 
 def reachable(ranker: Any, coverages: FloatArray) -> FloatArray:
-    """Return the coverages, up to the largest one that the ranker can be asked for."""
+    """Return the coverages up to the highest one of the ranker."""
     most = getattr(ranker, "highest_coverage_", 1.0)
     return np.unique(np.minimum(coverages, most))
 
@@ -63,14 +63,14 @@ def totals_at(
     options = {} if groups is None else {"groups": groups}
     points = ranker.operating_points(X, y, qid, coverages=coverages.tolist(), **options)
     totals = [point.totals for point in points]
-    # The pairs are the same at each coverage; only what happens to them differs.
+    # The pairs are the same at each coverage.
     if totals[0].pairs.sum() == 0:
         raise no_pairs()
     return totals, totals[0].pairs
 
 
 def no_pairs() -> ValueError:
-    """Return the error for a display that has nothing to draw."""
+    """Return the error of a display without pairs."""
     return ValueError(
         "qid must leave a query with two items: there are no pairs to draw."
     )
@@ -80,14 +80,14 @@ def rows_by_query(ranker: Any, X: Any, qid: Any) -> Queries:
     """Return the query of each row, from ``qid`` or from the ranker's column of X."""
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is not None:
-        # The column that names the queries is still in X.
+        # X still holds the column of queries.
         rows = X if hasattr(X, "shape") else np.asarray(X)
         _, (qid,) = take_columns(rows, qid_col=column)
     return group_queries(qid, _num_samples(X))
 
 
 def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
-    """Return the rows of one query: ``query``, or None for the only one.
+    """Return the rows of ``query``; None stands for the only query.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
     """
     column = getattr(ranker, "qid_col", None)
     if qid is None and column is None and getattr(ranker, "n_queries_", 1) > 1:
-        # Without queries the items of several would be ranked against each other.
+        # One ranking of the items of several queries would be wrong.
         raise ValueError(
             "qid must be given, since the ranker was calibrated on "
             f"{ranker.n_queries_} queries: qid=0 (any scalar) says that all rows are "
@@ -123,22 +123,22 @@ def rows_of_query(ranker: Any, X: Any, qid: Any, query: Any) -> IntArray:
 def labelled_pairs(
     ranker: Any, X: Any, y: ArrayLike, qid: Any, *, max_pairs: int, random_state: Any
 ) -> tuple[PairDecisions, IntArray, FloatArray]:
-    """Form the pairs of all queries, or of queries drawn at random up to a number.
+    """Form the pairs of all queries, or of random queries up to ``max_pairs`` pairs.
 
     Returns
     -------
     decisions : PairDecisions
-        Of the queries drawn; ``left`` and ``right`` number their rows alone.
+        ``left`` and ``right`` number the rows of the drawn queries.
     label : ndarray of shape (n_pairs,), int64
         True label of each pair.
     difference : ndarray of shape (n_pairs,), float64
         Score of the left item minus score of the right one.
     """
-    # `evaluate` refuses items without queries if `fit` had some.
+    # `evaluate` raises if `fit` had a qid and there is none now.
     n_pairs = ranker.evaluate(X, y, qid=qid).pairs
     relevance = check_relevance(y)
     if n_pairs.sum() > max_pairs:
-        # Whole queries: the intervals take the query as the sample.
+        # Whole queries, since they are the sample of the intervals.
         queries = rows_by_query(ranker, X, qid)
         rows = np.flatnonzero(
             _draw_queries(n_pairs, max_pairs, random_state)[queries.codes]
@@ -156,7 +156,7 @@ def _draw_queries(
 ) -> NDArray[np.bool_]:
     """Mark queries drawn at random whose pairs are at most ``max_pairs`` in all."""
     order = check_random_state(random_state).permutation(n_pairs.size)
-    # The one query that is always drawn must have pairs.
+    # At least one query is drawn, so all of them must have pairs.
     order = order[n_pairs[order] > 0]
     n_drawn = int(np.searchsorted(np.cumsum(n_pairs[order]), max_pairs, side="right"))
     drawn = np.zeros(n_pairs.size, dtype=bool)

@@ -51,8 +51,8 @@ _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 class CoverageDisplay(Display):
     """Share of new pairs that are decided against the share that was asked for.
 
-    On the diagonal as many pairs go to a person as were planned for. It needs no
-    labels, so it also watches a model in use. Make one with `from_estimator` or
+    On the diagonal, people get as many pairs as planned. The display needs no labels,
+    so it also watches a model in use. Make one with `from_estimator` or
     `from_predictions`.
 
     Parameters
@@ -119,16 +119,15 @@ class CoverageDisplay(Display):
         estimator, X, qid
             As in `RiskCoverageDisplay.from_estimator`.
         y : ignored
-            Coverage needs no labels; present so that all displays are called alike.
+            Present so that all displays have one signature; coverage needs no labels.
         coverages : array-like of shape (n_targets,), default=None
-            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. For
-            a ranker whose rule has no coverage they are shares of the calibration
-            pairs.
+            Coverages to ask for, in (0, 1], ascending; 0.1, 0.2, ..., 1 by default. If
+            the rule of the ranker has no coverage: shares of the calibration pairs.
         groups : tuple of two groups, default=None
-            Draw only the pairs of these groups of items, as in ``operating_points``;
-            their names are the name in the legend.
+            Draw only the pairs of these groups of items, as in ``operating_points``.
+            The legend names the groups by default.
         confidence : float, default=0.95
-            Of the intervals, in (0, 1). With fewer than two queries there are none.
+            Confidence of the intervals, in (0, 1). They need two queries.
         name : str, default=None
             Name in the legend; the class of the ranker by default.
         ax, **kwargs
@@ -143,17 +142,17 @@ class CoverageDisplay(Display):
 
         Notes
         -----
-        The intervals treat the new queries as the sample. They leave out that the
-        threshold comes from a sample of calibration queries: with as many of these as
-        of new queries, the difference to the diagonal spreads about 1.4 times as far.
-        One run of the wrapped model, then O(n log n) per coverage.
+        The intervals treat the new queries as the sample. They ignore that the
+        threshold comes from a sample, too: if there are as many calibration queries as
+        new ones, the distance to the diagonal spreads about 1.4 times as far. One run
+        of the wrapped model, then O(n log n) per coverage.
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_fraction(confidence, "confidence")
         target = check_coverages(
             reachable(ranker, _COVERAGES) if coverages is None else coverages
         )
-        # Any labels do: acceptance does not depend on them.
+        # Acceptance does not depend on the labels.
         unknown = np.zeros(_num_samples(X))
         totals, pairs = totals_at(ranker, X, unknown, qid, target, groups)
         if name is None:
@@ -190,9 +189,9 @@ class CoverageDisplay(Display):
         target : array-like of shape (n_targets,)
             Coverages asked for, in (0, 1], ascending.
         accepted : array-like of shape (n_targets, n_pairs), bool
-            Which pairs were decided when each was asked for.
+            The pairs that were decided for each target.
         qid : array-like of shape (n_pairs,), default=None
-            Query of each pair; without it there are no intervals.
+            Query of each pair, for intervals.
         confidence, name, ax, **kwargs
             As in ``from_estimator``; no name by default.
 
@@ -208,8 +207,7 @@ class CoverageDisplay(Display):
         coverage = np.array([coverage_score(mask) for mask in masks])
         check_fraction(confidence, "confidence")
         interval = None
-        # Intervals that took pairs as the sample would be far too narrow
-        # (docs/guarantees.md): no queries, no intervals.
+        # Intervals over pairs would be far too narrow (docs/guarantees.md).
         if qid is not None:
             codes, _ = encode_qid(qid, masks.shape[1], unit="pair")
             decided, every = masks.T.astype(float), np.ones(masks.T.shape)
@@ -251,9 +249,9 @@ def _check_masks(accepted: ArrayLike, n_targets: int) -> BoolArray:
 class ClassFractionDisplay(Display):
     """Share of each true outcome among accepted pairs, against coverage.
 
-    Flat curves mean that abstention takes from all outcomes alike; a curve that is
-    higher at low coverage belongs to an outcome whose pairs are decided first. This
-    answers question Q3 of [1]_. Make one with `from_estimator` or `from_predictions`.
+    Flat curves mean that abstention takes from all outcomes alike. If a curve is higher
+    at low coverage, the pairs of its outcome are decided first. This answers question
+    Q3 of [1]_. Make one with `from_estimator` or `from_predictions`.
 
     Parameters
     ----------
@@ -269,8 +267,8 @@ class ClassFractionDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One curve per outcome. Those of a second model on the same axes are dashed,
-        with hollow markers.
+        One curve per outcome. A second model on the same axes has dashed lines and
+        hollow markers.
     ax_, figure_ : matplotlib Axes and Figure
 
     See Also
@@ -323,7 +321,7 @@ class ClassFractionDisplay(Display):
             As in `RiskCoverageDisplay.from_estimator`.
         coverages : array-like of shape (n_points,), default=None
             Shares of the calibration pairs to accept, in (0, 1], ascending; 0.05,
-            0.1, ..., 1 by default. Drawn are the coverages reached on X.
+            0.1, ..., 1 by default. The picture shows the coverages on X.
         name : str, default=None
             Name in the legend; none by default.
         ax, **kwargs
@@ -340,19 +338,19 @@ class ClassFractionDisplay(Display):
         Notes
         -----
         One run of the wrapped model, then O(n log n) per coverage; no pair is formed.
-        The labels -1 and +1 are one outcome here: which of the two a pair has depends
-        on the order of the rows alone. ``from_predictions`` can separate them.
+        The labels -1 and +1 are one outcome here, because only the order of the rows
+        tells them apart. ``from_predictions`` can separate them.
         """
         ranker, X = cls.open_ranker(estimator, X)
         target = check_coverages(
             reachable(ranker, _FINE_COVERAGES) if coverages is None else coverages
         )
         totals, pairs = totals_at(ranker, X, y, qid, target)
-        # Pooled over queries, as question Q3 of [1]_ counts accepted pairs.
+        # Question Q3 of [1]_ pools accepted pairs over queries.
         sums = np.array(
             [(total.accepted.sum(), total.accepted_tied.sum()) for total in totals]
         )
-        # A coverage that accepts no pair has no shares and is left out.
+        # A coverage at which no pair is accepted has no shares.
         accepted, tied = sums[sums[:, 0] > 0].T
         if accepted.size == 0:
             raise ValueError(
@@ -391,8 +389,8 @@ class ClassFractionDisplay(Display):
             Accept the pairs whose risk is at most this quantile of ``risk``, in
             (0, 1], ascending; 0.05, 0.1, ..., 1 by default.
         merge_strict : bool, default=True
-            Whether -1 and +1 are one outcome. Separate them if it means something which
-            item of a pair stands left.
+            Whether -1 and +1 are one outcome. Separate them if left and right differ
+            in meaning.
         name, ax, **kwargs
             As in ``from_estimator``; no name by default.
 
@@ -411,10 +409,10 @@ class ClassFractionDisplay(Display):
         risks = check_numbers(risk, "risk", truth.size, unit="pair")
         if truth.size == 0:
             raise ValueError("y_true must hold at least one pair, got none.")
-        # Equal risks are accepted together, so that some quantiles are one threshold.
+        # Equal risks are accepted together: several quantiles may be one threshold.
         thresholds = np.unique(np.quantile(risks, target, method="inverted_cdf"))
         level = np.searchsorted(thresholds, risks)
-        # The last level holds pairs beyond every threshold.
+        # The last level holds the pairs above all thresholds.
         counts = np.array(
             [
                 np.bincount(level[truth == label], minlength=thresholds.size + 1)
@@ -474,8 +472,8 @@ class PairReliabilityDisplay(Display):
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        One curve per outcome, in the order of ``prob_pred``. Those of a second model on
-        the same axes are dashed, with hollow markers.
+        One curve per outcome, in the order of ``prob_pred``. A second model on the same
+        axes has dashed lines and hollow markers.
     errorbars_ : list of matplotlib ErrorbarContainer
         The intervals.
     diagonal_ : matplotlib Line2D
@@ -531,15 +529,14 @@ class PairReliabilityDisplay(Display):
         Parameters
         ----------
         estimator, X, y, qid
-            As in `RiskCoverageDisplay.from_estimator`. All pairs count, accepted or
-            not.
+            As in `RiskCoverageDisplay.from_estimator`. All pairs count.
         n_bins : int, default=10
-            Bins of nearly equal numbers of pairs; fewer where differences are equal.
+            Number of bins of nearly equal size; fewer if many differences are equal.
         confidence : float, default=0.95
-            Of the intervals, in (0, 1). With fewer than two queries there are none.
+            Confidence of the intervals, in (0, 1). They need two queries.
         max_pairs : int, default=1_000_000
-            If there are more pairs, whole queries are drawn at random until the next
-            would exceed this number; at least one.
+            If there are more pairs, draw whole queries at random, at least one, up to
+            this number of pairs.
         random_state : int, RandomState instance or None, default=None
             Draws the queries.
         name : str, default=None
@@ -598,10 +595,10 @@ class PairReliabilityDisplay(Display):
         proba : array-like of shape (n_pairs, 3)
             Probabilities of the labels -1, 0, +1.
         difference : array-like of shape (n_pairs,)
-            Score of the left item minus score of the right one. The sign says which
-            item is the higher-scored one; where it is zero, each counts half.
+            Score of the left item minus score of the right one. Its sign tells the
+            higher-scored item; if it is zero, each item counts half.
         qid : array-like of shape (n_pairs,), default=None
-            Query of each pair; without it there are no intervals.
+            Query of each pair, for intervals.
         n_bins, confidence
             As in ``from_estimator``.
         name, ax, **kwargs
@@ -610,14 +607,14 @@ class PairReliabilityDisplay(Display):
         Raises
         ------
         ValueError
-            If lengths differ, a label is not -1, 0 or +1, a row of ``proba`` holds no
-            probabilities, a difference is not finite, there are no pairs, or an option
-            is out of range.
+            If lengths differ, a label is not -1, 0 or +1, a row of ``proba`` is
+            negative or does not sum to one, a difference is not finite, there are no
+            pairs, or an option is out of range.
 
         Notes
         -----
-        The intervals are those of :func:`skrank_abstain.concentration.ratio_interval`,
-        with the queries as the sample. O(n_pairs log n_pairs).
+        :func:`skrank_abstain.concentration.ratio_interval` makes the intervals, with
+        the queries as the sample. O(n_pairs log n_pairs).
         """
         check_fraction(confidence, "confidence")
         check_positive_int(n_bins, "n_bins")
@@ -626,14 +623,13 @@ class PairReliabilityDisplay(Display):
             raise ValueError("y_true must hold at least one pair, got none.")
         predicted = check_proba(proba, truth.size)
         signed = check_numbers(difference, "difference", truth.size, unit="pair")
-        # Which item stands left is an accident of the row order. Seen from the
-        # higher-scored one, "the order is right" is one outcome with one curve.
+        # Left and right depend on the row order. Seen from the higher-scored item, a
+        # right order is one outcome with one curve.
         predicted = _from_higher_scored(predicted, signed)
         observed = _from_higher_scored(np.eye(3)[truth + 1], signed)
-        # By gap, not by probability: the three curves share their bins, and a bin has
-        # one number of pairs.
+        # Bins of the gap, not of a probability, are the same for all three curves.
         code = _bins(np.abs(signed), n_bins)
-        # No bin is empty: bounds are gaps of pairs.
+        # Bounds are gaps of pairs, so that no bin is empty.
         n_pairs = np.bincount(code)
         interval = None
         if qid is not None:
@@ -691,7 +687,7 @@ def _from_higher_scored(columns: FloatArray, difference: FloatArray) -> FloatArr
 def _bins(gap: FloatArray, n_bins: int) -> IntArray:
     """Return the bin of each pair: of nearly equal size, equal gaps together."""
     shares = np.arange(1, n_bins + 1) / n_bins
-    # Bounds are gaps that occur, so that equal gaps are never divided.
+    # Bounds are gaps that occur: no bound divides equal gaps.
     upper = np.unique(np.quantile(gap, shares, method="inverted_cdf"))
     return np.searchsorted(upper, gap)
 

@@ -1,4 +1,4 @@
-"""Wing: a watch over a ranker in service, with few false alarms for ever."""
+"""Wing: monitoring of a ranker in service, with few false alarms at any time."""
 
 from skrank_abstain.monitor._monitor import Monitor, MonitorDisplay
 

@@ -1,8 +1,8 @@
-"""Evidence that grows with a stream: valid at any time, whenever one looks.
+"""Evidence of a change in a stream, valid at any time.
 
 Each process starts at 1, stays non-negative and does not grow on average while nothing
-has changed. By Ville's inequality the chance that it ever reaches ``1 / delta`` is then
-at most ``delta``.
+has changed. By Ville's inequality the probability that it ever reaches ``1 / delta`` is
+then at most ``delta``.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from scipy.special import logsumexp
 
 from skrank_abstain._validation import FloatArray, IntArray
 
-#: Exponents of the mixture: from bets on a few tiny p-values to bets on many small.
+#: Exponents of the mixture: from bets on a few tiny to bets on many small p-values.
 EXPONENTS = np.arange(1, 20) / 20
-#: Queries whose p-values are found at a time.
+#: Number of queries in a block.
 _AT_ONCE = 1024
 
 
 def online_pvalues(
     counts: IntArray, levels: IntArray, draws: FloatArray
 ) -> tuple[FloatArray, IntArray]:
-    """Return the p-values of new queries among all queries before them.
+    """Return the p-value of each new query among all earlier queries.
 
     Parameters
     ----------
     counts : ndarray of shape (n_statistics, n_levels), int64
-        Queries seen so far, by the level of each statistic.
+        Number of earlier queries by level of each statistic.
     levels : ndarray of shape (n_queries, n_statistics), int64
-        Those of the new queries, in the order of the stream.
+        Levels of the new queries, in the order of the stream.
     draws : ndarray of shape (n_queries, n_statistics), float64
-        Uniform in [0, 1): where levels are equal.
+        Uniform in [0, 1), to break ties.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def online_pvalues(
         (queries above + draw * queries as high) / queries, this one included:
         independent and uniform while the queries are exchangeable [1]_.
     counts : ndarray of shape (n_statistics, n_levels), int64
-        With the new queries.
+        ``counts`` with the new queries.
 
     References
     ----------
@@ -68,15 +68,15 @@ def add_pvalues(logs: FloatArray, pvalues: FloatArray) -> tuple[FloatArray, Floa
     Parameters
     ----------
     logs : ndarray of shape (n_statistics, 2, n_exponents), float64
-        Logarithms of the products so far.
+        Logarithms of the products before these p-values.
     pvalues : ndarray of shape (n_queries, n_statistics), float64
 
     Returns
     -------
     logs : ndarray of shape (n_statistics, 2, n_exponents), float64
     evidence : ndarray of shape (n_queries,), float64
-        After each query: the mean, over statistics, both sides and the exponents e, of
-        the products of e p^(e - 1).
+        Evidence after each query: the mean of the products of e p^(e - 1) over
+        statistics, both sides and the exponents e.
     """
     if not len(pvalues):
         return logs, np.empty(0)
@@ -88,14 +88,14 @@ def add_pvalues(logs: FloatArray, pvalues: FloatArray) -> tuple[FloatArray, Floa
 
 
 class Bets(NamedTuple):
-    """Bets against a bound on the mean of losses, and what they rest on.
+    """Bets against a bound on the mean of losses.
 
     Attributes
     ----------
     n, total, squares : float
-        Losses so far: their number, sum and sum of squares.
+        Number, sum and sum of squares of the losses so far.
     log_capital : float
-        Logarithm of what a capital of 1 has become.
+        Logarithm of the capital, which starts at 1.
     """
 
     n: float = 0.0
@@ -104,20 +104,21 @@ class Bets(NamedTuple):
     log_capital: float = 0.0
 
     def add(self, loss: float, bound: float) -> Bets:
-        """Bet on the next loss, by the past ones alone.
+        """Bet on the next loss, from the past ones.
 
         Parameters
         ----------
         loss : float
             In [0, 1].
         bound : float
-            The mean of losses that is promised, in (0, 1).
+            Promised bound on the mean loss, in (0, 1).
 
         Notes
         -----
-        The capital is multiplied by 1 + s (loss - bound), where s is the excess of the
-        mean over its mean square, at most half of what could lose everything [1]_. One
-        loss of 1/2 and one of the bound are assumed before the first.
+        A bet multiplies the capital by 1 + s (loss - bound). The stake s is the mean
+        excess over the bound divided by the mean squared excess, at most half of the
+        stake that could lose everything [1]_. Before the first loss there are two
+        pseudo-losses, 1/2 and the bound.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""Monitor: whether what was calibrated still holds, and the picture of it."""
+"""Monitor of a ranker in service, and its picture."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from skrank_abstain.review import Questions, pair_id
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Levels of a statistic of a query; its mean risk is read at as many thresholds.
+#: Number of levels of each statistic.
 _N_LEVELS = 65
 
 
@@ -36,44 +36,45 @@ _N_LEVELS = 65
 class Monitor:
     """A watch over a fitted ranker in service; every method returns a new one.
 
-    Without labels it compares each query with the calibration queries and with the
-    stream so far: the share of pairs that are abstained on, and the mean risk. With a
-    few labels it bets against the bound on the loss of decided pairs. Either alarm is
-    false with a probability of at most ``delta``, however long the stream runs and
-    however often one looks.
+    Without labels it compares the share of abstentions and the mean risk of each query
+    with those of the calibration queries and of the stream so far. With a few labels it
+    bets against the bound on the loss of decided pairs. Either alarm is false with a
+    probability of at most ``delta``, however long the stream runs and however often one
+    looks.
 
-    Make one with `Monitor.of`; keep it as JSON: `to_dict`, `from_dict`.
+    Make one with `Monitor.of`; save it as JSON with `to_dict` and `from_dict`.
 
     Parameters
     ----------
     delta : float
         Bound on the probability of a false alarm, of each kind.
     bound : float
-        Mean loss of accepted pairs, as a share of the largest loss, that the audit
-        holds the ranker to; each query counts alike.
+        Bound of the audit on the mean loss of accepted pairs, as a share of the largest
+        loss; each query counts alike.
     fingerprint : str
         Of the fitted ranker.
     seed : int
     counts : ndarray of shape (2, 65), int64
-        Queries so far, calibration included, by the level of either statistic.
+        Number of queries so far, calibration included, by level of each statistic.
     logs : ndarray of shape (2, 2, 19), float64
         Logarithms of the bets on their p-values.
     bets : Bets
-        Of the audit.
+        Bets of the audit.
     peaks : tuple of float
         Largest evidence so far, without labels and of the audit.
     days : dict of str to tuple of float
-        The same at the end of each day.
+        ``peaks`` at the end of each day.
     asked : dict
-        Questions of the audit that nobody has answered yet.
+        Open questions of the audit.
 
     Notes
     -----
     The evidence without labels is a mixture martingale on online conformal p-values
-    [1]_, that of the audit the capital of bets on uniformly drawn accepted pairs [2]_.
-    Both rest on new queries that are exchangeable with the calibration queries while
-    nothing has changed. Without labels nobody sees that labels changed their meaning.
-    Some hundred numbers, however many queries; an update is O(n log n).
+    [1]_; the evidence of the audit is the capital of bets on uniformly drawn accepted
+    pairs [2]_. Both assume that, while nothing has changed, new queries are
+    exchangeable with the calibration queries. Only an audit can notice that labels
+    changed their meaning. The state is some hundred numbers for any number of queries;
+    an update is O(n log n).
 
     References
     ----------
@@ -130,12 +131,12 @@ class Monitor:
             Fitted: `BALToR`, `CostAbstainer`, `RiskControlledRanker` or
             `SelectiveRanker`.
         delta : float, default=0.05
-            Bound on the probability of a false alarm, of each kind, in (0, 1).
+            Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
-            The audit holds the ranker to the ``max_risk`` that it certified, or else to
-            its risk on the calibration queries plus this.
+            The bound of the audit is the ``max_risk`` that the ranker certified, or its
+            risk on the calibration queries plus this margin.
         random_state : int, RandomState instance or None, default=0
-            Of the draws: between equal queries, and of pairs to audit.
+            Breaks ties between equal queries, and draws pairs to audit.
 
         Raises
         ------
@@ -184,7 +185,7 @@ class Monitor:
 
     @property
     def evidence(self) -> float:
-        """The larger evidence of the two kinds so far; an alarm from 1 / delta on."""
+        """The larger of the two kinds of evidence so far."""
         return max(self.peaks)
 
     @property
@@ -193,7 +194,7 @@ class Monitor:
         return bool(self.evidence >= 1 / self.delta)
 
     def update(self, ranker: Any, X: Any, qid: Any = None, *, day: str) -> Self:
-        """Take in the queries of a day, without labels.
+        """Add the queries of a day, without labels.
 
         Parameters
         ----------
@@ -202,7 +203,7 @@ class Monitor:
         X, qid
             As in ``predict_pairs``.
         day : str
-            Name of the day, or of another batch; each once.
+            Name of the day, or of another batch; unique.
 
         Returns
         -------
@@ -211,8 +212,7 @@ class Monitor:
         Raises
         ------
         ValueError
-            If the ranker was fitted again or is another one, or the day was taken in
-            before.
+            If the ranker was fitted again or is another one, or the day is not new.
         """
         self._check(ranker)
         if not isinstance(day, str) or day in self.days:
@@ -234,22 +234,22 @@ class Monitor:
     def audit(
         self, ranker: Any, X: Any, qid: Any = None, *, n: int = 20, item_id: Any = None
     ) -> tuple[Self, Questions]:
-        """Draw questions that tell whether decided pairs are still right.
+        """Draw questions about decided pairs, to see whether they are still right.
 
         Parameters
         ----------
         ranker : SelectiveRanker
             The one that is watched.
         X, qid, item_id
-            As in ``predict_pairs``; the names must tell the items apart for ever, as
-            ``item_id`` and ``qid`` of the application do.
+            As in ``predict_pairs``; names must stay unique over all days, as the
+            ``item_id`` and ``qid`` of an application do.
         n : int, default=20
-            Queries to draw, one accepted pair of each; fewer if fewer have any.
+            Number of queries, at most; one accepted pair is drawn from each.
 
         Returns
         -------
         monitor : Monitor
-            Which knows what was asked.
+            Remembers the questions.
         questions : Questions
             For ``to_tasks`` and ``to_page``; give the answers to ``judge``.
         """
@@ -276,16 +276,16 @@ class Monitor:
         return replace(self, asked=asked), questions
 
     def judge(self, ranker: Any, answers: Any) -> Self:
-        """Take in answers to the questions of ``audit``.
+        """Add answers to the questions of ``audit``.
 
         Parameters
         ----------
         ranker : SelectiveRanker
             The one that is watched.
         answers : list of dict
-            As ``review.read_answers`` returns them: ``qid``, ``left``, ``right``,
-            ``label``, in the words of `PairwiseRankerClassifier`. One answer of each
-            question; the order of the rows is that of the bets.
+            From ``review.read_answers``: ``qid``, ``left``, ``right``, ``label``, in
+            the words of `PairwiseRankerClassifier`. One answer per question; the bets
+            follow the order of the rows.
 
         Returns
         -------
@@ -294,7 +294,7 @@ class Monitor:
         Raises
         ------
         ValueError
-            If an answer is about a pair that was not drawn, or was answered before.
+            If the pair of an answer was not drawn, or was answered before.
         """
         self._check(ranker)
         asked, bets = dict(self.asked), self.bets
@@ -329,7 +329,7 @@ class Monitor:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
-        """Return the monitor that ``to_dict`` was called on.
+        """Return the monitor of a state from ``to_dict``.
 
         Raises
         ------
@@ -364,7 +364,7 @@ _PLAIN = ("delta", "bound", "fingerprint", "seed", "asked")
 
 
 def _fingerprint(ranker: Any) -> str:
-    """Return 16 digits that another fit changes."""
+    """Return 16 digits that identify the fit."""
     check_is_fitted(ranker, "threshold_")
     calibration = ranker._calibration
     facts = [
@@ -379,9 +379,9 @@ def _fingerprint(ranker: Any) -> str:
 
 
 def _levels(ranker: Any, items: ScoredItems) -> IntArray:
-    """Return the level of the share abstained on, and of the mean risk, of each query.
+    """Return the levels of each query's share of abstentions and of its mean risk.
 
-    Queries without pairs are left out; shape (n_queries, 2).
+    Shape (n_queries, 2), without queries of one item.
     """
     engine = ranker._calibration.engine
     totals = engine.totals(ranker._region, items, None)
@@ -405,24 +405,24 @@ _MOST_NAMES = 20
 class MonitorDisplay(Display):
     """Evidence of a monitor at the end of each day, and the line of the alarm.
 
-    Make one with `from_monitor`. Curves never fall: each is the largest evidence so
-    far. Above the line the alarm is raised.
+    Make one with `from_monitor`. Curves show the largest evidence so far, so they never
+    fall. Above the line there is an alarm.
 
     Parameters
     ----------
     days : list of str
         Names of the days.
     evidence : ndarray of shape (n_days, 2), float64
-        Without labels, and of the audit.
+        Evidence without labels, and of the audit.
     alarm : float
-        Evidence from which on the alarm is raised: ``1 / delta``.
+        Evidence that raises the alarm: ``1 / delta``.
     name : str, default=None
         Title.
 
     Attributes
     ----------
     lines_ : list of matplotlib Line2D
-        Without labels, and, if anything was audited, of the audit.
+        Curves without labels and, after an audit, of the audit.
     ax_, figure_ : matplotlib Axes and Figure
 
     Examples
@@ -450,7 +450,7 @@ class MonitorDisplay(Display):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Draw a monitor that has seen a day.
+        """Draw the evidence of a monitor.
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ class MonitorDisplay(Display):
         Raises
         ------
         ValueError
-            If it has seen no day.
+            If the monitor has no day yet.
         """
         if not monitor.days:
             raise ValueError("monitor must have seen a day: call update first.")
@@ -488,7 +488,7 @@ class MonitorDisplay(Display):
         draw_reference(self.ax_, ends, [self.alarm] * 2, "alarm")
         self.ax_.set(yscale="log", xlabel="day", ylabel="evidence of a change")
         if len(self.days) <= _MOST_NAMES:
-            # The names are the user's: a dollar sign is no formula.
+            # Users' names may contain dollar signs.
             self.ax_.set_xticks(
                 day, self.days, rotation=45, ha="right", parse_math=False
             )

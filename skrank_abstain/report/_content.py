@@ -242,7 +242,7 @@ _WORDS = [
 def section_of_ends(
     X: Any, items: ScoredItems, relevance: FloatArray | None
 ) -> Section | None:
-    """Return the means of features over the first and the last item of each query.
+    """Return a section with means of features at both ends of each query.
 
     Parameters
     ----------
@@ -254,12 +254,12 @@ def section_of_ends(
     Returns
     -------
     section : Section or None
-        None without queries of two items, or without a column of numbers.
+        None without a query of two items or without a numeric column.
 
     Notes
     -----
-    Of numeric columns those whose means differ most, in units of their standard
-    deviation. Missing values are left out.
+    The numeric columns whose means differ most, in units of their standard deviation,
+    missing values aside.
     """
     several = np.diff(items.offsets) > 1
     if issparse(X) or not several.any():
@@ -268,9 +268,9 @@ def section_of_ends(
     rows = items.rows[ends]
     try:
         names, values = numeric_columns(_safe_indexing(X, rows))
-    except (TypeError, ValueError):  # texts in an array
+    except (TypeError, ValueError):  # an array with texts
         return None
-    # Columns without a finite value at either end have no means.
+    # A column needs a finite value at each end.
     halves = np.stack(np.split(values, 2))
     known = np.all(np.isfinite(halves).any(axis=1), axis=0).tolist()
     names = [name for name, is_known in zip(names, known, strict=True) if is_known]

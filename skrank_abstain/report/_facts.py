@@ -26,16 +26,16 @@ from skrank_abstain.selection import (
 
 @dataclass(frozen=True, eq=False)
 class RankerFacts:
-    """A calibrated ranker, as a report describes it.
+    """Facts of a report about a calibrated ranker.
 
     Attributes
     ----------
     name : str
         Class of the ranker.
     model : estimator
-        The model that scores.
+        Scores the items.
     prefit : bool
-        Whether it came fitted.
+        Whether the model was given fitted.
     calibration : Calibration
     region : object
         The pairs that the rule accepts.
@@ -44,7 +44,7 @@ class RankerFacts:
         Whether a tie is a possible answer.
     novelty : NoveltyTest or None, default=None
     note : str, default=""
-        Addition to the line about the model.
+        Ends the line about the model.
     """
 
     name: str
@@ -70,7 +70,7 @@ class RankerFacts:
     @property
     def counts_errors(self) -> bool:
         """Whether the loss is the number of wrong answers."""
-        # If a tie is no answer, its loss does not matter.
+        # The loss of a tie matters only if a tie is a possible answer.
         answers = slice(None) if self.answers_ties else slice(None, None, 2)
         return np.array_equal(self.calibration.loss[answers], ZERO_ONE_LOSS[answers])
 
@@ -82,22 +82,22 @@ class RankerFacts:
 
 @dataclass(frozen=True, eq=False)
 class ReportData:
-    """All that a report is about.
+    """A ranker and the data of a report.
 
     Attributes
     ----------
     ranker : RankerFacts
     items : ScoredItems
-        With outcomes; ignored unless ``labelled``.
+        Their outcomes are ignored unless ``labelled``.
     labelled : bool
     rows : AboutRows
-        What their features tell.
+        Facts about the features.
     groups : Groups or None
         Groups of the queries.
     counted : str, default=""
-        How many pairs there are, in words; empty: derived from ``items``.
+        Numbers of items and pairs in words, by default those of ``items``.
     ends : Section or None, default=None
-        Of the first and the last items.
+        Section about the first and the last items.
     """
 
     ranker: RankerFacts
@@ -117,7 +117,7 @@ class ReportData:
 
 HEAD = ("quantity", "value", "95 % interval")
 _ALIKE = "each query counting alike"
-#: Of the places whose coverage is shown.
+#: Confidence of the places of items in the table.
 _CONFIDENCE = 0.9
 
 
@@ -180,9 +180,9 @@ def rows_of_queries(data: ReportData) -> list[list[str]]:
 
 
 def rows_of_places(data: ReportData) -> list[list[str]]:
-    """Return how often places with a confidence hold; none where they have no promise.
+    """Return how often places with a confidence hold.
 
-    That takes items, and enough calibration queries.
+    There are no rows without items or with too few calibration queries.
     """
     known, items = data.ranker.calibration, data.items
     if not isinstance(items, ScoredItems):
@@ -208,7 +208,7 @@ def ratio_and_interval(
     """Return a ratio of totals over queries and the ends of its interval."""
     value = part.sum() / whole.sum() if whole.sum() > 0 else np.nan
     low, high = ratio_interval(part, whole)
-    # The interval is symmetric about the value and may leave the possible range.
+    # The interval is symmetric about the value: it may leave the possible range.
     return value, max(low, 0.0), min(high, highest)
 
 

@@ -55,7 +55,7 @@ Area = Callable[[FloatArray, FloatArray], float]
 
 
 def sections_of_results(data: ReportData) -> list[Section]:
-    """Return what was measured, or expected without labels."""
+    """Return sections about measured results, or expected ones without labels."""
     if not data.labelled:
         return [_expected(data), *_by_group(data)]
     rows = [*rows_of_pairs(data), *rows_of_queries(data), *rows_of_places(data)]
@@ -95,7 +95,7 @@ def _areas(ranker: RankerFacts) -> dict[str, Area]:
 
 
 def _area_rows(curve: LossCurve, ranker: RankerFacts) -> list[list[str]]:
-    # At all levels of risk, as `metrics.aurc_loss` and the like.
+    # At all levels of risk, as in `metrics.aurc_loss`.
     profile = curve.profile
     pairs, loss = np.cumsum(profile.n_pairs), np.cumsum(profile.loss)
     return [
@@ -155,10 +155,10 @@ def _about_risk(curve: LossCurve, highest: float) -> Section:
 
 
 def _expected(data: ReportData) -> Section:
-    """Return what can be expected of unlabelled data."""
+    """Return a section about the expected results of unlabelled data."""
     ranker = data.ranker
     profile = ranker.calibration.engine.profile(data.items)
-    # The least risky pairs are decided: their risk adds up along the profile.
+    # The risk of the decided pairs, the least risky ones, adds up along the profile.
     decided = data.totals.accepted.sum()
     count = np.cumsum(profile.n_pairs)
     risk = np.cumsum(profile.n_pairs * profile.risk)
@@ -202,7 +202,7 @@ def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
 
 
 def _by_group(data: ReportData) -> list[Section]:
-    """Return the section of the groups, if there are any."""
+    """Return the sections about groups, if there are any."""
     sections = []
     if data.groups is not None:
         totals, code = data.totals, data.groups.code
@@ -276,16 +276,16 @@ def _share_cell(share: tuple[float, float, float]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class LossCurve:
-    """What deciding up to each risk costs, on labelled pairs.
+    """Loss of the labelled pairs up to each risk.
 
     Attributes
     ----------
     profile : RiskProfile
     place : ndarray of shape (n_levels,), int64
-        The entries of the profile that are levels of the tables, ascending.
+        Levels of the tables, as ascending entries of the profile.
     pairs, loss : ndarray of shape (n_units, n_levels), float64
-        Pairs with at most each risk, and their loss. A unit is a query, or, of more
-        than 2000 queries, a block of them.
+        Number of pairs with at most each risk, and their loss. A unit is a query; if
+        there are more than 2000 queries, a block of queries.
     """
 
     profile: RiskProfile
@@ -298,8 +298,8 @@ class LossCurve:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
         profile = engine.profile(items)
         count = np.cumsum(profile.n_pairs)
-        # Evenly spaced in coverage: many pairs have nearly the same risk, and levels
-        # evenly spaced in risk would not tell these apart.
+        # Even steps in coverage; even steps in risk would not separate the many pairs
+        # of nearly the same risk.
         place = _cut(count, _LEVELS)
         return cls(profile, place, *_tables(engine, items, profile.risk[place]))
 
@@ -317,23 +317,23 @@ class LossCurve:
             tables = times @ self.pairs, times @ self.loss
             return [area(*both) for both in zip(*tables, strict=True)]
 
-        # A fixed seed: the same data give the same numbers.
+        # With a fixed seed the same data give the same numbers.
         return cluster_bootstrap(
             of_resamples, len(self.pairs), n_resamples=_RESAMPLES, random_state=0
         )
 
     def bins(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Compare predicted and observed loss, the pairs cut by their risk.
+        """Compare predicted and observed loss in bins of the risk.
 
         Returns
         -------
         share : ndarray of shape (n_bins,), float64
-            Of the pairs that are in each bin, the least risky first; ten bins of
-            about a tenth, fewer where many pairs have the same risk.
+            Share of the pairs in each bin, the least risky first: ten bins of about a
+            tenth, fewer if many pairs have the same risk.
         predicted, observed : ndarray of shape (n_bins,), float64
-            Mean risk of these pairs, and their mean loss.
+            Mean risk and mean loss of the pairs.
         interval : ndarray of shape (n_bins, 2), float64
-            Of the observed loss.
+            Interval of the observed loss.
         """
         count = self.pairs.sum(axis=0)
         last = _cut(count, _BINS)
@@ -368,7 +368,7 @@ def _tables(
     n_queries = items.n_queries
     if n_queries <= _MOST_UNITS:
         return engine.at_thresholds(items, levels)
-    # Some at a time: a table of all queries would take more memory than the items.
+    # In parts: a table of all queries would take more memory than the items.
     edges = np.arange(_MOST_UNITS + 1) * n_queries // _MOST_UNITS
     parts = []
     for stretch in pairwise(range(0, _MOST_UNITS + 1, _MOST_UNITS // 20)):
@@ -442,8 +442,8 @@ def draw_groups(
     figure : Figure
     names : sequence of str
     panels : dict
-        By what the axis says: an array (n_groups, 3) of values and the ends of their
-        intervals, and the value over all.
+        By label of the axis: an array (n_groups, 3) of values and the ends of their
+        intervals, and the value over all groups.
     """
     place = np.arange(len(names))
     for k, (what, (shares, over_all)) in enumerate(panels.items()):
@@ -460,7 +460,7 @@ def draw_groups(
             label="group, 95 %",
         )
         short = [n if len(n) <= _LONGEST_NAME else f"{n[:31]}…" for n in names]
-        # The names are the user's: a dollar sign is no formula.
+        # Users' names may contain dollar signs.
         ax.set_yticks(place, short if k == 0 else [""] * len(short), parse_math=False)
         ax.set(xlabel=what, xlim=(-0.02, 1.02), ylim=(len(names) - 0.5, -0.5))
         ax.grid(axis="y", color=GREY, alpha=0.2)
@@ -474,7 +474,7 @@ def draw_risks(
     shares: list[FloatArray],
     threshold: float,
 ) -> None:
-    """Draw shares of pairs by their risk, here and, if they are known, before."""
+    """Draw shares of pairs by their risk, those of calibration too if known."""
     ax = figure.add_subplot()
     here, *known = shares
     ax.stairs(here, edges, fill=True, color=PALETTE[0], alpha=0.4, label="these pairs")
@@ -489,7 +489,7 @@ def draw_risks(
 
 
 def _put_legend(ax: Axes) -> None:
-    # Above the axes, where it covers no data.
+    # Above the axes, where the legend covers no data.
     ax.legend(
         loc="lower left",
         bbox_to_anchor=(0, 1),
