@@ -14,6 +14,8 @@ from unittest import mock
 
 import numpy as np
 
+from skrank_abstain.partitions._engines import ListPartitions
+
 #: Items of a query, about.
 SIZE = 150
 
@@ -63,82 +65,62 @@ def joined(parts: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
 
 
 class Round(NamedTuple):
-    """What was asked of all partitions: ``map`` or ``keep``."""
+    """What was asked of all partitions."""
 
-    what: str
     task: str
     bytes_back: int
     cpu_seconds: float
 
 
 class Elsewhere:
-    """Partitions of a list in another process, which is told what to do.
+    """Partitions in another process, which is told what to do; ``rounds`` grows."""
 
-    Parameters
-    ----------
-    pipe : Connection
-    rounds : list of Round
-        Grows.
-    number : int
-        What the other process calls them.
-    """
+    def __init__(self, pipe: Any, rounds: list[Round]) -> None:
+        self._pipe, self._rounds = pipe, rounds
 
-    def __init__(self, pipe: Any, rounds: list[Round], number: int = 0) -> None:
-        self._pipe, self._rounds, self._number = pipe, rounds, number
-
-    def map(self, task: Callable[..., Any], *args: Any) -> list[Any]:
+    def map(self, task: Callable[..., Any], *args: Any, own: Any = None) -> list[Any]:
         """Return ``task(partition, *args)`` of each partition."""
-        return [pickle.loads(each) for each in self._ask("map", task, args)]
-
-    def keep(self, task: Callable[..., Any], *args: Any) -> "Elsewhere":
-        """Return partitions that hold ``task(partition, *args)``, there."""
-        return Elsewhere(self._pipe, self._rounds, self._ask("keep", task, args))
-
-    def _ask(self, what: str, task: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        self._pipe.send((what, self._number, task, args))
-        answer, cpu_seconds = self._pipe.recv()
-        size = sum(map(len, answer)) if what == "map" else 0
-        self._rounds.append(Round(what, _name(task, *args), size, cpu_seconds))
-        return answer
+        self._pipe.send((task, args, own))
+        answers, cpu_seconds = self._pipe.recv()
+        size = sum(map(len, answers))
+        name = getattr(task, "func", task).__name__.strip("_")
+        self._rounds.append(Round(name, size, cpu_seconds))
+        return [pickle.loads(each) for each in answers]
 
 
-def _name(*call: Any) -> str:
-    """Return the name of the innermost function, or method, of a call."""
-    tasks = [getattr(each, "func", each) for each in call if callable(each)]
-    names = [task.__name__ for task in tasks]
-    wrappers = ("_packed", "_on_part")
-    return next(name for name in names if name not in wrappers).strip("_")
+class Simulated(ListPartitions):
+    """Partitions that are simulated when they are read, one at a time."""
+
+    def _read(self) -> Iterator[Any]:
+        return (part.simulate() for part in self._parts)
 
 
 def _serve(pipe: Any, parts: list[Rows]) -> None:
     """Do what `Elsewhere` asks, until it is None."""
-    from skrank_abstain.partitions._list import ListPartitions
-
-    held = [ListPartitions([part.simulate() for part in parts])]
+    held = ListPartitions([part.simulate() for part in parts])
     while (message := pipe.recv()) is not None:
-        what, number, task, args = message
-        if number == 0:  # a new calibration
-            del held[1:]
+        task, args, own = message
         start = time.process_time()
-        found = getattr(held[number], what)(task, *args)
+        found = held.map(task, *args, own=own)
         cpu_seconds = time.process_time() - start
-        if what == "keep":
-            held.append(found)
-            pipe.send((len(held) - 1, cpu_seconds))
-        else:
-            pipe.send(([pickle.dumps(each) for each in found], cpu_seconds))
+        pipe.send(([pickle.dumps(each) for each in found], cpu_seconds))
+
+
+def found_by_calibrate(partitions: Any) -> Any:
+    """Let `calibrate` find these partitions, whatever frame it gets."""
+    adapter = "skrank_abstain.partitions._calibrate.as_partitions"
+    return mock.patch(adapter, return_value=partitions)
 
 
 @contextmanager
 def elsewhere(parts: list[Rows]) -> Iterator[list[Round]]:
-    """Let `calibrate` find these partitions; yield the list of its rounds."""
+    """Let `calibrate` ask another process; yield the list of its rounds."""
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     server = context.Process(target=_serve, args=(there, parts), daemon=True)
     server.start()
     rounds: list[Round] = []
-    adapter = "skrank_abstain.partitions._calibrate.as_partitions"
-    with mock.patch(adapter, return_value=Elsewhere(here, rounds)):
+    with found_by_calibrate(Elsewhere(here, rounds)):
         yield rounds
     here.send(None)
     server.join()

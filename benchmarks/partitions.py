@@ -22,18 +22,31 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
-from counted_partitions import SIZE, Round, Rows, elsewhere, even, joined, uneven
+from counted_partitions import (
+    SIZE,
+    Round,
+    Rows,
+    Simulated,
+    elsewhere,
+    even,
+    found_by_calibrate,
+    joined,
+    uneven,
+)
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from skrank_abstain import BALToR
 from skrank_abstain.partitions import calibrate
-from skrank_abstain.selection import _gap_curve
 
-TIE_MODELS = ("graded_relevance", "bradley_terry", "isotonic_difference")
+TIE_MODELS = (
+    "graded_relevance",
+    "bradley_terry",
+    "isotonic_difference",
+    "feature_aware_relevance",
+)
 #: Rows of a partition of a large log: those of Parquet.
 ROWS = 262_144
 N_FEATURES = 50
@@ -210,29 +223,28 @@ def report_serial(parts: list[Rows], repeats: int) -> tuple[str, dict[str, Any]]
         best = in_turn(tasks, repeats)
         figures[name] |= best | {"n_pairs": both["fit"].n_pairs_}
         asked = [Round(**each) for each in figures[name]["rounds"]]
-        sizes = [each.bytes_back for each in asked if each.what == "map"]
         ratio = best["calibrate"] / best["fit"]
         lines.append(
             [
                 f"`{name}`",
-                str(len(sizes)),
-                megabytes(sum(sizes)),
+                str(len(asked)),
+                megabytes(sum(each.bytes_back for each in asked)),
                 f"{best['calibrate']:.2f} s / {best['fit']:.2f} s = {ratio:.2f}",
             ]
         )
         for each in asked:
-            back = megabytes(each.bytes_back) if each.what == "map" else ""
             cpu = f"{each.cpu_seconds:.2f}"
-            details.append([f"`{name}`", each.what, each.task, back, cpu])
+            back = megabytes(each.bytes_back)
+            details.append([f"`{name}`", each.task, back, cpu])
     pairs = figures[TIE_MODELS[0]]["n_pairs"] / 1e6
     text = (
         f"## One process: {pairs:.0f} M pairs in {len(parts)} uneven partitions\n\n"
         + table(
-            ["tie model", "rounds (<= 8)", "MB back (<= 25)", "calibrate / fit (<= 3)"],
+            ["tie model", "rounds", "MB back", "calibrate / fit"],
             lines,
         )
         + "\n\n"
-        + table(["tie model", "", "task", "MB back", "s of processors"], details)
+        + table(["tie model", "task", "MB back", "s of processors"], details)
     )
     return text, figures
 
@@ -295,82 +307,36 @@ def _one_to_two(figures: dict[int, dict[str, float]], key: str) -> str:
 
 def report_growth(
     n_parts: list[int], names: tuple[str, ...], step: Callable[[], Any]
-) -> tuple[str, Any]:
-    """Fit lines in the number of rows, and say what a billion would take."""
+) -> tuple[str, dict[str, Any]]:
+    """Say what an item takes in the calling process, from sizes that grow."""
     n_queries = ROWS // SIZE
-    figures: dict[str, Any] = {name: [] for name in names}
-    for n in n_parts:
-        parts = even(n * n_queries, n)
-        with elsewhere(parts) as rounds:
-            for name in names:
-                figures[name].append(_growth(baltor(name), rounds, n * n_queries))
-                step()
+    figures: dict[str, Any] = {}
     lines = []
-    for name, measured in figures.items():
-        rows = np.array([each["rows"] for each in measured])
-        keys = [key for key in measured[0] if key not in ("rows", "rounds")]
-        # What a billion rows take, on the line through three sizes.
-        there = {
-            key: np.polyval(np.polyfit(rows, [each[key] for each in measured], 1), 1e9)
-            for key in keys
-        }
-        there["rounds"] = max(each["rounds"] for each in measured)
-        figures[name].append({"rows": 1e9, **there})
-        tasks, driver = there["task_seconds"], there["driver_seconds"]
-        lines.append(
-            [
-                f"`{name}`",
-                f"{there['rounds']:.0f}",
-                f"{(tasks + driver) / 60:.0f} min",
-                f"{tasks / 100 + driver:.0f} s",
-                megabytes(there["bytes_back"]),
-                megabytes(there["driver_memory"]),
-            ]
-        )
-    sizes = ", ".join(f"{each['rows'] / 1e6:.1f}" for each in measured[:-1])
-    head = [
-        "tie model",
-        "rounds",
-        "one processor",
-        "100 processors",
-        "MB back",
-        "MB of memory, driver",
-    ]
-    text = (
-        f"## 10^9 rows, from lines through {sizes} M rows in partitions of "
-        f"{n_queries * SIZE:,}\n\n" + table(head, lines) + "\n\nBoth models of the "
-        f"score difference collect up to {8e-6 * _gap_curve.COLLECT:.0f} MB more."
-    )
-    return text, figures
+    for name in names:
+        measured = []
+        for n in n_parts:
+            measured.append(bytes_held(name, even(n * n_queries, n)))
+            step()
+        n_items, kept, peak = np.array(measured).T
+        each = [np.polyfit(n_items, values, 1)[0] for values in (kept, peak)]
+        figures[name] = {"kept": each[0], "peak": each[1], "measured": measured}
+        gigabytes = f"{each[1] / 10:.1f} GB"
+        lines.append([f"`{name}`", f"{each[0]:.0f}", f"{each[1]:.0f}", gigabytes])
+    head = ["tie model", "bytes kept", "bytes at the peak", "peak of 10^8 items"]
+    return "## What an item takes in the calling process\n\n" + table(
+        head, lines
+    ), figures
 
 
-def _growth(ranker: BALToR, rounds: list[Round], n_queries: int) -> dict[str, float]:
-    """Calibrate twice, for time and for memory.
-
-    The search for a threshold ends in one round where the sample leaves few pairs to
-    collect. Here few are as small a share of all as they are of a billion rows.
-    """
-    n_rows = n_queries * SIZE
-    few = int(_gap_curve.COLLECT * n_rows / 1e9)
-    with mock.patch.object(_gap_curve, "COLLECT", few):
-        calibrate(ranker, [()])  # compiles
-        rounds.clear()
-        start = time.process_time()
-        calibrate(ranker, [()])
-        driver_seconds = time.process_time() - start
-        asked = list(rounds)
+def bytes_held(name: str, parts: list[Rows]) -> tuple[int, int, int]:
+    """Return items, bytes that a ranker keeps, and bytes at the peak."""
+    with found_by_calibrate(Simulated(parts)):
+        calibrate(baltor(name), [()])  # loads and compiles what is needed
         tracemalloc.start()
-        calibrate(ranker, [()])
-        _, peak = tracemalloc.get_traced_memory()
+        ranker = calibrate(baltor(name), [()])
+        kept, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    return {
-        "rows": n_rows,
-        "rounds": sum(each.what == "map" for each in asked),
-        "bytes_back": sum(each.bytes_back for each in asked),
-        "task_seconds": sum(each.cpu_seconds for each in asked),
-        "driver_seconds": driver_seconds,
-        "driver_memory": peak,
-    }
+    return ranker._calibration.items.values.size, kept, peak
 
 
 def run(args: Namespace) -> tuple[list[str], dict[str, Any]]:

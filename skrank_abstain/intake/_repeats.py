@@ -163,8 +163,12 @@ def _compare(
     different, number = np.unique(hashes, return_inverse=True)
     ambiguous = np.zeros(different.size, dtype=bool)  # equal rows within a query
     counts = []
-    for rows in (np.flatnonzero(trains), calibration):
-        own, part = number[rows], group_queries(queries.codes[rows], rows.size)
+    # A slice of all rows copies nothing, which many partitions have no memory for.
+    every = slice(None) if calibration.size == hashes.size else calibration
+    for rows in (np.flatnonzero(trains), every):
+        own, part = number[rows], queries
+        if rows is not every or trains.any():
+            part = group_queries(queries.codes[rows], own.size)
         copies = np.zeros(part.n_queries, dtype=bool)
         if look_for_copies:
             copies = _copies(hashes[rows], labels[rows], part)

@@ -1,17 +1,17 @@
-"""Calibration over partitions: the same ranker as on one machine.
+"""Calibration and decisions over partitions: the same ranker as on one machine.
 
-`PartitionedItems` passes the questions of a calibration on to the partitions, through
-one function, ``map``, that each engine's adapter has.
+Partitions only score. The calling process puts the scores together and calibrates as
+``fit`` does.
 """
 
 from skrank_abstain.partitions._calibrate import calibrate
-from skrank_abstain.partitions._check import check_partitions
 from skrank_abstain.partitions._decide import (
     deferred,
     evaluate,
     predict_pairs,
     ranking,
 )
+from skrank_abstain.partitions._engines import check_partitions
 
 __all__ = [
     "calibrate",

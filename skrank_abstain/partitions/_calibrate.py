@@ -1,18 +1,20 @@
-"""Calibration of a fitted ranker on labelled queries in partitions."""
+"""Calibration of a fitted ranker on labelled queries that are scored in partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple, Self, cast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import (
+    BoolArray,
     FloatArray,
     IntArray,
-    check_fraction,
+    encode_qid,
     listed,
     shown,
 )
@@ -23,18 +25,17 @@ from skrank_abstain.intake import (
     check_labelled_rows,
     check_pairs_to_calibrate,
     columns_of_fit,
-    divide_queries,
     draw_seeds,
     find_repeats,
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import ScoredItems, group_queries
-from skrank_abstain.partitions._check import refuse_split_queries
-from skrank_abstain.partitions._dispatch import as_partitions
-from skrank_abstain.partitions._items import Part, PartitionedItems, describe
-from skrank_abstain.partitions._packed import ask
-from skrank_abstain.partitions._protocol import Each, Partitions
+from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.partitions._engines import (
+    Partitions,
+    as_partitions,
+    refuse_split_queries,
+)
 from skrank_abstain.partitions._rows import (
     ModelColumns,
     check_names,
@@ -48,11 +49,13 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Calibration, Groups, RiskProfile
-from skrank_abstain.tie_models import resolve_tie_model
-
-#: Calibration rows are compared with each other up to this number: each sends 20 bytes.
-_MOST_COMPARED = 1 << 19
+from skrank_abstain.selection import Groups, LabelledScores, check_largest_query
+from skrank_abstain.tie_models import (
+    FeatureAwareRelevance,
+    TieModel,
+    over_designs,
+    resolve_tie_model,
+)
 
 
 def calibrate(
@@ -61,7 +64,6 @@ def calibrate(
     *,
     label: str | None = None,
     qid: str | None = None,
-    coverages: Iterable[float] | None = None,
 ) -> SelectiveRanker:
     """Calibrate a ranker, whose model is fitted, on labelled queries in partitions.
 
@@ -77,10 +79,6 @@ def calibrate(
     label, qid : str
         Columns of the relevance and of the query; None for tuples. Features are the
         columns that the model was fitted on, or all others if it has no names.
-    coverages : iterable of float, default=None
-        Levels that ``at_coverage`` can take after the ranker was saved and loaded,
-        when the partitions are gone. It also knows the levels that ``at_coverage``,
-        ``at_cost`` or ``at_risk`` were called with before.
 
     Returns
     -------
@@ -95,17 +93,18 @@ def calibrate(
         If a query lies in two partitions (see `check_partitions`), no query has two
         items, the ranker looks for novel items, or an input breaks a rule of ``fit``.
     TypeError
-        If the tie model learns from all features at once
-        (``"feature_aware_relevance"``), or the frame is of an unknown kind.
+        If a tie model of your own learns from the features, or the frame is of an
+        unknown kind.
     sklearn.exceptions.NotFittedError
         If the model is not fitted.
 
     Notes
     -----
-    The model scores each partition once, where it lies. The calling process receives
-    numbers of pairs, samples of some 100,000 pairs or items, and about 20 bytes for
-    each query (1,600 for a certified risk). Repeated queries are looked for in up to
-    half a million rows.
+    The model scores each partition where it lies. The calling process receives 28
+    bytes for each item and the ids of the queries, and calibrates as ``fit`` does.
+    ``"feature_aware_relevance"`` reads the partitions three times: it learns from the
+    features of about 20,000 items, and computes the values of the others where they
+    lie.
 
     Examples
     --------
@@ -129,13 +128,8 @@ def calibrate(
     check_names(frame, label=label, qid=qid)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
-    if rule.groups is not None:
-        raise ValueError(
-            f"groups must be None over partitions, got {rule.groups!r}: thresholds by "
-            "group are set on one machine; then partitions can be decided."
-        )
-    wanted = _checked_coverages(fitted, coverages)
     tie_model = resolve_tie_model(fitted.tie_model)
+    reads_features = _reads_features(tie_model)
     model = resolve_model(fitted.estimator)
     if not is_fitted(model):
         raise NotFittedError(
@@ -144,21 +138,35 @@ def calibrate(
         )
     columns = ModelColumns(*names_in_model(model))
     check_same_columns(frame, columns, label, qid)
-    rows = as_partitions(frame, qid=qid)
-    parts = rows.keep(_score, _unfitted(ranker), model, label, qid, columns)
-    answers = [*ask(parts, _describe)]
-    if not answers:
+    partitions = as_partitions(frame, qid=qid)
+    reader = Reader(_unfitted(ranker), label, qid, columns, rule.groups)
+    parts = partitions.map(_score, reader, model)
+    if not parts:
         raise ValueError("frame must have rows, got no partition.")
-    notes, described = zip(*answers, strict=True)
-    refuse_split_queries([each.ids for each in notes], frame, qid)
+    refuse_split_queries([part.ids for part in parts], frame, qid)
     # A partition of one query is normal; all rows in one query are not.
-    doubts = [each.doubt for each in notes if len(each.ids)]
+    doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
         warn_user(doubts[0])
-    data = PartitionedItems.of(parts, described)
-    record = _record(fitted, rule, model, _common_columns(notes), data)
-    fitted._calibrate(rule, tie_model, record)
-    return _remembering(fitted, rule, wanted)
+    found = _common_columns(part.columns for part in parts)
+    rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
+    data, repeats = _joined(parts, rows if reads_features else None)
+    sizes = data.queries.sizes
+    check_largest_query(int(sizes.max()), rule.largest_query)
+    known = CalibrationData.of(
+        data,
+        rule.tuning_size,
+        draw_seeds(fitted.random_state)[1],
+        groups=Groups(np.zeros_like(sizes), [None]),
+        model=model,
+        prefit=True,
+        columns=found,
+        several_queries=sizes.size > 1,
+        repeats=repeats,
+        rows=np.empty(0, dtype=np.int64),
+    )
+    calibrated: SelectiveRanker = fitted._calibrate(rule, tie_model, known)
+    return calibrated
 
 
 def _check_ranker(ranker: Any) -> None:
@@ -181,173 +189,157 @@ def _check_ranker(ranker: Any) -> None:
         )
 
 
-def _record(
-    ranker: Any, rule: Any, model: Any, columns: dict[str, Any], data: PartitionedItems
-) -> CalibrationData:
-    """Return the record that ``fit`` would make of all rows."""
-    sizes = data.summary.sizes
-    check_pairs_to_calibrate(sizes)
-    repeats = None
-    if sizes.sum() <= _MOST_COMPARED:
-        repeats = _compare_rows(cast("Partitions", data.parts), data.summary.starts)
-    # `fit` draws twice, and splits off a training part with the first number.
-    _, seed = draw_seeds(ranker.random_state)
-    rest, tuning, group = data, None, np.zeros_like(sizes)
-    if rule.tuning_size:
-        chosen = divide_queries(sizes, group, rule.tuning_size, seed)
-        tuning, rest = (data.take(queries) for queries in chosen)
-        group = group[chosen[1]]
-    return CalibrationData(
-        model,
-        prefit=True,
-        columns=columns,
-        several_queries=sizes.size > 1,
-        largest_query=int(sizes.max()),
-        repeats=repeats,
-        rest=cast("Any", rest),
-        tuning=cast("Any", tuning),
-        groups=Groups(group, [None]),
-        seed=seed,
-        rows=np.empty(0, dtype=np.int64),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class PartitionedCalibration(Calibration):
-    """A calibration that remembers answers for the time when the partitions are gone.
-
-    Attributes
-    ----------
-    known : dict
-        Regions by the text of the rule; accepted pairs and pairs of each query, shape
-        (2, n_queries), by the text of a region; the shares of places.
-    """
-
-    items: Any  # PartitionedItems
-    known: dict[str, Any] = field(default_factory=dict)
-
-    def select(self, rule: Any) -> Any:
-        key = repr(rule)
-        if key not in self.known:
-            self.known[key] = super().select(rule)
-        return self.known[key]
-
-    def place_shares(self) -> FloatArray:
-        key = "place shares"
-        if key not in self.known:
-            self.known[key] = super().place_shares()
-        found: FloatArray = self.known[key]
-        return found
-
-    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
-        # Regions of one risk differ in how many pairs they accept.
-        key = f"{region.risk!r} {self.engine.accepted_mass(region, self.items)!r}"
-        if key not in self.known:
-            self.known[key] = np.stack(super().accepted_by_query(region))
-        accepted, pairs = self.known[key]
-        return accepted, pairs
-
-    def profile(self) -> RiskProfile | None:
-        return None if self.items.parts is None else super().profile()
-
-    def to_plain(self) -> dict[str, Any]:
-        plain = super().to_plain()
-        known: dict[str, Any] = plain.pop("known")
-        return plain | known
-
-    @classmethod
-    def of_plain(cls, **plain: Any) -> Self:
-        names = {each.name for each in fields(cls)}
-        known = {key: plain.pop(key) for key in [*plain] if key not in names}
-        return cls(**plain, known=known)
-
-
-class _Notes(NamedTuple):
-    """What a partition says about its rows, besides their scores.
-
-    Attributes
-    ----------
-    ids : ndarray of shape (n_queries,)
-    columns : dict
-        What a ranker stores about the columns.
-    doubt : Warning or None
-        About the queries, if the partition held all rows.
-    hashes : ndarray of shape (n_items,), uint64, or None
-        Of the rows; None if they cannot be read.
-    """
-
-    ids: Any
-    columns: dict[str, Any]
-    doubt: Warning | None
-    hashes: Any
-
-
-def _score(
-    partition: Any,
-    ranker: Any,
-    model: Any,
-    label: str | None,
-    qid: str | None,
-    columns: ModelColumns,
-) -> Part:
-    """Return the scored items of a partition."""
-    X, y, ids = rows_of(partition, label=label, qid=qid, features=columns.of(partition))
-    if y is not None and not len(y):
-        nothing = np.empty(0)
-        notes = _Notes(nothing, {}, None, np.empty(0, dtype=np.uint64))
-        none = ScoredItems.build(nothing, group_queries(nothing, 0), nothing)
-        return Part(none, nothing, notes)
-    # A ranker of its own: half of a fit could not be sent, what it learned is returned.
-    here = _unfitted(ranker)
-    rows, doubt = check_labelled_rows(here, X, y, ids)
-    scores = score_items(model, rows.X, rows.named_queries)
-    hashes = hash_rows(rows.X)
-    notes = _Notes(rows.queries.values, columns_of_fit(here), doubt, hashes)
-    return Part(
-        ScoredItems.build(scores, rows.queries, rows.y), np.unique(rows.y), notes
-    )
-
-
 def _unfitted(ranker: Any) -> Any:
     """Return a ranker of the same parameters; a clone's model would not be fitted."""
     return type(ranker)(**ranker.get_params(deep=False))
 
 
-def _describe(part: Part) -> tuple[_Notes, tuple[Any, ...]]:
-    return part.notes._replace(hashes=None), describe(part)
+def _reads_features(model: TieModel) -> bool:
+    """Return whether a tie model reads features; refuse one that is not known here."""
+    hooks = type(model).fit_transform, type(model).transform
+    if hooks == (TieModel.fit_transform, TieModel.transform):
+        return False
+    if not isinstance(model, FeatureAwareRelevance):
+        raise TypeError(
+            f"tie_model={type(model).__name__} learns what it compares from all "
+            "items at once, with their features, and cannot be fitted over "
+            "partitions. Take 'graded_relevance', or fit the ranker itself on some "
+            "whole queries that one machine can hold."
+        )
+    return True
 
 
-def _compare_rows(parts: Partitions, starts: IntArray) -> Any:
-    """Return the repeats that ``fit`` would find."""
-    found = [*ask(parts, _send_rows, Each(starts[:-1].tolist()))]
-    hashes, codes, y = zip(*found, strict=True)
-    code = np.concatenate(codes)
-    repeats = find_repeats(
-        None if any(each is None for each in hashes) else np.concatenate(hashes),
-        group_queries(code, code.size),
-        np.arange(code.size),
-        np.concatenate(y),
-        copies=True,
+class Reader(NamedTuple):
+    """What a partition needs to know to read its labelled items.
+
+    Attributes
+    ----------
+    ranker : SelectiveRanker
+        Not fitted.
+    label, qid : str or None
+    columns : ModelColumns
+    groups : str, int or None
+        Column of the groups of items.
+    """
+
+    ranker: Any
+    label: str | None
+    qid: str | None
+    columns: ModelColumns
+    groups: str | int | None
+
+    def rows(self, partition: Any) -> tuple[Any, Any, Any]:
+        """Return X with the groups, y and ids."""
+        features = self.columns.of(partition)
+        if features is not None and self.groups is not None:
+            # A position counts the columns that are neither label nor query.
+            features = (
+                [*features, self.groups] if isinstance(self.groups, str) else None
+            )
+        return rows_of(partition, label=self.label, qid=self.qid, features=features)
+
+
+class Scored(NamedTuple):
+    """What a partition returns: its labelled items, without their features.
+
+    Attributes
+    ----------
+    score, y : ndarray of shape (n_items,), float64
+    query : ndarray of shape (n_items,), int32
+        Number of the query within the partition.
+    hashes : ndarray of shape (n_items,), uint64, or None
+        Of the rows; None if they cannot be read.
+    ids : ndarray of shape (n_queries,)
+    columns : dict
+        What a ranker stores about the columns.
+    doubt : Warning or None
+        About the queries, if the partition held all rows.
+    group : tuple or None
+        Number of each item's group within the partition, and the groups.
+    """
+
+    score: FloatArray
+    y: FloatArray
+    query: Any
+    hashes: Any
+    ids: Any
+    columns: dict[str, Any]
+    doubt: Warning | None
+    group: Any
+
+
+def _score(partition: Any, reader: Reader, model: Any) -> Scored:
+    """Return the scored items of a partition."""
+    X, y, ids = reader.rows(partition)
+    if y is not None and not len(y):
+        none, codes = np.empty(0), np.empty(0, dtype=np.int32)
+        group = None if reader.groups is None else (codes, none)
+        return Scored(none, none, codes, none.view(np.uint64), none, {}, None, group)
+    ranker = _unfitted(reader.ranker)  # threads of one process share the other
+    rows, doubt = check_labelled_rows(ranker, X, y, ids, reader.groups)
+    group = None
+    if rows.group is not None:
+        number, names = encode_qid(rows.group, rows.group.size, name="groups")
+        group = number.astype(np.int32), names
+    return Scored(
+        score_items(model, rows.X, rows.named_queries),
+        rows.y,
+        rows.queries.codes.astype(np.int32),
+        hash_rows(rows.X),
+        rows.queries.values,
+        columns_of_fit(ranker),
+        doubt,
+        group,
     )
+
+
+def _joined(parts: list[Scored], X: Any) -> tuple[LabelledScores, Any]:
+    """Return the items of all partitions, and the repeats among their rows.
+
+    The list is emptied, so that no array is held twice.
+    """
+    score, y, query, hashes, ids, _, _, group = map(list, zip(*parts, strict=True))
+    parts.clear()
+    queries = group_queries(_numbered(query, ids), sum(map(len, query)))
+    query.clear()
+    check_pairs_to_calibrate(queries.sizes)
+    data = LabelledScores(_taken(score), _taken(y), queries, X)
+    if group[0] is not None:
+        codes, names = zip(*group, strict=True)
+        every = [name for some in names for name in some.tolist()]
+        number, different = encode_qid(every, len(every), name="groups")
+        groups = Groups(number[_numbered(codes, names)], different.tolist())
+        data = replace(data, item_groups=groups)
+    known = None if any(each is None for each in hashes) else _taken(hashes)
+    repeats = find_repeats(known, queries, np.arange(data.y.size), data.y, copies=True)
     warn_of_repeats(repeats)
-    return repeats
+    return data, repeats
 
 
-def _send_rows(part: Part, start: int) -> tuple[Any, IntArray, FloatArray]:
-    """Return hash, number of the query and relevance of each row."""
-    items = part.items
-    order = np.argsort(items.rows)
-    codes = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
-    y = part.relevance[items.known_grades]
-    return part.notes.hashes, codes[order] + start, y[order]
+def _taken(arrays: list[Any]) -> Any:
+    """Return the concatenated arrays; the list is emptied."""
+    joined = np.concatenate(arrays)
+    arrays.clear()
+    return joined
 
 
-def _common_columns(notes: Iterable[_Notes]) -> dict[str, Any]:
+def _numbered(codes: Iterable[Any], values: Iterable[Any]) -> IntArray:
+    """Return codes that count through the values of all partitions."""
+    starts = np.append(0, np.cumsum([each.size for each in values]))
+    return np.concatenate(
+        [
+            own.astype(np.int64) + start
+            for own, start in zip(codes, starts, strict=False)
+        ]
+    )
+
+
+def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return the columns that all partitions have."""
     first: dict[str, Any] = {}
-    for number, found in enumerate(each.columns for each in notes):
-        first = first or found
-        for name, value in found.items():
+    for number, columns in enumerate(found):
+        first = first or columns
+        for name, value in columns.items():
             before: Any = first.get(name)
             if not np.array_equal(value, before):
                 texts = [
@@ -361,29 +353,78 @@ def _common_columns(notes: Iterable[_Notes]) -> dict[str, Any]:
     return first
 
 
-def _checked_coverages(ranker: Any, coverages: Iterable[float] | None) -> list[float]:
-    if coverages is None:
+class RowsElsewhere:
+    """Stands for X where its rows lie in partitions.
+
+    `FeatureAwareRelevance` asks for what it computes from some of the rows.
+
+    Parameters
+    ----------
+    partitions : Partitions
+    reader : Reader
+    sizes : list of int
+        Rows of each partition.
+    taken : ndarray of int64, default=None
+        Rows of whole queries, ascending; None: all.
+    """
+
+    def __init__(
+        self,
+        partitions: Partitions,
+        reader: Reader,
+        sizes: list[int],
+        taken: IntArray | None = None,
+    ) -> None:
+        self._given = partitions, reader, sizes
+        self._taken = np.arange(sum(sizes)) if taken is None else taken
+        self.shape = (self._taken.size,)
+
+    def __getitem__(self, key: Any) -> RowsElsewhere:
+        rows = key[0] if isinstance(key, tuple | list) else key
+        return RowsElsewhere(*self._given, self._taken[rows])
+
+    def over_designs(
+        self,
+        task: Callable[[FloatArray], FloatArray],
+        scores: FloatArray,
+        queries: Queries,
+        wanted: BoolArray,
+    ) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Do as `skrank_abstain.tie_models.over_designs`, where the rows lie."""
+        partitions, reader, sizes = self._given
+        ends = np.cumsum(sizes)
+        cuts = np.searchsorted(self._taken, ends)
+        own = [
+            (
+                self._taken[part] - end + size,
+                scores[part],
+                queries.codes[part],
+                wanted[part],
+            )
+            for part, end, size in zip(
+                np.split(np.arange(self._taken.size), cuts[:-1]),
+                ends,
+                sizes,
+                strict=True,
+            )
+        ]
+        found = partitions.map(_over_designs, reader, task, own=own)
+        for start, pieces in zip([0, *cuts.tolist()], found, strict=False):
+            for rows, answer in pieces:
+                yield rows + start, answer
+
+
+def _over_designs(
+    partition: Any,
+    reader: Reader,
+    task: Callable[[FloatArray], FloatArray],
+    own: tuple[IntArray, FloatArray, IntArray, BoolArray],
+) -> list[tuple[IntArray, FloatArray]]:
+    rows, scores, codes, wanted = own
+    if not wanted.any():
         return []
-    if not isinstance(coverages, Iterable):
-        raise TypeError(
-            f"coverages must be None or some coverages, as in [0.5, 0.7], got "
-            f"{shown(coverages)}."
-        )
-    if not hasattr(ranker, "at_coverage"):
-        raise ValueError(
-            f"coverages must be None for {type(ranker).__name__}, whose rule has no "
-            "coverage; before it is saved, ask for each level that is wanted later."
-        )
-    return [check_fraction(value, "coverages", include_one=True) for value in coverages]
-
-
-def _remembering(ranker: Any, rule: Any, coverages: list[float]) -> SelectiveRanker:
-    """Return the ranker with the answers that it will need after it was saved."""
-    calibration = ranker._calibration
-    plain = {each.name: getattr(calibration, each.name) for each in fields(calibration)}
-    known = {repr(rule): ranker._region}
-    ranker = ranker._calibrated_by(PartitionedCalibration(**plain, known=known))
-    ranker._calibration.place_shares()  # for places with a confidence
-    for each in [ranker, *(ranker.at_coverage(value) for value in coverages)]:
-        each._calibration.accepted_by_query(each._region)  # for coverage_interval_
-    return cast("SelectiveRanker", ranker)
+    X, y, ids = reader.rows(partition)
+    ranker = _unfitted(reader.ranker)
+    X = check_labelled_rows(ranker, X, y, ids, reader.groups)[0].X
+    X, queries = _safe_indexing(X, rows), group_queries(codes, codes.size)
+    return list(over_designs(task, scores, queries, X, wanted))

@@ -12,10 +12,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
 from skrank_abstain.estimators import SelectiveRanker
-from skrank_abstain.partitions._check import refuse_split_queries
-from skrank_abstain.partitions._dispatch import as_partitions
-from skrank_abstain.partitions._items import PartitionedItems, Summary
-from skrank_abstain.partitions._packed import ask
+from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.partitions._engines import as_partitions, refuse_split_queries
 from skrank_abstain.partitions._rows import (
     ModelColumns,
     check_names,
@@ -81,7 +79,7 @@ def evaluate(
     columns = _columns(ranker)
     check_same_columns(frame, columns, label, qid, sample_weight)
     args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
-    found = [*ask(as_partitions(frame, qid), _evaluate, *args)]
+    found = as_partitions(frame, qid).map(_evaluate, *args)
     refuse_split_queries([ids for _, ids in found], frame, qid)
     totals = [each for each, _ in found if each is not None]
     names = [each.name for each in fields(PairTotals)]
@@ -214,16 +212,19 @@ def ranking(
 def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     """Return a copy of the ranker that is small enough to be sent to partitions."""
     known = ranker._calibration
-    fitted_on = known.items if known.tuning is None else known.tuning
-    none = np.empty(0, dtype=np.int64)
-    # Decisions need the unit of gaps and the tolerance of equal scores.
-    ends = np.array([fitted_on.largest_value])
-    summary = Summary(none, none, fitted_on.largest, ends, none, [])
-    # The risk of a pair also depends on whether novel items were looked for.
-    novel = None if fitted_on.novel is None else fitted_on.novel[:0]
-    items: Any = PartitionedItems(None, summary, novel=novel)
+    items = known.items if known.tuning is None else known.tuning
+    # Decisions need the unit of gaps and the tolerance of equal values: keep the ends
+    # of the query with the widest gap and of the one with the largest value.
+    ends = np.stack([items.offsets[:-1], items.offsets[1:] - 1], axis=1)
+    low, high = items.values[ends].T
+    with np.errstate(over="ignore"):
+        widest = np.argmax(high - low)
+    largest = np.argmax(np.maximum(np.abs(low), np.abs(high)))
+    kept = ends[[widest, largest]].ravel()
+    novel = None if items.novel is None else items.novel[kept]
+    few = ScoredItems(items.values[kept], np.arange(4), np.arange(0, 5, 2), novel=novel)
     calibration = Calibration(
-        known.model, items, known.loss, seed=known.seed, item_groups=known.item_groups
+        known.model, few, known.loss, seed=known.seed, item_groups=known.item_groups
     )
     other: Any = ranker._calibrated_by(calibration)
     other._fit_rows = None
@@ -267,7 +268,7 @@ def _frame(
     rows = as_partitions(frame, qid)
     args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
-    found = [*ask(rows, _look, task, *args)]
+    found = rows.map(_look, task, *args)
     refuse_split_queries([ids for _, ids in found], frame, qid)
     like = next((each for each, _ in found if each is not None), None)
     if like is None:

@@ -1,16 +1,22 @@
-"""From a partition to features, relevance and queries."""
+"""The rows of a partition: features, relevance and queries, each query in one place."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import FloatArray, listed, names_of_columns
+from skrank_abstain._validation import (
+    FloatArray,
+    IntArray,
+    encode_qid,
+    listed,
+    names_of_columns,
+)
 
 
 @dataclass(frozen=True)
@@ -185,3 +191,53 @@ def _stacked(cells: NDArray[Any], name: Any) -> FloatArray:
             f"of the shapes {listed(sorted(shapes))}."
         )
     return np.array([np.asarray(cell, dtype=np.float64) for cell in cells])
+
+
+def runs_of(qid: Any, n_items: int) -> tuple[NDArray[Any], IntArray]:
+    """Return the runs of consecutive rows of one query.
+
+    Returns
+    -------
+    ids : ndarray of shape (n_runs,)
+        The query of each run; a query whose rows lie apart has several.
+    starts : ndarray of shape (n_runs,), int64
+        The first row of each run.
+    """
+    codes, values = encode_qid(qid, n_items)
+    starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1])[:n_items])
+    return values[codes[starts]], starts
+
+
+def find_split_query(
+    ids_by_partition: Sequence[NDArray[Any]],
+) -> tuple[Any, int, int] | None:
+    """Return the first id that repeats, and the partitions it lies in; None if unique.
+
+    Both partitions are the same if one has the id twice. Ids of several types are told
+    apart as Python does. O(n log n) by sorting if all are numbers of one kind, O(n) by
+    hashing otherwise.
+    """
+    some = [ids for ids in ids_by_partition if ids.size]
+    kinds = {ids.dtype.kind for ids in some}
+    # Integers beside floats, or signed beside unsigned ones, would be rounded.
+    if len(kinds) == 1 and kinds <= set("iufmM"):
+        codes = np.unique(np.concatenate(some), return_inverse=True)[1]
+    else:
+        seen: dict[Hashable, int] = {}
+        values = (value for ids in some for value in _python_values(ids))
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values], int)
+    order = np.argsort(codes, kind="stable")
+    again = order[1:][codes[order[1:]] == codes[order[:-1]]]
+    if again.size == 0:
+        return None
+    second = again.min()
+    both = int(np.argmax(codes == codes[second])), int(second)
+    ends = np.cumsum([ids.size for ids in ids_by_partition])
+    one, other = np.searchsorted(ends, both, side="right").tolist()
+    place = second - (ends[other] - ids_by_partition[other].size)
+    return _python_values(ids_by_partition[other][place : place + 1])[0], one, other
+
+
+def _python_values(ids: NDArray[Any]) -> list[Any]:
+    # `tolist()` turns dates of some units into bare integers.
+    return list(ids) if ids.dtype.kind in "mM" else ids.tolist()

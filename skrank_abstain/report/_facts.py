@@ -191,7 +191,7 @@ def rows_of_places(data: ReportData) -> list[list[str]]:
     try:
         shares = known.place_shares()
         places = confident_places(shares, n_queries, items, _CONFIDENCE)
-    except (ValueError, RuntimeError):  # too few queries; the partitions are gone
+    except ValueError:  # too few queries
         return []
     held, width = place_results(places, items)
     held, width = held[~np.isnan(held)], width[~np.isnan(width)]

@@ -185,17 +185,11 @@ def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
         for pairs in (profile, known)
-        if pairs is not None
     ]
-    caption = "Pairs by their conditional risk"
-    if known is not None:
-        caption += (
-            ", here and in the calibration data. If the two differ, these data are not "
-            "like those of calibration"
-        )
     return Picture(
         "Histogram of the conditional risk, with the threshold.",
-        f"{caption}.",
+        "Pairs by their conditional risk, here and in the calibration data. If the two "
+        "differ, these data are not like those of calibration.",
         (6, 3.6),
         partial(draw_risks, edges=edges, shares=shares, threshold=ranker.threshold),
     )

@@ -252,15 +252,7 @@ class Calibration(Value):
     def graded(self) -> Calibration:
         """The same pairs under a model of grades; fitted once."""
         fitted_on = self.items if self.tuning is None else self.tuning
-        try:
-            return replace(self, model=GradedRelevance().fit_items(fitted_on))
-        except RuntimeError as error:
-            raise RuntimeError(
-                "A review needs a model of grades of the calibration items, which lay "
-                "in partitions and are no longer at hand: this ranker was saved. "
-                "Calibrate again, with tie_model='graded_relevance' for a review after "
-                "saving."
-            ) from error
+        return replace(self, model=GradedRelevance().fit_items(fitted_on))
 
     def select(self, rule: Selects) -> Region:
         """Return the region that a rule selects, or raise."""
@@ -296,8 +288,8 @@ class Calibration(Value):
         totals = self.engine.totals(region, self.items, None)
         return totals.accepted, totals.pairs
 
-    def profile(self) -> RiskProfile | None:
-        """Return the risks of the calibration pairs; None if these are not stored."""
+    def profile(self) -> RiskProfile:
+        """Return the risks of the calibration pairs."""
         return self.engine.profile(self.items)
 
     def group_counts(self) -> dict[Any, int]:

@@ -17,7 +17,7 @@ from skrank_abstain.tie_models._difference_models import (
     RaoKupper,
     ThurstoneMosteller,
 )
-from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance
+from skrank_abstain.tie_models._feature_aware import FeatureAwareRelevance, over_designs
 from skrank_abstain.tie_models._graded_relevance import GradedRelevance
 from skrank_abstain.tie_models._tie_model import (
     EQUAL,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,13 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from skrank_abstain._validation import FloatArray, IntArray, check_numbers, shown
+from skrank_abstain._validation import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    check_numbers,
+    shown,
+)
 from skrank_abstain.pairs import (
     Queries,
     ScoredItems,
@@ -182,11 +189,7 @@ class FeatureAwareRelevance(GradedRelevance):
         items = ScoredItems.build(scores, queries)
         is_learned = np.zeros(scores.size, dtype=bool)
         is_learned[items.rows[thin(items.offsets, _MOST_ITEMS)]] = True
-        used = np.unique(queries.codes[is_learned])
-        pieces = [
-            (piece[is_learned[piece]], design[is_learned[piece]])
-            for piece, design in _designs(scores, queries, X, used)
-        ]
+        pieces = over_designs(np.asarray, scores, queries, X, is_learned)
         rows, design = map(np.concatenate, zip(*pieces, strict=True))
         target = grades[rows] / grades.max()
         # A single query is divided by its items.
@@ -224,11 +227,11 @@ class FeatureAwareRelevance(GradedRelevance):
     def _expected(self, scores: FloatArray, queries: Queries, X: Any) -> FloatArray:
         """Return the logit of the expected grade of new items, shape (n_items,)."""
         expected = np.empty(scores.size)
-        every = np.arange(queries.n_queries)
-        with _one_thread():
-            for rows, design in _designs(scores, queries, X, every):
-                of_each = [fitted.predict(design) for fitted in self.regressors_]
-                expected[rows] = _as_logit(np.mean(of_each, axis=0))
+        every = np.ones(scores.size, dtype=bool)
+        # No method: to rows that lie elsewhere the task travels before the fit ends.
+        task = partial(_predicted, self.regressors_)
+        for rows, found in over_designs(task, scores, queries, X, every):
+            expected[rows] = found
         return expected
 
     def _combined(self, scores: FloatArray, expected: FloatArray) -> FloatArray:
@@ -287,15 +290,31 @@ def _check_given(X: Any, scores: FloatArray) -> None:
     check_consistent_length(X, scores)
 
 
-def _designs(
-    scores: FloatArray, queries: Queries, X: Any, numbers: IntArray
-) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield rows of some whole queries, and the columns that regressors see of them.
+def _predicted(regressors: list[Any], design: FloatArray) -> FloatArray:
+    """Return the logit of the mean prediction of each row."""
+    with _one_thread():
+        of_each = [fitted.predict(design) for fitted in regressors]
+    return _as_logit(np.mean(of_each, axis=0))
 
-    The columns are the features and the score, the ranks of all of these within the
-    query as shares, and the query's mean score: shape (n, 2 * n_features + 3). Queries
-    are given by their ``numbers``.
+
+def over_designs(
+    task: Callable[[FloatArray], FloatArray],
+    scores: FloatArray,
+    queries: Queries,
+    X: Any,
+    wanted: BoolArray,
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield rows of whole queries and ``task`` of what regressors see of them.
+
+    That is the features and the score, the ranks of all of these within the query as
+    shares, and the query's mean score: shape (n, 2 * n_features + 3). Only ``wanted``
+    rows, a mask of all, are passed on. X may be an object whose rows lie elsewhere; its
+    method ``over_designs`` calls this function there.
     """
+    if hasattr(type(X), "over_designs"):
+        yield from X.over_designs(task, scores, queries, wanted)
+        return
+    numbers = np.unique(queries.codes[wanted])
     # All queries at once would take twice the memory of X.
     pieces = np.cumsum(queries.sizes[numbers]) // _PIECE
     for part in np.split(numbers, np.flatnonzero(np.diff(pieces)) + 1):
@@ -307,7 +326,9 @@ def _designs(
                 ranks_within(each, own)[1] / own.sizes[own.codes] for each in columns.T
             ]
             means = _query_means(scores[rows], own)
-            yield rows, np.column_stack([columns, *ranks, means])
+            design = np.column_stack([columns, *ranks, means])
+            kept = wanted[rows]
+            yield rows[kept], task(design[kept])
 
 
 def _numbers(X: Any, rows: IntArray) -> FloatArray:

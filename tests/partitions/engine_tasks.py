@@ -22,9 +22,8 @@ def total(partition, column, factor=1):
     return len(partition), float(partition[column].sum()) * factor
 
 
-def add(pair, more):
-    """A task of a kept partition, which holds what ``total`` returned."""
-    return pair[0] + more, pair[1] + more
+def described(partition, given, own):
+    return len(partition), given, own
 
 
 def frame_of(partition, factor):
@@ -86,10 +85,6 @@ def end_once(partition, folder, query):
     return total(partition, "x")
 
 
-def process(partition):
-    return os.getpid()
-
-
 @dataclass(frozen=True)
 class Counted:
     """An argument that leaves a file each time that it arrives somewhere."""
@@ -116,6 +111,10 @@ def items(n_queries, n_items=4, seed=0):
             "name": [f"n{i}" for i in range(n)],
         }
     )
+
+
+def itself(partition):
+    return partition
 
 
 def ignore(partition, *args):

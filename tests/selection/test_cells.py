@@ -7,7 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from doubles import FirstColumn
 from scipy.sparse.csgraph import floyd_warshall
+from sklearn.base import clone
 from sklearn.covariance import EllipticEnvelope
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
@@ -251,6 +253,26 @@ def test_a_saved_ranker_and_partitions_decide_alike():
         assert totals.coverage == ranker.evaluate(X, y, qid).coverage
 
 
+@pytest.mark.parametrize("groups", ["sex", 10])
+def test_groups_are_calibrated_over_partitions(groups):
+    X, y, qid = KNOWN
+    frame = X.assign(y=y, q=qid)
+    model = FirstColumn().fit(X, y)
+    model.feature_names_in_ = np.array([name for name in X if name != "sex"])
+    ranker = BALToR(model, groups=groups)
+    expected = clone(ranker).fit(frame[[*X]], frame["y"], qid=frame["q"])
+    halves = [frame[frame["q"] < 90], frame[:0], frame[frame["q"] >= 90]]
+    tuples = [(half[[*X]], half["y"], half["q"]) for half in halves]
+    for found in (
+        calibrate(ranker, halves, label="y", qid="q"),
+        calibrate(ranker, tuples),
+    ):
+        assert found.threshold_ == expected.threshold_
+        assert found.coverage_ == expected.coverage_
+        totals, wanted = evaluate(found, [NEW]), expected.evaluate(*NEW)
+        np.testing.assert_array_equal(totals.accepted, wanted.accepted)
+
+
 @pytest.mark.filterwarnings("ignore:Some groups have pairs")
 def test_a_search_chooses_among_columns():
     X, y, qid = KNOWN
@@ -312,8 +334,6 @@ def test_groups_that_are_unknown_or_missing_are_refused():
         ranker.predict_pairs(X.assign(sex=[None, *X.sex[1:]]), qid)
     with pytest.raises(ValueError, match="groups must be None for a review"):
         ranker.review(X, qid)
-    with pytest.raises(ValueError, match="groups must be None over partitions"):
-        calibrate(BALToR(Ridge().fit(X[["x0"]], X.x1), groups="sex"), [(X, X.x1, qid)])
 
 
 def test_the_rule_is_the_same_without_its_named_class():

@@ -41,8 +41,10 @@ class Spy(RegressorMixin, BaseEstimator):
 def design_of(scores, qid, X):
     queries = group_queries(qid, len(scores))
     design = np.empty((len(scores), 2 * np.shape(X)[1] + 3))
-    every = np.arange(queries.n_queries)
-    for rows, part in _feature_aware._designs(scores, queries, X, every):
+    every = np.ones(len(scores), dtype=bool)
+    for rows, part in _feature_aware.over_designs(
+        np.asarray, scores, queries, X, every
+    ):
         design[rows] = part
     return design
 

@@ -1,0 +1,646 @@
+"""Engines: run one function on each partition of a frame, in their order.
+
+No engine is imported before a frame of it is passed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from skrank_abstain._kernels.threads import one_thread
+from skrank_abstain._validation import (
+    IntArray,
+    encode_qid,
+    names_of_columns,
+    refuse_lazy,
+    shown,
+)
+from skrank_abstain.partitions._rows import (
+    find_split_query,
+    require_columns,
+    rows_of,
+    runs_of,
+)
+
+_ENGINES = {
+    ("dask.dataframe", "DataFrame"): "dask",
+    ("pyspark.sql", "DataFrame"): "spark",
+    ("pyarrow._dataset", "Dataset"): "parquet",
+}
+#: Arrow's and Spark's types of a column, by the kind of its dtype; others are text.
+_SPARK_TYPES = {
+    "b": ("bool", "boolean"),
+    "i": ("int64", "bigint"),
+    "f": ("float64", "double"),
+    "M": ("timestamp[us]", "timestamp_ntz"),
+}
+# Parquet needs no entry: it is cut between queries, and refuses separated rows.
+_TOGETHER = {
+    "dask": "call frame.shuffle(on={qid!r})",
+    "spark": "call frame.repartition(n, {qid!r}), n being the number of partitions",
+    "list": "concatenate the partitions and split them between queries",
+}
+_IN_ORDER = {
+    "dask": "call frame.map_partitions(lambda part: part.sort_values({qid!r}))",
+    "spark": "call frame.sortWithinPartitions({qid!r})",
+    "list": "sort its rows by query, as part.sort_values({qid!r}) does",
+}
+#: Largest number of rows of a partition, unless one query has more.
+ROWS = 262_144
+#: Rows that are decoded at a time.
+_ROWS = 65_536
+#: Bytes of each column that are read at a time.
+_BUFFER = 1 << 18
+
+
+class Partitions(Protocol):
+    """Data in parts, each of which fits into the memory of one process.
+
+    A task is a function of a module, or a `functools.partial` of one; its arguments and
+    its result can be pickled.
+    """
+
+    def map(
+        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
+    ) -> list[Any]:
+        """Return ``task(partition, *args)`` of each partition, in their order.
+
+        ``own`` holds one more argument for each partition.
+        """
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
+        """Return the frames ``task(partition, *args)`` as a frame of the engine.
+
+        ``like`` is an empty pandas frame with the columns and dtypes of each.
+        """
+
+
+def engine_of(frame: Any) -> str:
+    """Return "list", "parquet", "dask" or "spark"; raise a TypeError otherwise."""
+    if isinstance(frame, list):
+        return "list"
+    if isinstance(frame, str | os.PathLike):
+        return "parquet"
+    for kind in type(frame).__mro__:
+        for (module, name), engine in _ENGINES.items():
+            if kind.__name__ == name and kind.__module__.startswith(module):
+                return engine
+    raise TypeError(
+        "frame must be a Dask or Spark DataFrame, the path of Parquet files, a pyarrow "
+        "Dataset of them, or a list of data frames or of tuples (X, y, qid), be it of "
+        f"one, got a {type(frame).__name__}."
+    )
+
+
+def as_partitions(
+    frame: Any, qid: str | None = None, columns: Iterable[str] | None = None
+) -> Partitions:
+    """Return the partitions of a frame.
+
+    Parameters
+    ----------
+    frame : Dask or Spark DataFrame, str, PathLike, pyarrow.dataset.Dataset or list
+    qid : str, default=None
+        Column of the queries; Parquet files are cut between them.
+    columns : iterable of str, default=None
+        Columns that tasks need besides ``qid``, for engines that can skip the others.
+    """
+    engine = engine_of(frame)
+    if engine == "list":
+        return ListPartitions(check_list(frame))
+    if engine == "parquet":
+        return ParquetPartitions(frame, qid, columns)
+    if columns is not None:
+        names = list(dict.fromkeys([*columns, *([] if qid is None else [qid])]))
+        require_columns(names, frame.columns)
+        if engine == "spark":  # for which a dot leads into a column
+            names = ["`" + name.replace("`", "``") + "`" for name in names]
+        frame = frame[names]
+    return DaskPartitions(frame) if engine == "dask" else SparkPartitions(frame)
+
+
+def check_partitions(frame: Any, qid: str | None = None) -> None:
+    """Check that every query lies in one partition, in consecutive rows.
+
+    Call it before a booster is trained on partitions: those that take the sizes of
+    queries, such as LightGBM's DaskLGBMRanker, accept parts of queries and rows in
+    another order without a word. `calibrate` does not need consecutive rows.
+
+    Parameters
+    ----------
+    frame, qid
+        As in `calibrate`. Each partition sends its distinct ids.
+
+    Raises
+    ------
+    ValueError
+        If a query lies in two partitions or in rows that do not follow each other, an
+        id or the column is missing, or a Parquet file is damaged. Partitions count
+        from 0.
+    TypeError
+        If ``frame`` is of an unknown kind, or ids are not hashable.
+
+    Examples
+    --------
+    >>> from skrank_abstain.partitions import check_partitions
+    >>> first = [[0.1], [0.7]], [0, 1], ["a", "a"]
+    >>> second = [[0.4], [0.2], [0.3]], [1, 0, 2], ["b", "c", "c"]
+    >>> check_partitions([first, second])
+    >>> check_partitions([first, first])
+    Traceback (most recent call last):
+    ...
+    ValueError: frame must have each query in one partition, got query 'a' in ...
+    """
+    found = as_partitions(frame, qid, columns=()).map(_queries_of, qid)
+    refuse_split_queries([ids for ids, _ in found], frame, qid)
+    for number, (_, apart) in enumerate(found):
+        if apart is not None:
+            mend = _IN_ORDER[engine_of(frame)].format(qid=qid)
+            raise ValueError(
+                "frame must have the rows of each query one after another, got query "
+                f"{shown(apart)} in partition {number} with others between; {mend}."
+            )
+
+
+def refuse_split_queries(
+    ids_by_partition: Sequence[NDArray[Any]], frame: Any, qid: str | None
+) -> None:
+    """Raise a ValueError for the first query that lies in two partitions.
+
+    The message names the call that mends ``frame``. Ids are the distinct ones of each
+    partition.
+    """
+    split = find_split_query(ids_by_partition)
+    if split is not None:
+        value, first, second = split
+        mend = _TOGETHER[engine_of(frame)].format(qid=qid)
+        if value is None:
+            mend = "pass the query of each row: without it all rows are one query"
+        raise ValueError(
+            f"frame must have each query in one partition, got query {shown(value)} in "
+            f"partitions {first} and {second}; {mend}."
+        )
+
+
+def _queries_of(partition: Any, qid: str | None) -> tuple[NDArray[Any], Any]:
+    """Return the distinct queries, and one whose rows lie apart or None."""
+    X, _, ids = rows_of(partition, label=None, qid=qid, features=[])
+    if ids is None:
+        raise ValueError(
+            "qid must name the column of the queries, or be the third of each tuple "
+            "(X, y, qid), got None."
+        )
+    # A polars frame without columns has no rows.
+    n_items = _num_samples(X) if isinstance(partition, tuple) else ids.size
+    runs, _ = runs_of(ids, n_items)
+    apart = find_split_query([runs])
+    if apart is None:
+        return runs, None
+    return encode_qid(runs, runs.size)[1], apart[0]
+
+
+def check_list(parts: list[Any]) -> list[Any]:
+    """Return the list if it holds frames or tuples ``(X, y, qid)``, or raise."""
+    if not parts:
+        raise ValueError(
+            "frame must hold at least one partition, got an empty list; one without "
+            "rows may be among them."
+        )
+    for number, part in enumerate(parts):
+        if isinstance(part, tuple) and len(part) == 3:
+            continue
+        n_rows, *_ = getattr(part, "shape", (None,))
+        # A Dask frame has columns, too, but no number of rows.
+        if isinstance(n_rows, int) and names_of_columns(part) is not None:
+            continue
+        refuse_lazy(part, f"frame[{number}]")
+        raise TypeError(
+            f"frame must be a list of data frames or of tuples (X, y, qid), got a "
+            f"{type(part).__name__} as frame[{number}]."
+        )
+    return parts
+
+
+class ListPartitions:
+    """The entries of a list, in the memory of this process."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
+    def map(
+        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
+    ) -> list[Any]:
+        return list(self._results(Call(task, args, own)))
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
+        return self.map(task, *args)
+
+    def _results(self, call: Call) -> Iterator[Any]:
+        # The variable of a loop would hold a partition while the next one is read.
+        results = map(call.attempt, count(), self._read())
+        return map(result_of, count(), results)
+
+    def _read(self) -> Iterable[Any]:
+        """Return the partitions."""
+        return self._parts
+
+
+class ParquetPartitions(ListPartitions):
+    """Parquet files, cut between queries.
+
+    The queries are read once, to see where to cut; each task reads the other columns.
+
+    Parameters
+    ----------
+    source : str, PathLike or pyarrow.dataset.Dataset
+    qid : str
+        Column of the queries; the rows of each must follow each other.
+    columns : iterable of str, default=None
+        Columns to read besides; None: all but the index of pandas.
+    """
+
+    def __init__(
+        self, source: Any, qid: str | None, columns: Iterable[str] | None = None
+    ) -> None:
+        if qid is None:
+            raise ValueError("qid must name the column to cut files by, got None.")
+        self._files = ParquetFiles(source, qid, columns)
+        self._sizes = _sizes(_starts_of_queries(self._files, qid))
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Iterator[Any]:
+        """Yield the frames ``task(partition, *args)``."""
+        yield from self._results(Call(task, args))
+
+    def _read(self) -> Iterator[Any]:
+        batches = self._files.batches()
+        held: list[Any] = []
+        for size in self._sizes:
+            while sum(batch.num_rows for batch in held) < size:
+                _, batch = next(batches, (None, None))
+                if batch is None:
+                    raise ValueError(
+                        "frame must not change while it is read, got fewer rows than "
+                        "when its queries were counted."
+                    )
+                held.append(batch)
+            yield self._files.take(held, size)
+
+
+def _starts_of_queries(files: ParquetFiles, qid: str) -> IntArray:
+    """Return the first row of each query, and the number of rows at the end."""
+    ids: list[NDArray[Any]] = []
+    starts, paths, n_rows = [], [], 0
+    for path, batch in files.batches([qid]):
+        try:
+            runs, firsts = runs_of(np.asarray(batch[qid].to_pandas()), batch.num_rows)
+        except ValueError as error:
+            where = f"{path!r}, from row {n_rows} of all files on"
+            raise ValueError(f"{where}: {error}") from error
+        if ids and runs.size and runs[0] == ids[-1][-1]:  # goes on
+            runs, firsts = runs[1:], firsts[1:]
+        if runs.size:
+            ids.append(runs)
+            starts.append(firsts + n_rows)
+            paths.append(path)
+        n_rows += batch.num_rows
+    if split := find_split_query(ids):
+        value, first, second = split
+        raise ValueError(
+            "frame must have the rows of each query one after another, got query "
+            f"{shown(value)} in {paths[first]!r} and, behind other queries, in "
+            f"{paths[second]!r}; sort the rows by {qid!r}."
+        )
+    return np.concatenate([*starts, [n_rows]])
+
+
+def _sizes(starts: IntArray) -> list[int]:
+    """Return the rows of each partition: up to `ROWS`, or one longer query."""
+    cuts, n_rows = [0], int(starts[-1])
+    while cuts[-1] < n_rows:
+        end_of_query, too_far = np.searchsorted(
+            starts, [cuts[-1], cuts[-1] + ROWS], side="right"
+        )
+        cuts.append(int(starts[max(end_of_query, too_far - 1)]))
+    return np.diff(cuts).tolist() or [0]
+
+
+class ParquetFiles:
+    """Some columns of Parquet files, one file after another.
+
+    Parameters
+    ----------
+    source : str, PathLike or pyarrow.dataset.Dataset
+        The files of a folder are read in the order of their names, with ``part.10``
+        after ``part.9``; those of a dataset in its own order.
+    qid : str
+    columns : iterable of str or None
+        Columns besides ``qid``; None: all but the index of a pandas frame.
+    """
+
+    def __init__(self, source: Any, qid: str, columns: Iterable[str] | None) -> None:
+        try:
+            import pandas as pd  # noqa: F401  # pyarrow makes its frames
+            import pyarrow as pa
+            import pyarrow.dataset as pds
+        except ImportError as error:
+            raise ImportError(
+                "Parquet requires pandas and pyarrow; install skrank-abstain[parquet]."
+            ) from error
+        dataset = source
+        if isinstance(source, str | os.PathLike):
+            with _named(os.fspath(source)):
+                dataset = _open(source)
+        self._files = list(dataset.get_fragments())
+        if not self._files:
+            raise ValueError(f"frame must have Parquet files, got none in {source!r}.")
+        if not all(isinstance(file, pds.ParquetFileFragment) for file in self._files):
+            raise TypeError("frame must be a dataset of Parquet files, got others.")
+        every = dataset.schema
+        if dataset is not source:
+            self._files.sort(key=_by_name)
+        index: list[Any] = []
+        for file in self._files:
+            with _named(file.path):
+                own = file.physical_schema
+                index += (own.pandas_metadata or {}).get("index_columns", [])
+                if dataset is not source:  # integers here may be floats there
+                    every = pa.unify_schemas([every, own], promote_options="permissive")
+        if columns is None:
+            columns = [name for name in every.names if name not in index]
+        names = list(dict.fromkeys([*columns, qid]))
+        for file in self._files:
+            given = file.physical_schema.names
+            folders = _keys(file).keys() - given
+            require_columns(names, [*given, *folders], where=repr(file.path))
+        self._schema = pa.schema([every.field(name) for name in names])
+
+    def batches(self, names: Iterable[str] | None = None) -> Iterator[tuple[str, Any]]:
+        """Yield the path and the next rows of a file, with all columns or some."""
+        import pyarrow as pa
+
+        fields = [self._schema.field(name) for name in names or self._schema.names]
+        for file in self._files:
+            with _named(file.path):
+                for batch in _batches_of(file, pa.schema(fields)):
+                    yield file.path, batch
+
+    def take(self, held: list[Any], n_rows: int) -> Any:
+        """Take the first rows out of a list of batches, as a pandas frame."""
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(held, schema=self._schema)
+        held[:] = table.slice(n_rows).to_batches()
+        return table.slice(0, n_rows).to_pandas()
+
+
+def _open(path: str | os.PathLike[str]) -> Any:
+    import pyarrow.dataset as pds
+
+    dataset = pds.dataset(path, format="parquet", partitioning="hive")
+    names = [os.path.basename(file) for file in dataset.files]
+    # The folders above a single file are no columns; pyarrow reads its whole path.
+    alone = names == [os.path.basename(path)]
+    return pds.dataset(path, format="parquet") if alone else dataset
+
+
+def _by_name(file: Any) -> list[Any]:
+    parts = re.split(r"(\d+)", file.path)  # every other one is a number
+    return [int(part) if part.isdecimal() else part for part in parts]
+
+
+def _keys(file: Any) -> dict[str, Any]:
+    """Return the columns in the names of folders, as in ``day=2``."""
+    import pyarrow.dataset as pds
+
+    keys: dict[str, Any] = pds.get_partition_keys(file.partition_expression)
+    return keys
+
+
+def _batches_of(file: Any, schema: Any) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    # A buffer per column; the file's own scanner keeps whole row groups in memory, and
+    # by default all of the file.
+    with file.open() as source:
+        reader = pq.ParquetFile(
+            source,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            page_checksum_verification=True,
+        )
+        keys, own = _keys(file), set(reader.schema_arrow.names)
+        for batch in reader.iter_batches(
+            _ROWS,
+            row_groups=[group.id for group in file.row_groups],
+            columns=[name for name in schema.names if name in own],
+        ):
+            n_rows = batch.num_rows
+            columns = [
+                batch[name] if name in own else pa.repeat(keys[name], n_rows)
+                for name in schema.names
+            ]
+            whole = pa.RecordBatch.from_arrays(columns, schema=schema)  # casts, safely
+            whole.validate(full=True)  # texts, where damage has no checksum to meet
+            yield whole
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Add the path to the errors of pyarrow."""
+    from pyarrow import ArrowException
+
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (ArrowException, ValueError, OSError) as error:
+        raise ValueError(
+            f"frame must be Parquet files that can be read, got {path!r}: {error}"
+        ) from error
+
+
+class DaskPartitions:
+    """The partitions of a Dask DataFrame, in its order.
+
+    Tasks run where ``frame.compute()`` would: on the cluster of the newest
+    ``distributed.Client``, otherwise on threads of this process.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        It must give the same rows in the same order each time; ``persist`` it if that
+        is in doubt.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._parts: list[Any] = frame.to_delayed()
+
+    def map(
+        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
+    ) -> list[Any]:
+        from dask import compute
+
+        with warnings.catch_warnings():
+            # The model is shared, as Dask advises.
+            warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+            found = compute(*self._apply(_attempt_alone, Call(task, args, own)))
+        return list(map(result_of, count(), found))
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
+        from dask.dataframe import from_delayed
+
+        parts = self._apply(_attempt_or_raise, Call(task, args))
+        # No column is compared: tasks return the right ones.
+        return from_delayed(parts, meta=like, verify_meta=False)
+
+    def _apply(self, run: Callable[..., Any], call: Call) -> list[Any]:
+        from dask import delayed
+
+        # All tasks share one node of the graph: a worker gets it once, whatever its
+        # size. `traverse=False`: Dask does not search it for its own frames.
+        # `pure=False`: no result of another call is reused.
+        shared = delayed(call, pure=False, traverse=False)
+        lazy = delayed(run, pure=False)
+        return [lazy(shared, part, number) for number, part in enumerate(self._parts)]
+
+
+class SparkPartitions:
+    """The partitions of a Spark DataFrame, in its order.
+
+    Spark itself broadcasts a task of more than 1 MB.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        It must give the same rows in the same order each time; after a shuffle
+        ``persist`` it, or write it and read it again.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        from pyspark.ml.functions import vector_to_array
+
+        # Numbered: Spark would take a dot in a name for a field.
+        plain = frame.toDF(*[f"c{number}" for number in range(len(frame.columns))])
+        kinds = {field.name: type(field.dataType).__name__ for field in plain.schema}
+        # Arrow knows no vectors.
+        vectors = [name for name, kind in kinds.items() if kind == "VectorUDT"]
+        arrays = {name: vector_to_array(plain[name]) for name in vectors}
+        self._frame = plain.withColumns(arrays)
+        # Spark passes nothing of an empty partition, not even the columns.
+        empty = self._frame.limit(0).toArrow()
+        self._read = partial(_to_pandas, frame.columns, empty)
+
+    def map(
+        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
+    ) -> list[Any]:
+        read, call = self._read, Call(task, args, own)
+
+        def run(batches: Iterable[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            result = pickle.dumps(_attempt_alone(call, read(batches), _number()))
+            yield pa.record_batch({"pickled": pa.array([result], pa.binary())})
+
+        rows = self._frame.mapInArrow(run, "pickled binary").collect()
+        return list(map(result_of, count(), (pickle.loads(row[0]) for row in rows)))
+
+    def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
+        import pyarrow as pa
+
+        kinds = [dtype.kind for dtype in like.dtypes]
+        types = [_SPARK_TYPES.get(kind, ("string", "string")) for kind in kinds]
+        schema = pa.schema([(f"c{n}", arrow) for n, (arrow, _) in enumerate(types)])
+        sql = ", ".join(f"c{n} {spark}" for n, (_, spark) in enumerate(types))
+        read, call = self._read, Call(task, args)
+
+        def run(batches: Iterable[Any]) -> Iterator[Any]:
+            found = _attempt_or_raise(call, read(batches), _number())
+            table = pa.Table.from_pandas(found.set_axis(schema.names, axis=1), schema)
+            yield from table.to_batches(max_chunksize=65_536)
+
+        return self._frame.mapInArrow(run, sql).toDF(*like.columns)
+
+
+def _to_pandas(names: list[str], empty: Any, batches: Iterable[Any]) -> Any:
+    found = list(batches)
+    table = empty.from_batches(found) if found else empty
+    return table.rename_columns(names).to_pandas()
+
+
+def _number() -> int:
+    from pyspark import TaskContext
+
+    return int(TaskContext.get().partitionId())
+
+
+@dataclass(frozen=True)
+class Call:
+    """A task and its arguments: opaque to Dask, which would take tuples apart."""
+
+    task: Callable[..., Any]
+    args: tuple[Any, ...]
+    own: list[Any] | None = None
+
+    def attempt(self, number: int, partition: Any) -> Any:
+        """Return the result for a partition, or the error that the task raised."""
+        args = self.args if self.own is None else (*self.args, self.own[number])
+        try:
+            return self.task(partition, *args)
+        except Exception as error:
+            return Failed(error)
+
+
+def _attempt_alone(call: Call, partition: Any, number: int) -> Any:
+    with one_thread():
+        return call.attempt(number, partition)
+
+
+def _attempt_or_raise(call: Call, partition: Any, number: int) -> Any:
+    return result_of(number, _attempt_alone(call, partition, number))
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The error that a task raised, in place of its result.
+
+    An engine would retry a task that fails the same way each time, and bury the reason
+    under a trace of its own.
+    """
+
+    error: Exception
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Not all errors can be pickled: the kind and the text go between processes.
+        return Failed, (_plain(self.error),)
+
+
+def result_of(number: int, result: Any) -> Any:
+    """Return a result, or raise the error with the number of the partition.
+
+    A ValueError or a TypeError stays one; any other becomes a RuntimeError.
+    """
+    if not isinstance(result, Failed):
+        return result
+    error = _plain(result.error)
+    raise type(error)(f"partition {number}: {error}") from result.error
+
+
+def _plain(error: Exception) -> Exception:
+    for kind in (ValueError, TypeError, RuntimeError):
+        if isinstance(error, kind):
+            return kind(str(error))
+    return RuntimeError(f"{type(error).__name__}: {error}")
