@@ -103,7 +103,7 @@ MISTAKES = {
     "a grade is missing": (
         lambda _: fit(y=np.where(np.arange(len(Y)) == 3, np.nan, Y)), "error",
         "NaN .* row 3"),
-    "-1 for items that nobody judged": (
+    "-1 for unjudged items": (
         lambda _: fit(y=np.where(Y == 0, -1, Y)), "warning", "leave their rows out"),
     "all items have one grade": (
         lambda _: fit(y=np.zeros(len(Y))), "warning", "have the same relevance"),
