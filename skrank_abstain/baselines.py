@@ -33,7 +33,7 @@ def entropy(proba: ArrayLike) -> FloatArray:
     Returns
     -------
     entropy : ndarray of shape (n_pairs,), float64
-        From 0, where one label is certain, to ln 3, where all three are as likely.
+        From 0 for a certain label to ln 3 for three equally likely ones.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def entropy(proba: ArrayLike) -> FloatArray:
 
 
 def _entropy(proba: FloatArray) -> FloatArray:
-    # The outer two are added first, so that a mirrored pair has the same entropy.
+    # Add the outer two first, so that a mirrored pair has the same entropy.
     terms = entr(proba)
     total: FloatArray = (terms[:, 0] + terms[:, 2]) + terms[:, 1]
     return total
@@ -94,10 +94,10 @@ def entropy_abstention(
     -----
     The entropy baseline of [1]_. Under a Rao-Kupper model with theta between 2 and
     4.59, a tie is the most probable label at equal scores and yet the entropy is
-    largest there, so that the rule gives up the surest ties first: a defect of the
-    rule, not of the probabilities. Beyond 4.59 it is hardly better: at theta = 6 the
-    entropy at equal scores is 0.97 of its largest value, with Thurstone-Mosteller and
-    the same epsilon 0.45. Entropies above the threshold by at most 1e-12 times its
+    largest there: the rule gives up the surest ties first, a defect of the rule, not of
+    the probabilities. Beyond 4.59 it is hardly better: at theta = 6 the entropy at
+    equal scores is 0.97 of its largest value, while with Thurstone-Mosteller and the
+    same epsilon it is 0.45. Entropies above the threshold by at most 1e-12 times its
     value count as equal to it. O(n_pairs + n_calibration_pairs).
 
     References
@@ -118,7 +118,7 @@ def entropy_abstention(
     entropies = _entropy(check_proba(proba))
     if calibration.size == 0:
         raise ValueError("calibration_proba must have at least one pair, got none.")
-    # The largest calibration entropy would still refuse the odd new pair.
+    # The largest calibration entropy would still refuse some new pairs.
     if coverage == 1:
         return np.ones(entropies.shape[0], dtype=bool)
     if quantile == "linear":
@@ -126,7 +126,7 @@ def entropy_abstention(
     else:
         rank = int(rounded_share(coverage, calibration.size))
         threshold = np.partition(calibration, rank - 1)[rank - 1]
-    # Pairs of one gap may differ in the last digit; they are decided alike.
+    # Pairs of one gap may differ in the last digit and must be decided alike.
     accepted: BoolArray = entropies <= threshold * (1 + 1e-12)
     return accepted
 
@@ -153,7 +153,7 @@ def random_abstention(
     -----
     The random baseline of Ferrara et al. (2025), as `entropy_abstention`. At every
     coverage its expected selective accuracy is the accuracy of the ranker on all pairs,
-    which a rule has to beat. O(n_pairs).
+    the least that a rule must beat. O(n_pairs).
 
     Examples
     --------
@@ -163,8 +163,8 @@ def random_abstention(
     """
     check_positive_int(n_pairs, "n_pairs", minimum=0)
     check_fraction(coverage, "coverage", include_one=True)
-    # Independent draws, not a random subset: the coverage is met on average only, as
-    # that of a threshold is.
+    # Independent draws, not a random subset: as with a threshold, the coverage holds on
+    # average only.
     draws = check_random_state(random_state).random_sample(n_pairs)
     accepted: BoolArray = draws < coverage
     return accepted

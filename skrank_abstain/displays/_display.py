@@ -46,7 +46,7 @@ def draw_curve(
     from matplotlib.cbook import normalize_kwargs
     from matplotlib.lines import Line2D
 
-    # The axes tell which colours are taken, by other displays or by the user.
+    # The axes know the colours that other displays or the user have drawn in.
     used = _colours(ax)
     free = [k for k, colour in enumerate(PALETTE) if colour not in used]
     k = free[0] if free else len(ax.lines) % len(PALETTE)

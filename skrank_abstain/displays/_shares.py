@@ -51,7 +51,7 @@ _OUTCOMES = ("higher-scored preferred", "tie", "lower-scored preferred")
 class CoverageDisplay(Display):
     """Share of new pairs that are decided against the share that was asked for.
 
-    On the diagonal, people get as many pairs as planned. The display needs no labels,
+    On the diagonal, people get the planned number of pairs. This needs no labels,
     so it also watches a model in use. Make one with `from_estimator` or
     `from_predictions`.
 
@@ -143,9 +143,9 @@ class CoverageDisplay(Display):
         Notes
         -----
         The intervals treat the new queries as the sample. They ignore that the
-        threshold comes from a sample, too: if there are as many calibration queries as
-        new ones, the distance to the diagonal spreads about 1.4 times as far. One run
-        of the wrapped model, then O(n log n) per coverage.
+        threshold comes from a sample, too: with equal numbers of calibration and new
+        queries, the distance to the diagonal spreads about 1.4 times as far. One run of
+        the wrapped model, then O(n log n) per coverage.
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_fraction(confidence, "confidence")

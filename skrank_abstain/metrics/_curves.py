@@ -143,9 +143,9 @@ def aurc_loss(
     risk : array-like of shape (n_pairs,)
         Pairs of low risk are accepted first. Only the order counts.
     excess : bool, default=False
-        Whether to subtract the area of the best order of the same pairs, that of their
-        true cost [1]_: 0 if every error has a higher risk than every correct pair. The
-        excess does not reward accuracy, only the order.
+        Whether to subtract the area of the best order of the same pairs, by their true
+        cost [1]_: 0 if every error has a higher risk than every correct pair. The
+        excess rewards the order, not accuracy.
     qid : array-like of shape (n_pairs,), default=None
         Query of each pair; needed for ``average="query"`` and for intervals.
     average : {"pooled", "query"}, default="pooled"
@@ -181,8 +181,8 @@ def aurc_loss(
     here its expected value where pairs of equal risk stand in random order. The
     expected sum of the first k losses is linear in k within a block of equal risks,
     so that every loss may be replaced by the mean of its block. Other conventions
-    give other numbers, see the module. There are no pair weights, since fractions of a
-    pair have no prefixes. The published formula for the best order,
+    give other numbers, see the module. Fractions of a pair have no prefixes, so there
+    are no pair weights. The published formula for the best order,
     r + (1 - r) ln(1 - r) at an error rate r, is the limit for many pairs; ``excess``
     uses the mean of prefix risks there too. O(n_pairs log n_pairs).
 
@@ -225,7 +225,8 @@ def augrc_loss(
     r"""Return the area under the generalised risk-coverage curve.
 
     Lower is better; from 0 to half the largest entry of the loss, NaN, with a warning,
-    for no pairs. The mean chance that a pair is accepted and wrong, over all coverages.
+    for no pairs. The mean probability, over all coverages, that a pair is accepted and
+    wrong.
 
     Parameters
     ----------
@@ -333,24 +334,23 @@ def _augrc(cost: FloatArray, risk: FloatArray, codes: IntArray) -> Area:
 def _cumulate_queries(
     cost: FloatArray, risk: FloatArray, codes: IntArray
 ) -> Callable[[FloatArray], tuple[FloatArray, FloatArray, FloatArray]]:
-    """Return a function of how often each query counts.
+    """Return a function from how often each query counts to the points of a curve.
 
-    It returns the summed number and cost of pairs up to each distinct risk, and these
-    risks.
+    The points are the cumulated number and cost of the pairs up to each distinct risk,
+    and these risks.
     """
-    # Resamples change how often a pair counts, never the order of the pairs: one sort
-    # serves them all.
+    # Resamples change only how often a pair counts, so one sort serves them all.
     order = np.argsort(risk, kind="stable")
     ordered, query, risks = cost[order], codes[order], risk[order]
-    # Exact comparison: risks of equal pairs are equal by construction, and a tolerance
-    # would chain distinct ones together.
+    # Exact comparison: equal pairs have equal risks, and a tolerance would chain
+    # distinct risks together.
     last = np.flatnonzero(np.append(risks[1:] != risks[:-1], risks.size > 0))
 
     def blocks(times: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         weight = times[query]
         count = np.cumsum(weight)[last]
         total = np.cumsum(weight * ordered)[last]
-        # A block without a pair in the resample is not a point of its curve.
+        # A block without a pair in the resample adds no point to its curve.
         filled = np.diff(count, prepend=0) > 0
         return count[filled], total[filled], risks[last][filled]
 
@@ -360,7 +360,7 @@ def _cumulate_queries(
 def _cost_and_risk(
     y_true: ArrayLike, y_pred: ArrayLike, risk: ArrayLike, loss: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return what each prediction cost, and the risk it was given."""
+    """Return the cost and the risk of each prediction."""
     matrix = check_loss(loss)
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)

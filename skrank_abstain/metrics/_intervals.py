@@ -24,8 +24,8 @@ from skrank_abstain._validation import (
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 
-#: A number, or an `Estimate` if an interval is asked for: the value of an argument
-#: decides, so type checkers cannot know.
+#: A number, or an `Estimate` with an interval. The value of an argument decides, which
+#: type checkers cannot know.
 MetricValue: TypeAlias = Any
 
 #: An area as a function of how often each query counts, shape (n_queries,).
@@ -55,11 +55,11 @@ class Estimate(NamedTuple):
         ``average="query"``, the t interval of the mean over the queries that have a
         value. Deterministic, O(n_pairs), not clipped to the range of the metric, and
         not available for areas under curves.
-        "bootstrap": percentiles over resamples of whole queries (of those that have a
-        value, for ``average="query"``). O(n_pairs + n_resamples * n_queries) for a
-        ratio, O(n_resamples * n_pairs) for an area.
+        "bootstrap": percentiles over resamples of whole queries (for
+        ``average="query"``, of queries that have a value). O(n_pairs + n_resamples *
+        n_queries) for a ratio, O(n_resamples * n_pairs) for an area.
     confidence : float, default=0.95
-        In (0, 1). Each number has an interval of its own.
+        In (0, 1). Each number has its own interval.
     n_resamples : int, default=2000
         Number of resamples of "bootstrap".
     random_state : None, int or RandomState, default=None
@@ -90,7 +90,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Averaging:
-    """The query of each pair, how to average over pairs, and how to make intervals."""
+    """Queries of pairs, and the options of averages and intervals."""
 
     codes: IntArray | None
     average: str
@@ -113,7 +113,7 @@ class Averaging:
         Parameters
         ----------
         part, whole : ndarray of shape (n_pairs,), float64
-            What each pair adds to the two sums.
+            Contributions of each pair to the two sums.
         weight : ndarray of shape (n_pairs,), float64
             Weight of each pair; intervals leave out queries of no weight.
         name : str
@@ -126,8 +126,8 @@ class Averaging:
         by_query = self.average == "query"
         codes = self.codes if by_query else None
         parts, wholes = _add_up(part, codes), _add_up(whole, codes)
-        # A query that accepts nothing has no accuracy: to count it as 0 or as 1 would
-        # reward or punish abstention.
+        # A query without an accepted pair has no accuracy: 0 or 1 would punish or
+        # reward abstention.
         defined = wholes > 0
         ratios = parts[defined] / wholes[defined]
         value = float(ratios.mean()) if ratios.size else undefined(name, zero_division)
@@ -146,7 +146,7 @@ class Averaging:
         limits: tuple[float, float] = (0.0, 1.0),
     ) -> Estimate:
         """Return a pooled ratio with an interval; parameters as in ``ratio``."""
-        # Queries of no weight would count in the degrees of freedom.
+        # Queries without weight would add degrees of freedom.
         present = _add_up(weight, self.codes) > 0
         parts, wholes = (
             _add_up(column, self.codes)[present] for column in (part, whole)
@@ -180,7 +180,7 @@ class Averaging:
             return value if self.interval is None else Estimate(value, np.nan, np.nan)
         codes = np.zeros_like(risk, np.int64) if self.codes is None else self.codes
         if self.average == "query":
-            # One sort, and then slices: masks would cost queries times pairs.
+            # Sort once and slice: masks would cost queries times pairs.
             order = np.argsort(codes, kind="stable")
             pieces = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
             values = [
@@ -201,7 +201,7 @@ class Averaging:
     def _mean(
         self, value: float, values: Any, limits: tuple[float, float] = (-np.inf, np.inf)
     ) -> Estimate:
-        # A mean is a ratio of sums too: of the values, over their number.
+        # A mean is a ratio of sums, too: the values over their number.
         ones = np.ones(len(values))
         return Estimate(value, *self._ratio_bounds(np.asarray(values), ones, limits))
 
@@ -260,8 +260,7 @@ def _add_up(column: FloatArray, codes: IntArray | None) -> FloatArray:
 def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray:
     """Return the mask of accepted pairs; it must be boolean, or empty."""
     array = check_vector(accepted, "accepted", n_pairs, unit="pair")
-    # A mask of 0 and 1 would index rows 0 and 1 further on. An empty list has no
-    # boolean dtype.
+    # A mask of 0 and 1 would index rows 0 and 1. An empty list is not boolean.
     if array.size and array.dtype != np.bool_:
         raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
     mask: BoolArray = array.astype(np.bool_, copy=False)

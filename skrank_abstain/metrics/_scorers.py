@@ -15,10 +15,10 @@ Which scorer for which question:
 - what to report: ``selective_accuracy_scorer``, what ``score`` of the ranker returns;
   ``selective_auc_scorer``, `selective_auc_score` of the accepted pairs.
 
-Mistakes count as the ranker's own loss says. What is undefined, such as the accuracy
-where no pair is accepted, is NaN with a warning. No scorer forms pairs: O(n log n) for
-n items. Those that do not depend on the threshold are exact for up to 262,144
-pairs; beyond, pairs of nearly the same risk count as equal.
+Mistakes cost what the ranker's own loss says. An undefined value, such as the accuracy
+of no accepted pair, is NaN with a warning. No scorer forms pairs: O(n log n) for n
+items. Scorers that do not depend on the threshold are exact for up to 262,144 pairs;
+beyond, pairs of nearly the same risk count as equal.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class RankerScorer:
     needs: str = "evaluate"
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike, qid: Any = None) -> float:
-        """Return the score; X, y and qid are those of the ranker's ``evaluate``.
+        """Return the score; X, y and qid are as in the ranker's ``evaluate``.
 
         Raises TypeError if there is no selective ranker in ``estimator``, and
         ValueError if it was fitted with a ``qid`` and is scored without one.
@@ -94,13 +94,12 @@ class RankerScorer:
 
 
 def _accuracy(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    # Not by score, which takes every search that calls it for one by default.
     risk = float(ranker.evaluate(X, y, qid=qid).selective_risk)
     return undefined("selective accuracy") if np.isnan(risk) else 1 - risk
 
 
 def _auc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    # evaluate is silent about what is undefined; a scorer must not be.
+    # `evaluate` does not warn of undefined values; a scorer must.
     auc = float(ranker.evaluate(X, y, qid=qid).concordance)
     return undefined("selective AUC") if np.isnan(auc) else auc
 
@@ -124,8 +123,8 @@ def accuracy_at_coverage(
 ) -> RankerScorer:
     """Return a scorer: one minus the mean loss of the surest evaluated pairs.
 
-    Higher is better; under a loss of at most 1, as the named ones but
-    ``"clear_order"``, in [0, 1]. Under the zero-one loss it is their accuracy.
+    Higher is better; in [0, 1] under a loss of at most 1, that is, any named loss but
+    ``"clear_order"``. Under the zero-one loss it is the accuracy of these pairs.
 
     Parameters
     ----------
@@ -140,11 +139,11 @@ def accuracy_at_coverage(
 
     Notes
     -----
-    1 - R(c), with R(c) the mean loss, under the ranker's own loss, of the share c of
-    lowest risk, c = ``coverage``, among the evaluated pairs themselves. So rankers are
-    compared at exactly the same coverage; their own thresholds play no part, and the
-    scorer cannot choose one. Where the last pairs taken are of equal risk, the value is
-    the mean over all choices.
+    1 - R(c), with R(c) the mean loss, under the ranker's own loss, of the share
+    c = ``coverage`` of lowest risk among the evaluated pairs. So rankers are compared
+    at exactly the same coverage, whatever their own thresholds; the scorer cannot
+    choose a threshold. If the last accepted pairs have equal risk, the value is the
+    mean over all choices of them.
 
     Examples
     --------
@@ -193,7 +192,7 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     """Return a scorer: one minus the mean cost of mistakes and abstentions.
 
     Higher is better; at most 1. A mistake costs what the ranker's own loss says, an
-    abstention ``cost``; the decisions are those of the ranker's own threshold.
+    abstention ``cost``; the ranker's own threshold decides.
 
     Parameters
     ----------
@@ -207,11 +206,11 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     -----
     With coverage ``c`` and ``score`` of the ranker ``s``, one minus the mean loss of
     accepted pairs, this is ``s * c + (1 - cost) * (1 - c)``. Its expected value is
-    largest when the accepted pairs are those with a conditional risk of at most
-    ``cost`` [1]_, so that a search over ``coverage`` with it has an optimum inside. A
-    negative weight of abstentions, as in ``s * c - cost * (1 - c)``, would always
-    favour deciding everything where no mistake costs more than 1: a decision is never
-    worth less than 0.
+    largest when exactly the pairs with a conditional risk of at most ``cost`` are
+    accepted [1]_, so that a search over ``coverage`` has an optimum inside. A negative
+    weight of abstentions, as in ``s * c - cost * (1 - c)``, would always favour
+    deciding everything if no mistake costs more than 1: a decision is never worth less
+    than 0.
 
     References
     ----------
@@ -235,8 +234,8 @@ def neg_place_width(
 ) -> RankerScorer:
     """Return a scorer: minus the mean width of places with a confidence.
 
-    Higher is better, in [-1, 0]: which ranker says most about the places of items,
-    when all of them hold the true place equally often (``rank_intervals``).
+    Higher is better, in [-1, 0]. Compares how precise places are of rankers that hold
+    the true place equally often (``rank_intervals``).
 
     Parameters
     ----------
@@ -247,8 +246,8 @@ def neg_place_width(
 
     Notes
     -----
-    A width is the number of places an item is given, as a share of its query; each
-    query counts alike. How often places hold is in ``ranker.evaluate_places``.
+    A width is the number of possible places of an item, as a share of its query; each
+    query counts alike. ``ranker.evaluate_places`` tells how often places hold.
 
     Examples
     --------
@@ -288,8 +287,7 @@ def _coverage_at(
     profile = ranker.risk_profile(X, y, qid=qid)
     if profile.risk.size == 0:
         return undefined("coverage_at_risk", default)
-    # The risk may rise and fall: the last point that keeps the bound, not the first
-    # that breaks it.
+    # The risk may rise and fall: take the last point that keeps the bound.
     kept = profile.selective_risk <= max_risk
     return float(profile.coverage[kept].max(initial=0.0))
 
@@ -333,8 +331,7 @@ def find_ranker(
     remedy : str, default=""
         Advice that ends the message of the TypeError for any other estimator.
     """
-    # The steps before the ranker transform X. A Pipeline passes X through them in its
-    # own score method, but a scorer needs the ranker's other methods.
+    # The earlier steps of a Pipeline transform X.
     if isinstance(estimator, Pipeline):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)

@@ -119,8 +119,8 @@ def coverage_score(
 ) -> MetricValue:
     """Return the share of pairs that were accepted.
 
-    In [0, 1]; NaN, with a warning, for no pairs. Of two rankers that are equally
-    accurate, the one with the higher coverage is better.
+    In [0, 1]; NaN, with a warning, for no pairs. At equal accuracy a higher coverage is
+    better.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def coverage_score(
     >>> coverage_score([True, True, False, True])
     0.75
     """
-    # No zero_division: 0 and 1 would both be claims about the coverage of no pairs.
+    # No zero_division: neither 0 nor 1 would be the coverage of no pairs.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
     over = check_averaging(
@@ -166,8 +166,8 @@ def class_acceptance(
 ) -> MetricValue:
     """Return the share of each true label among accepted pairs.
 
-    In [0, 1]. Neither high nor low is better: a share far from that among all pairs
-    says that abstention spares one outcome at the expense of the others.
+    In [0, 1]. If a share differs from the share among all pairs, abstention spares
+    one outcome at the expense of the others.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def class_acceptance(
         fraction = totals / totals.sum()
     if over.interval is None:
         return fraction
-    # Three intervals of their own, not a region: a reader compares one share at a time.
+    # Three intervals, not a region: a reader compares one share at a time.
     each = [
         over.estimate(fraction[label + 1], decided * (truth == label), decided, weight)
         for label in (-1, 0, 1)
@@ -279,7 +279,7 @@ def selective_auc_score(
     fallback = check_real(zero_division, "zero_division")
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
-    # Equal relevance has no right order: such pairs are in neither sum.
+    # Pairs of equal relevance have no right order and are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
     over = check_averaging(
@@ -304,8 +304,8 @@ def correctness_completeness_score(
 ) -> tuple[MetricValue, MetricValue]:
     """Return how right the accepted orders are, and how many there are.
 
-    Higher is better in both. Correctness is in [-1, 1]: 1 if every order given is
-    right, -1 if every one is wrong, 0 for guessing. Completeness is in [0, 1].
+    Higher is better in both. Correctness is in [-1, 1]: 1 if every given order is
+    right, -1 if every one is wrong, 0 for guesses. Completeness is in [0, 1].
 
     Parameters
     ----------
@@ -353,8 +353,8 @@ def correctness_completeness_score(
         truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
     )
     mask = check_accepted(accepted, truth.size)
-    # +1 for a concordant pair, -1 for a discordant one, 0 where there is no order to
-    # judge: so the absolute value counts C + D.
+    # +1 for a concordant pair, -1 for a discordant one, 0 without an order to judge:
+    # the absolute values sum to C + D.
     agreement = (truth * predicted * mask).astype(np.float64)
     given, strict = np.abs(agreement), np.abs(truth).astype(np.float64)
     # No pair weights: the published measures count pairs.
@@ -500,5 +500,5 @@ def _check_inputs(y_true: ArrayLike, proba: ArrayLike) -> tuple[IntArray, FloatA
     """Return labels and probabilities, the latter scaled to sum to exactly one."""
     truth = check_labels(y_true, "y_true")
     rows = check_proba(proba, truth.size)
-    # The check allows 1e-6; unscaled, that slack would count as skill in a log loss.
+    # The check allows 1e-6, which would count as skill in a log loss.
     return truth, rows / rows.sum(axis=1, keepdims=True)

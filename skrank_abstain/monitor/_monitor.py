@@ -37,7 +37,7 @@ class Monitor:
     """A watch over a fitted ranker in service; every method returns a new one.
 
     Without labels it compares the share of abstentions and the mean risk of each query
-    with those of the calibration queries and of the stream so far. With a few labels it
+    with the calibration queries and the stream so far. With a few labels it
     bets against the bound on the loss of decided pairs. Either alarm is false with a
     probability of at most ``delta``, however long the stream runs and however often one
     looks.

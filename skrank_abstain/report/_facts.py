@@ -95,7 +95,7 @@ class ReportData:
     groups : Groups or None
         Groups of the queries.
     counted : str, default=""
-        Numbers of items and pairs in words, by default those of ``items``.
+        Numbers of items and pairs in words, derived from ``items`` by default.
     ends : Section or None, default=None
         Section about the first and the last items.
     """

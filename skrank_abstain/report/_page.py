@@ -137,7 +137,7 @@ class Report(str):
         return type(self), (self._title, self._sections)
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
-        """Save the report as one page that needs nothing else, pictures included.
+        """Save the report as one self-contained page, pictures included.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Report(str):
         ValueError
             If the name does not end in .html or .htm.
         ImportError
-            If matplotlib is not installed. Nothing is written then.
+            If matplotlib is not installed; no file is written.
         """
         if Path(path).suffix.lower() not in (".html", ".htm"):
             raise ValueError(

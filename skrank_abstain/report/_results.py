@@ -468,7 +468,7 @@ def draw_risks(
     shares: list[FloatArray],
     threshold: float,
 ) -> None:
-    """Draw shares of pairs by their risk, those of calibration too if known."""
+    """Draw shares of pairs by their risk, also of the calibration pairs if known."""
     ax = figure.add_subplot()
     here, *known = shares
     ax.stairs(here, edges, fill=True, color=PALETTE[0], alpha=0.4, label="these pairs")
