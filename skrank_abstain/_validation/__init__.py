@@ -9,29 +9,30 @@ from skrank_abstain._validation._arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    check_array,
     check_finite,
     check_labels,
     check_loss,
     check_not_negative,
     check_numbers,
+    check_per_query,
     check_proba,
+    check_range,
     check_relevance,
-    check_row_order,
     check_sample_weight,
     check_scores,
+    check_shares,
+    check_table,
     check_vector,
+    refuse_lazy,
+)
+from skrank_abstain._validation._rows import (
+    check_columns,
+    check_row_order,
     encode_qid,
     is_scalar,
     names_of_columns,
-    refuse_lazy,
-)
-from skrank_abstain._validation._columns import check_columns, select_columns
-from skrank_abstain._validation._query_arrays import (
-    check_array,
-    check_per_query,
-    check_range,
-    check_shares,
-    check_table,
+    select_columns,
 )
 from skrank_abstain._validation._values import (
     MOST_GRADES,

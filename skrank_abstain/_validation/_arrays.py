@@ -1,8 +1,7 @@
-"""Checks of what holds one value a row: relevance, scores, labels, queries."""
+"""Checks of arrays: one value an item, a pair or a query, probabilities, the loss."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, MappingView, Set
 from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
@@ -10,20 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skrank_abstain._validation._values import check_choice, is_missing, shown
+from skrank_abstain._validation._values import check_choice, shown
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 
-#: How far the probabilities of a pair may be from a sum of one.
+#: How far the probabilities of a pair may sum from one.
 _PROBA_TOLERANCE = 1e-6
 #: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
 ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
-#: A wrong order costs, and so does a tie where there is an order; an order for a true
-#: tie is free, so that a tie is predicted for equal scores alone.
+#: A wrong order costs, and so does a tie for an order. An order for a true tie is free,
+#: so that ties are predicted for equal scores only.
 MISRANKING_LOSS: FloatArray = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
-#: A tie is hardly an answer, and an order of equals a mistake: clear orders come first.
+#: A tie is hardly an answer, and an order of equals a mistake: prefers clear orders.
 _CLEAR_ORDER_LOSS = np.array([[0.0, 1, 1], [10, 0, 10], [1, 1, 0]])
 _NAMED_LOSSES = {
     "misranking": MISRANKING_LOSS,
@@ -31,10 +30,12 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
+#: Sums of weights may round a share this far out of its range.
+_ROUNDING = 1e-9
 
 
 def refuse_lazy(values: Any, name: str) -> None:
-    """Refuse a lazy frame, and a masked array, whose mask numpy would drop."""
+    """Refuse lazy frames, and masked arrays, whose mask numpy would drop."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(
             f"{name} must be an array without a mask, got a masked array: its hidden "
@@ -44,58 +45,6 @@ def refuse_lazy(values: Any, name: str) -> None:
         raise TypeError(
             f"{name} must hold its rows, got a {type(values).__name__}, which is a "
             f"query for them: pass {name}.collect()."
-        )
-
-
-def names_of_columns(X: Any) -> list[Any] | None:
-    """Return the names of the columns of a frame; None for other containers."""
-    names = getattr(X, "column_names", None)
-    # The columns of a pyarrow Table are the data. In pandas, column_names is a column.
-    if not isinstance(names, list):
-        names = getattr(X, "columns", None)
-    return None if names is None else list(names)
-
-
-def check_row_order(X: Any, **others: Any) -> None:
-    """Refuse values in another order than the rows of X, where labels show it.
-
-    Raises ValueError for pandas objects (``others``, by the name of the parameter) that
-    share labels of the index with X, or with each other where X has none, at different
-    positions, and for the name of a column of X as ``qid``, which would be one query of
-    all rows. Otherwise rows are taken by position: labels that differ altogether do not
-    tell which row is which.
-    """
-    qid = others.get("qid")
-    if isinstance(qid, str) and qid in (names_of_columns(X) or ()):
-        raise ValueError(
-            f"qid must be one value per row, got {qid!r}, the name of a column of X: "
-            f"pass X[{qid!r}] without that column in X, or qid_col={qid!r} to a ranker "
-            "that has it."
-        )
-    given = {"X": X, **others}
-    labelled = [name for name, each in given.items() if hasattr(each, "iloc")]
-    for name in labelled[1:]:
-        first = labelled[0]
-        known, index = given[first].index, given[name].index
-        if len(index) != len(known) or index.nlevels != known.nlevels:
-            continue
-        if index.equals(known):
-            continue
-        moved = index[index.to_numpy() != known.to_numpy()]
-        moved = moved[moved.isin(known)]
-        if not len(moved):
-            continue
-        if index.symmetric_difference(known, sort=False).empty:
-            raise ValueError(
-                f"{name} must have its rows in the order of {first}, got the labels of "
-                f"{first}'s index in another order. Pass {name}.loc[{first}.index], or "
-                f"{name}.to_numpy() where the positions are right."
-            )
-        raise ValueError(
-            f"{name} must have its rows in the order of {first}, got {len(moved)} "
-            f"labels of {first}'s index at other positions, as {moved[0]!r}: were they "
-            f"filtered by different rules? Select the same rows of both, or pass "
-            f"{name}.to_numpy() where the positions are right."
         )
 
 
@@ -120,17 +69,22 @@ def check_vector(
 
 
 def as_numbers(values: Any) -> FloatArray:
-    """Return real numbers as float64; refuse text, even if it looks like a number."""
-    array = np.asarray(values)
-    # numpy would read "1.5" as a number; in data it is a column that was not parsed.
-    real = array.dtype.kind in "iufb"
-    if array.dtype == object:
-        # None is a missing value, and becomes NaN.
-        numbers = Real | Decimal | np.bool_ | None
-        real = all(issubclass(kind, numbers) for kind in {*map(type, array.flat)})
-    if not real:
-        raise TypeError(f"real numbers are needed, got dtype {array.dtype}.")
-    return np.asarray(array, dtype=np.float64, order="C")
+    """Return real numbers as float64; anything else is a TypeError.
+
+    Text is refused even if numpy would read it as a number: it is an unparsed column.
+    """
+    try:
+        array = np.asarray(values)
+        real = array.dtype.kind in "iufb"
+        if array.dtype == object:
+            # None is a missing value, and becomes NaN.
+            numbers = Real | Decimal | np.bool_ | None
+            real = all(issubclass(kind, numbers) for kind in {*map(type, array.flat)})
+        if not real:
+            raise TypeError(f"real numbers are needed, got dtype {array.dtype}.")
+        return np.asarray(array, dtype=np.float64, order="C")
+    except (ValueError, OverflowError) as error:
+        raise TypeError(str(error)) from error
 
 
 def check_finite(
@@ -156,7 +110,8 @@ def check_finite(
     remedy : str, default=""
         What to do about it, at the end of the message.
     error : type, default=ValueError
-        Raised for what is no number; scikit-learn's checks ask for a ValueError.
+        Raised for values that are no numbers; scikit-learn's checks ask for a
+        ValueError.
 
     Returns
     -------
@@ -165,7 +120,7 @@ def check_finite(
     Raises
     ------
     ValueError
-        If the shape is another or a number is not finite.
+        If the shape is wrong or a number is not finite.
     """
     refuse_lazy(values, name)
     try:
@@ -185,7 +140,7 @@ def check_finite(
         raise error(f"Complex data not supported: {name} has {array.dtype}.")
     try:
         numbers = as_numbers(array)
-    except (TypeError, ValueError, OverflowError) as cause:
+    except TypeError as cause:
         raise error(
             f"{name} must hold numbers, got dtype {array.dtype}.{remedy}"
         ) from cause
@@ -198,7 +153,7 @@ def check_finite(
 
 
 def _describe(numbers: FloatArray, bad: IntArray) -> str:
-    """Return the first number that is not finite, where it is, and how many are."""
+    """Describe the numbers that are not finite: the first, its place, how many."""
     value = numbers[tuple(bad[0])]
     # The word and the value: a user searches for NaN, and -inf is not inf.
     kind = f"{'NaN' if np.isnan(value) else 'infinity'} ({value})"
@@ -222,7 +177,7 @@ def check_numbers(
 
 
 def check_not_negative(numbers: FloatArray, name: str) -> FloatArray:
-    """Return ``numbers`` if none is below 0, or raise a ValueError."""
+    """Return ``numbers``; raise a ValueError if one is negative."""
     if (numbers < 0).any():
         raise ValueError(f"{name} must be non-negative, got {float(numbers.min())}.")
     return numbers
@@ -236,10 +191,10 @@ def check_relevance(y: ArrayLike, n_items: int | None = None) -> FloatArray:
     numbers = check_numbers(
         y, "y", n_items, remedy=" Encode grades as ordered numbers, one for each item."
     )
-    # Two grades that become one float would be a tie that the data do not have.
+    # Two grades that become one float would make a tie that the data do not have.
     large = np.flatnonzero(np.abs(numbers) >= 2.0**53)
     if large.size:
-        # As they were given: in a list with floats numpy makes them floats at once.
+        # From the original: numpy turns integers beside floats into floats.
         given = np.asarray(y, dtype=object).reshape(-1)[large]
         integers = [int(value) for value in given if isinstance(value, Integral)]
         if integers and abs(furthest := max(integers, key=abs)) > 2**53:
@@ -296,11 +251,11 @@ def check_proba(
     Returns
     -------
     proba : ndarray of shape (n_pairs, 3), float64
-        Values that rounding took below zero, as in 1 - p - q, are zero.
+        Values below zero by rounding, as in 1 - p - q, become zero.
     """
     try:
         rows = as_numbers(proba)
-    except (TypeError, ValueError, OverflowError) as error:
+    except TypeError as error:
         raise ValueError(
             f"{name} must hold numbers, three in each row: {error}"
         ) from error
@@ -313,10 +268,10 @@ def check_proba(
             f"{name} must be of shape (n_pairs, 3){known}, columns for the labels "
             f"-1, 0, +1, got {rows.shape}."
         )
-    # Rows are not rescaled: a caller's mistake would look like a probability.
+    # Not rescaled: a caller's mistake would look like a probability.
     with np.errstate(invalid="ignore", over="ignore"):
         total = rows.sum(axis=1)
-    # Written so that NaN, which compares false, is refused too.
+    # NaN compares false, so it is refused, too.
     fine = (rows >= -_PROBA_TOLERANCE).all(axis=1)
     bad = ~(fine & (np.abs(total - 1) <= _PROBA_TOLERANCE))
     if bad.any():
@@ -347,7 +302,7 @@ def check_loss(loss: Any) -> FloatArray:
     refuse_lazy(loss, "loss")
     try:
         matrix = as_numbers(loss).copy()
-    except (TypeError, ValueError, OverflowError) as error:
+    except TypeError as error:
         raise TypeError(
             f"loss must be one of {_LOSS_NAMES} or a 3x3 matrix of numbers, got "
             f"{shown(loss)}."
@@ -357,148 +312,75 @@ def check_loss(loss: Any) -> FloatArray:
             f"loss must be one of {_LOSS_NAMES} or a 3x3 matrix (rows predicted, "
             f"columns true, order -1, 0, +1), got shape {matrix.shape}."
         )
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        raise ValueError(
-            f"loss must have finite, non-negative entries, got {matrix.tolist()}."
-        )
-    # The right prediction costs nothing: risks are measured against it.
-    if np.diag(matrix).any():
-        raise ValueError(
-            f"loss must have a zero diagonal, got {np.diag(matrix).tolist()}."
-        )
-    # Left and right depend on row order alone: (i, j) and (j, i) must agree.
-    if not np.array_equal(matrix, matrix[::-1, ::-1]):
-        raise ValueError(
-            "loss must be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that "
-            f"turning a pair around changes nothing; got {matrix.tolist()}."
-        )
+    rules = {
+        "have finite, non-negative entries": np.isfinite(matrix) & (matrix >= 0),
+        # A right prediction costs nothing: risks are measured against it.
+        "have a zero diagonal": np.diag(matrix) == 0,
+        # Left and right depend on row order alone.
+        "be mirror-symmetric, loss[i, j] == loss[2 - i, 2 - j], so that turning a "
+        "pair around changes nothing": matrix == matrix[::-1, ::-1],
+    }
+    for rule, kept in rules.items():
+        if not kept.all():
+            raise ValueError(f"loss must {rule}, got {matrix.tolist()}.")
     return matrix
 
 
-def encode_qid(
-    qid: Any, n_values: int, *, unit: str = "item", name: str = "qid"
-) -> tuple[IntArray, NDArray[Any]]:
-    """Encode query identifiers by the order in which they first appear.
+def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
+    """Return finite numbers as float64; values that are no numbers are a TypeError."""
+    return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
 
-    Parameters
-    ----------
-    qid : None, scalar or array-like of shape (n_values,)
-        Any hashable values, in any order; in a list they are told apart as Python
-        does, so that ``1`` is ``1.0`` but not ``"1"``. None or a scalar: all belong
-        to one query.
-    n_values : int
-    unit : str, default="item"
-        What each value belongs to, for the message.
-    name : str, default="qid"
-        For the message.
 
-    Returns
-    -------
-    codes : ndarray of shape (n_values,), int64
-        Number of each query, 0 for the first that appears.
-    values : ndarray of shape (n_queries,)
-        The query identifiers, in order of first appearance; texts as Python objects.
-    """
-    refuse_lazy(qid, name)  # which would be one query of all rows
-    if is_scalar(qid):
-        one = _as_exact_array([qid])[:n_values]
-        return np.zeros(n_values, dtype=np.int64), _texts_as_objects(one)
-    raw = _qid_array(qid, name)
-    if raw.dtype.kind in "iu" and raw.shape != (n_values,) and raw.sum() == n_values:
+def check_range(values: FloatArray, name: str) -> FloatArray:
+    """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
+    # Shares of weighted pairs may sum to 1 + 1e-16.
+    bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+    if bad.any():
+        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
+    return np.clip(values, 0.0, 1.0)
+
+
+def check_table(values: ArrayLike, name: str) -> FloatArray:
+    """Return an array of shape (n_queries, n_candidates) with values in [0, 1]."""
+    return check_range(check_array(values, name, "n_queries", "n_candidates"), name)
+
+
+def check_shares(
+    accepted: ArrayLike, errors: ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """Return per-query shares of accepted and of wrongly decided pairs."""
+    share = check_table(accepted, "accepted")
+    wrong = check_table(errors, "errors")
+    if share.shape != wrong.shape:
         raise ValueError(
-            f"{name} must have one value per {unit}, got {raw.size} values that add up "
-            f"to the {n_values} rows, as group sizes do: {raw[:5].tolist()}. Pass "
-            "np.repeat(np.arange(len(sizes)), sizes)."
+            "errors must have the shape of accepted, got "
+            f"{wrong.shape} and {share.shape}."
         )
-    raw = check_vector(raw, name, n_values, unit=unit)
-    # Sorting is many times faster than hashing; what cannot be sorted is hashed.
-    sortable = raw.dtype.kind in "iufbUS"
-    codes, values = (_encode_sortable if sortable else _encode_hashable)(raw, name)
-    return codes, _texts_as_objects(values)
-
-
-def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:
-    """Return texts as objects, which many pairs can share.
-
-    In an array of texts each entry takes the width of the longest.
-    """
-    return values.astype(object) if values.dtype.kind in "US" else values
-
-
-def is_scalar(qid: Any) -> bool:
-    """Return whether ``qid`` is one value for all rows; None is."""
-    return isinstance(qid, str | bytes) or not np.iterable(qid)
-
-
-def _qid_array(qid: Any, name: str) -> NDArray[Any]:
-    # A set has no order, and an iterator is used up.
-    unordered = isinstance(qid, Mapping | Set) and not isinstance(qid, MappingView)
-    if unordered or isinstance(qid, Iterator):
-        raise TypeError(
-            f"{name} must be a list or an array, one value per row in the order of "
-            f"the rows, got a {type(qid).__name__}."
-        )
-    return np.asarray(qid) if hasattr(qid, "__array__") else _as_exact_array(list(qid))
-
-
-def _as_exact_array(items: list[Any]) -> NDArray[Any]:
-    """Return a 1-D array of the items, of dtype object where another changes them."""
-    # np.asarray([1, "1"]) would turn the number into a string and merge the two,
-    # np.asarray([2**53 + 1, 0.5]) would round.
-    if len({*map(type, items)}) <= 1:
-        try:
-            raw = np.asarray(items)
-        except ValueError:  # sequences of different lengths
-            raw = np.empty((0, 0))
-        if raw.ndim == 1 and not _is_changed(raw, items):
-            return raw
-    return np.fromiter(items, dtype=object, count=len(items))
-
-
-def _is_changed(raw: NDArray[Any], items: list[Any]) -> bool:
-    """Return whether numpy may have merged some of these items of one type."""
-    if raw.dtype.kind == "f" and items:
-        return isinstance(items[0], Integral)  # some need int64 and others uint64
-    if raw.dtype.kind in "US" and isinstance(items[0], str | bytes):
-        padding = "\0" if raw.dtype.kind == "U" else b"\0"
-        return any(item.endswith(padding) for item in items)
-    return False
-
-
-def _encode_sortable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
-    missing = np.isnan(raw) if raw.dtype.kind == "f" else np.zeros(0, dtype=bool)
-    if missing.any():
+    # Likely mistake: errors as a share of the accepted pairs, not of all pairs.
+    bad = wrong > share + _ROUNDING
+    if bad.any():
         raise ValueError(
-            f"{name} must not be missing, got NaN at row {int(missing.argmax())}."
+            "errors must not exceed accepted (both are shares of all pairs of the "
+            f"query), got {wrong[bad][0]} of {share[bad][0]}."
         )
-    # Runs of equal values are sorted as one: rows mostly come query by query.
-    start = np.flatnonzero(np.append(True, raw[1:] != raw[:-1])[: raw.size])
-    _, first, inverse = np.unique(raw[start], return_index=True, return_inverse=True)
-    order = np.argsort(first, kind="stable")
-    number = np.argsort(order)  # of each distinct value, by first appearance
-    codes = np.repeat(number[inverse], np.diff(start, append=raw.size))
-    return codes, raw[start[first[order]]]
+    return share, wrong
 
 
-def _has_missing(value: Any) -> bool:
-    if isinstance(value, tuple):  # inside of which None may be a name like others
-        return any(each is not None and _has_missing(each) for each in value)
-    return is_missing(value)
-
-
-def _encode_hashable(raw: NDArray[Any], name: str) -> tuple[IntArray, NDArray[Any]]:
-    seen: dict[Hashable, int] = {}
-    codes = np.empty(raw.shape[0], dtype=np.int64)
-    for row, value in enumerate(raw.tolist() if raw.dtype != object else raw):
-        try:
-            codes[row] = seen.setdefault(value, len(seen))
-        except TypeError as error:
-            raise TypeError(
-                f"{name} must hold hashable values, got {shown(value)} at row {row}."
-            ) from error
-    for value, code in seen.items():
-        if _has_missing(value):
-            row = int(np.argmax(codes == code))
-            raise ValueError(f"{name} must not be missing, got {value!r} at row {row}.")
-    values = np.fromiter(seen, dtype=object, count=len(seen))
-    return codes, values if raw.dtype == object else values.astype(raw.dtype)
+def check_per_query(
+    arrays: dict[str, ArrayLike], *, columns: bool = False
+) -> list[FloatArray]:
+    """Return arrays of one shape: a value per query, or a row if ``columns``."""
+    checked: list[FloatArray] = []
+    for name, values in arrays.items():
+        array = check_array(values, name)
+        if array.ndim not in (1, 1 + columns):
+            raise ValueError(
+                f"{name} must have one value per query, got shape {array.shape}."
+            )
+        if checked and array.shape != checked[0].shape:
+            raise ValueError(
+                f"{name} must have one value per query like {next(iter(arrays))}, "
+                f"got shapes {array.shape} and {checked[0].shape}."
+            )
+        checked.append(array)
+    return checked

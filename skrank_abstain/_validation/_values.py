@@ -1,4 +1,4 @@
-"""Checks of single numbers and names, and words for them in messages: never data."""
+"""Checks of single values, and short texts for them in messages: never data."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MOST_GRADES = 31
 
 
 def shown(value: Any) -> str:
-    """Return a short text for a value: what it is, or its repr up to 120 characters.
+    """Return a short text for a value: its kind, or its repr up to 120 characters.
 
-    Arrays and frames are named by type and shape, collections of more than ten values
+    Arrays and frames are shown by type and shape, collections of more than ten values
     by their number: rows of patients do not belong in a log.
     """
     shape = getattr(value, "shape", ())
@@ -33,7 +33,7 @@ def shown(value: Any) -> str:
 
 
 def listed(names: Iterable[Any]) -> str:
-    """Return up to ten names, and how many there are if there are more."""
+    """Return up to ten names, and the number of names if it is larger."""
     every = list(names)
     few = ", ".join(repr(name) for name in every[:_MOST])
     return f"[{few}]" if len(every) <= _MOST else f"[{few}, ...], {len(every)} in all"
@@ -68,15 +68,15 @@ def check_real(
     Parameters
     ----------
     value : object
-        What the user passed. A bool is no number: it is a switch in the wrong place.
+        The user's argument. A bool is no number: it is a switch in the wrong place.
     name : str
         Name of the parameter, for the message.
     low, high : float, default=-inf, inf
-        End points; without any, NaN is allowed too.
+        End points. Without bounds NaN is allowed, too.
     include_low, include_high : bool, default=True
         Whether the end points belong to the interval.
     remedy : str, default=""
-        What to do about it, or what the number means, at the end of the message.
+        How to mend it, or what the number means, at the end of the message.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def check_real(
         rule = f"a real number {interval}".rstrip()
         raise TypeError(f"{name} must be {rule}, got {shown(value)}.{remedy}")
     number = float(value)
-    # Written so that NaN, which compares false, is refused with the rest.
+    # NaN compares false, so it is refused with the rest.
     above = number >= low if include_low else number > low
     below = number <= high if include_high else number < high
     if not (unbounded or (above and below)):
@@ -129,8 +129,8 @@ def check_fraction(
 def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``, or raise a ValueError."""
     if not isinstance(value, str) or value not in choices:
-        listed = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {shown(value)}.")
+        known = ", ".join(map(repr, choices))
+        raise ValueError(f"{name} must be one of {known}, got {shown(value)}.")
     return value
 
 

@@ -243,13 +243,6 @@ def fit_maximum_likelihood(link: Link, pairs: GapOutcomes) -> tuple[float, float
     return scale / unit, margin
 
 
-def _root_mean_square(pairs: GapOutcomes) -> float:
-    largest = float(pairs.gap.max())
-    # Relative to the largest: the squares must not overflow.
-    mean_square = np.average((pairs.gap / largest) ** 2, weights=pairs.weight)
-    return largest * float(np.sqrt(mean_square))
-
-
 def _warn_no_optimum() -> None:
     warn_user(
         "The maximum-likelihood tie model does not exist on these pairs (all are "

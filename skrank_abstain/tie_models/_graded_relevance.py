@@ -323,9 +323,7 @@ def fit_grades(
     n_grades = int(grades.max()) + 1
     cells, cell = np.unique(level * n_grades + grades, return_inverse=True)
     standardised = (inputs[cells // n_grades] - centre) / unit
-    # The weight of each cell, all items of one level and one grade, in each query.
-    weights = np.minimum(1.0, _CAP / np.bincount(query))[query]
-    weight = csr_array((weights, (query, cell.reshape(-1))))
+    weight = _cell_weights(query, cell.reshape(-1))
     likelihood = _Likelihood(standardised, cells % n_grades, weight)
     theta = likelihood.maximise()
     slopes, cuts, spread = likelihood.unpack(theta)
@@ -350,7 +348,7 @@ def _centre_and_unit(inputs: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _cell_weights(query: IntArray, cell: IntArray) -> csr_array:
     """Return the weight of each cell in each query, shape (n_queries, n_cells).
 
-    Items of one level and one grade are one cell.
+    A cell holds the items of one level and one grade.
     """
     weights = np.minimum(1.0, _CAP / np.bincount(query))[query]
     return csr_array((weights, (query, cell)))
@@ -379,7 +377,7 @@ class _Likelihood:
     inputs : ndarray of shape (n_cells, n_inputs), float64
     grades : ndarray of shape (n_cells,), int64
     weight : sparse array of shape (n_queries, n_cells), float64
-        Sums of the weights of items.
+        As ``_cell_weights`` returns it.
     """
 
     def __init__(self, inputs: FloatArray, grades: IntArray, weight: csr_array) -> None:
