@@ -270,28 +270,30 @@ def test_areas_have_no_delta_interval(area, average):
 
 # --- all of them ----------------------------------------------------------------
 
+
+def class_shares(data, **options):
+    return class_acceptance(data["truth"], data["accepted"], **options)
+
+
+def order(data, **options):
+    """Return correctness and completeness."""
+    return correctness_completeness_score(
+        data["truth"], data["predicted"], data["accepted"], **options
+    )
+
+
+def area(metric):
+    """Return the area as a metric of simulated data."""
+    return lambda data, **options: metric(
+        data["truth"], data["predicted"], data["risk"], **options
+    )
+
+
 ALL = {
-    "accuracy": lambda rows, **o: selective_accuracy_score(
-        rows[0], rows[1], rows[2] > 0, **o
-    ),
-    "auc": lambda rows, **o: selective_auc_score(rows[0], rows[1], rows[2] > 0, **o),
-    "coverage": lambda rows, **o: coverage_score(rows[2] > 0, **o),
-    "log loss": lambda rows, **o: pairwise_log_loss(
-        rows[0], np.full((rows[0].size, 3), 1 / 3), **o
-    ),
-    "brier": lambda rows, **o: pairwise_brier_loss(
-        rows[0], np.full((rows[0].size, 3), 1 / 3), **o
-    ),
-    "class": lambda rows, **o: class_acceptance(rows[0], rows[2] > 0, **o),
-    "correctness": lambda rows, **o: correctness_completeness_score(
-        rows[0], rows[1], rows[2] > 0, **o
-    )[0],
-    "completeness": lambda rows, **o: correctness_completeness_score(
-        rows[0], rows[1], rows[2] > 0, **o
-    )[1],
-    "aurc": lambda rows, **o: aurc_loss(rows[0], rows[1], rows[2], **o),
-    "augrc": lambda rows, **o: augrc_loss(rows[0], rows[1], rows[2], **o),
-    "excess": lambda rows, **o: aurc_loss(*rows[:3], excess=True, **o),
+    **{metric.__name__: metric for metric in (*RATIOS, class_shares)},
+    "correctness": lambda data, **options: order(data, **options)[0],
+    "completeness": lambda data, **options: order(data, **options)[1],
+    **dict(zip(("aurc", "augrc", "excess"), map(area, AREAS), strict=True)),
 }
 CASES = [
     (name, method)
@@ -299,15 +301,22 @@ CASES = [
     for method in METHODS
     if method == "bootstrap" or name not in ("aurc", "augrc", "excess")
 ]
-ROWS = np.array([[1, -1, 1, 1], [1, 1, 1, -1], [1, 2, 3, 4]])
+FOUR = {
+    "truth": np.array([1, -1, 1, 1]),
+    "predicted": np.array([1, 1, 1, -1]),
+    "accepted": np.ones(4, dtype=bool),
+    "risk": np.arange(4),
+    "proba": np.full((4, 3), 1 / 3),
+}
+NONE = {name: column[:0] for name, column in FOUR.items()}
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_one_query_has_a_value_and_no_bounds(name, method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        got = ALL[name](ROWS, qid=[7] * 4, interval=method)
-        np.testing.assert_array_equal(got.value, ALL[name](ROWS))
+        got = ALL[name](FOUR, qid=[7] * 4, interval=method)
+        np.testing.assert_array_equal(got.value, ALL[name](FOUR))
     assert np.isnan(got.low).all()
     assert np.isnan(got.high).all()
     assert np.shape(got.low) == np.shape(got.value)
@@ -316,7 +325,7 @@ def test_one_query_has_a_value_and_no_bounds(name, method):
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_no_pairs_have_neither_and_warn(name, method):
     with pytest.warns(UndefinedMetricWarning, match="undefined"):
-        got = ALL[name](np.empty((3, 0)), qid=[], interval=method)
+        got = ALL[name](NONE, qid=[], interval=method)
     assert isinstance(got, Estimate)
     for number in got:
         assert np.isnan(number).all()
@@ -325,15 +334,15 @@ def test_no_pairs_have_neither_and_warn(name, method):
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_the_query_must_be_known(name, method):
     with pytest.raises(ValueError, match=r"qid= must be given for interval=.*None"):
-        ALL[name](ROWS, interval=method)
+        ALL[name](FOUR, interval=method)
     with pytest.raises(ValueError, match="qid must have one value per pair"):
-        ALL[name](ROWS, interval=method, qid=[1, 2])
+        ALL[name](FOUR, interval=method, qid=[1, 2])
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_parameters_are_checked(name):
     def call(**options):
-        ALL[name](ROWS, qid=[1, 1, 2, 2], **options)
+        ALL[name](FOUR, qid=[1, 1, 2, 2], **options)
 
     with pytest.raises(ValueError, match="interval must be one of 'delta', 'bootst"):
         call(interval="wald")
@@ -360,33 +369,26 @@ def test_what_stands_for_an_undefined_value_has_no_bounds(metric, method, averag
 @pytest.mark.parametrize("name", ALL)
 def test_random_state_decides_the_draws(name):
     data = simulate()
-    rows = np.array([data["truth"], data["predicted"], data["risk"] - 0.5])
+    options = {"qid": data["qid"], "interval": "bootstrap", "n_resamples": 30}
 
     def call(seed):
-        got = ALL[name](
-            rows, qid=data["qid"], interval="bootstrap", n_resamples=30,
-            random_state=seed,
-        )  # fmt: skip
-        return np.array([got.low, got.high])
+        return np.array(ALL[name](data, random_state=seed, **options)[1:])
 
     np.testing.assert_array_equal(call(0), call(0))
-    if name not in ("log loss", "brier"):  # which are constant here
-        assert (call(0) != call(1)).any()
-    if name not in ("class", "completeness"):  # each number takes its own draws
+    assert (call(0) != call(1)).any()
+    if name not in ("class_shares", "completeness"):  # each number takes its own draws
         np.testing.assert_array_equal(call(0), call(np.random.RandomState(0)))
 
 
 @pytest.mark.parametrize(("name", "method"), CASES)
 def test_a_wider_interval_is_surer(name, method):
     data = simulate()
-    rows = np.array([data["truth"], data["predicted"], data["risk"] - 0.5])
     options = {"qid": data["qid"], "interval": method, "random_state": 0}
-    narrow = ALL[name](rows, confidence=0.5, **options)
-    wide = ALL[name](rows, confidence=0.95, **options)
+    narrow = ALL[name](data, confidence=0.5, **options)
+    wide = ALL[name](data, confidence=0.95, **options)
     assert np.all(wide.low <= narrow.low)
     assert np.all(narrow.high <= wide.high)
-    if name not in ("log loss", "brier"):
-        assert np.all(wide.high - wide.low > narrow.high - narrow.low)
+    assert np.all(wide.high - wide.low > narrow.high - narrow.low)
 
 
 # --- coverage of the truth ------------------------------------------------------
@@ -398,12 +400,7 @@ def test_a_wider_interval_is_surer(name, method):
         (accuracy, {"interval": "delta"}),
         (accuracy, {"interval": "delta", "average": "query"}),
         (accuracy, {"interval": "bootstrap", "n_resamples": 200}),
-        (
-            lambda data, **options: aurc_loss(
-                data["truth"], data["predicted"], data["risk"], **options
-            ),
-            {"interval": "bootstrap", "n_resamples": 200},
-        ),
+        (area(aurc_loss), {"interval": "bootstrap", "n_resamples": 200}),
     ],
     ids=["delta", "delta, by query", "bootstrap", "area"],
 )

@@ -1,5 +1,6 @@
 """Scores of pair decisions: shares of pairs, AUC, partial orders, proper scores."""
 
+import inspect
 import warnings
 
 import numpy as np
@@ -170,163 +171,129 @@ EMPTY = np.zeros(0, dtype=bool)
 )
 def test_nan_with_a_warning_where_nothing_counts(call, name):
     message = f"{name} is undefined and set to NaN: no pair counts"
-    with pytest.warns(UndefinedMetricWarning, match=message):
+    with pytest.warns(UndefinedMetricWarning, match=message) as log:
         assert np.isnan(call()).all()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: selective_accuracy_score([1, 0], [1, 0], NONE),
-        lambda: coverage_score(EMPTY),
-        lambda: class_acceptance([1, 0], NONE),
-    ],
-)
-def test_the_warning_points_at_the_caller(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        call()
-    assert [w.filename for w in caught] == [__file__]
+    assert [w.filename for w in log] == [__file__]  # the caller
 
 
 def test_no_accepted_pair_is_coverage_zero():
     assert coverage_score(NONE) == 0
 
 
-def accuracy(*arguments, **options):
-    return lambda: selective_accuracy_score(*arguments, **options)
+GOOD = {
+    "y_true": [1, 0],
+    "y_pred": [1, 0],
+    "accepted": [True, True],
+    "proba": [[0, 0, 1], [0, 1, 0]],
+}
+CHECKED = [
+    selective_accuracy_score,
+    selective_auc_score,
+    correctness_completeness_score,
+    coverage_score,
+    class_acceptance,
+    pairwise_log_loss,
+    pairwise_brier_loss,
+]
 
 
 @pytest.mark.parametrize(
-    ("call", "exception", "message"),
+    ("changed", "message"),
     [
+        ({"y_pred": [1]}, "y_pred must have one value per pair: 2 pairs, y_pred has 1"),
+        ({"y_true": [1, 2]}, "y_true must hold the labels -1, 0 and 1, got"),
+        ({"y_pred": [1, 0.5]}, "y_pred must hold the labels -1, 0 and 1, got"),
+        ({"y_true": [1, np.nan]}, "y_true must hold the labels -1, 0 and 1, got .*nan"),
+        ({"y_true": ["1", "0"]}, "y_true must hold the labels -1, 0 and 1"),
+        ({"y_true": np.eye(2)}, r"y_true must be a 1d array, got shape \(2, 2\)"),
+        ({"average": "macro"}, "average must be one of 'pooled', 'query', got 'macro'"),
+        ({"average": "query"}, 'qid must be given for average="query", got None'),
+        ({"qid": [1]}, "qid must have one value per pair: 2 pairs, qid has 1"),
+        ({"average": "query", "qid": [1]}, "qid must have one value per pair"),
+        ({"sample_weight": [1]}, "sample_weight must have one value per pair: 2 pairs"),
+        ({"sample_weight": [1, -1]}, r"sample_weight must be non-negative, got -1\.0"),
+        ({"sample_weight": [1, np.nan]}, "sample_weight must be finite, got NaN"),
+        ({"accepted": [1, 0]}, "accepted must be boolean, got dtype int64"),
+        ({"accepted": [0.5, 1.0]}, "accepted must be boolean, got dtype float64"),
+        ({"accepted": ["yes", "no"]}, "accepted must be boolean"),
         (
-            accuracy([1, 0], [1], [True, True]),
-            ValueError,
-            "y_pred must have one value per pair: 2 pairs, y_pred has 1",
+            {"y_true": [1, 0, 1], "y_pred": [1, 0, 1]},
+            "accepted must have one value per pair: 3 pairs, accepted has 2",
         ),
-        (
-            accuracy([1, 0], [1, 0], [True]),
-            ValueError,
-            "accepted must have one value per pair: 2 pairs, accepted has 1",
-        ),
-        (
-            accuracy([1, 2], [1, 0], [True, True]),
-            ValueError,
-            "y_true must hold the labels -1, 0 and 1, got",
-        ),
-        (
-            accuracy([1, 0], [1, 0.5], [True, True]),
-            ValueError,
-            "y_pred must hold the labels -1, 0 and 1, got",
-        ),
-        (
-            accuracy([1, np.nan], [1, 0], [True, True]),
-            ValueError,
-            "y_true must hold the labels -1, 0 and 1, got .*nan",
-        ),
-        (
-            accuracy(["1", "0"], [1, 0], [True, True]),
-            ValueError,
-            "y_true must hold the labels -1, 0 and 1",
-        ),
-        (
-            accuracy([[1, 0], [0, 1]], [1, 0], [True, True]),
-            ValueError,
-            r"y_true must be a 1d array, got shape \(2, 2\)",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [1, 0]),
-            TypeError,
-            "accepted must be boolean, got dtype int64",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], average="macro"),
-            ValueError,
-            "average must be one of 'pooled', 'query', got 'macro'",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], average="query"),
-            ValueError,
-            'qid must be given for average="query", got None',
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], average="query", qid=[1]),
-            ValueError,
-            "qid must have one value per pair: 2 pairs, qid has 1",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], qid=[1]),
-            ValueError,
-            "qid must have one value per pair",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], sample_weight=[1]),
-            ValueError,
-            "sample_weight must have one value per pair: 2 pairs, sample_weight has 1",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], sample_weight=[1, -1]),
-            ValueError,
-            r"sample_weight must be non-negative, got -1\.0",
-        ),
-        (
-            accuracy([1, 0], [1, 0], [True, True], sample_weight=[1, np.nan]),
-            ValueError,
-            "sample_weight must be finite, got NaN",
-        ),
-        (
-            lambda: coverage_score([0.5, 1.0]),
-            TypeError,
-            "accepted must be boolean, got dtype float64",
-        ),
-        (
-            lambda: coverage_score([True], average="query"),
-            ValueError,
-            'qid must be given for average="query"',
-        ),
-        (
-            lambda: coverage_score([True], sample_weight=[1, 2]),
-            ValueError,
-            "sample_weight must have one value per pair",
-        ),
-        (
-            lambda: coverage_score([True], qid=[1, 2]),
-            ValueError,
-            "qid must have one value per pair",
-        ),
-        (
-            lambda: class_acceptance([3], [True]),
-            ValueError,
-            "y_true must hold the labels",
-        ),
-        (
-            lambda: class_acceptance([1], [True, False]),
-            ValueError,
-            "accepted must have one value per pair",
-        ),
-        (
-            lambda: class_acceptance([1], ["yes"]),
-            TypeError,
-            "accepted must be boolean",
-        ),
-        (
-            lambda: class_acceptance([1], [True], sample_weight=[-1]),
-            ValueError,
-            "sample_weight must be non-negative",
-        ),
+        ({"y_true": [1, 0, 1], "accepted": [True] * 2}, "one value per pair: 3 pairs"),
     ],
 )
-def test_refuses(call, exception, message):
-    with pytest.raises(exception, match=message):
-        call()
+def test_bad_arguments_are_refused(changed, message):
+    error = TypeError if "boolean" in message else ValueError
+    for metric in CHECKED:
+        names = inspect.signature(metric).parameters
+        if changed.keys() <= names.keys():
+            arguments = {k: v for k, v in (GOOD | changed).items() if k in names}
+            with pytest.raises(error, match=message):
+                metric(**arguments)
 
 
-PAIRS = st.lists(
-    st.tuples(LABEL, LABEL, st.booleans(), st.integers(0, 3), st.integers(0, 3)),
-    min_size=1,
-    max_size=30,
-).map(lambda rows: [np.array(column) for column in zip(*rows, strict=True)])
+@st.composite
+def cases(draw):
+    """Arguments of the metrics, and queries and weights of the pairs."""
+    n = draw(st.integers(1, 20))
+    rows = st.tuples(*[st.integers(0, 5)] * 3).filter(any)
+    columns = {
+        "y_true": LABEL,
+        "y_pred": LABEL,
+        "accepted": st.booleans(),
+        "proba": rows,
+        "qid": st.integers(0, 3),
+        "weight": st.integers(0, 3),
+    }
+    case = {
+        name: np.array(draw(st.lists(values, min_size=n, max_size=n)))
+        for name, values in columns.items()
+    }
+    case["proba"] = case["proba"] / case["proba"].sum(axis=1, keepdims=True)
+    case["weight"][0] += 1  # some pair counts
+    return case
+
+
+def score(metric, case, rows=slice(None), **options):
+    """Return a metric of some pairs; -1 where it is undefined."""
+    names = inspect.signature(metric).parameters
+    if "zero_division" in names:
+        options["zero_division"] = -1.0
+    columns = ("y_true", "y_pred", "accepted", "proba")
+    arguments = {name: case[name][rows] for name in columns if name in names}
+    return metric(**arguments, **options)
+
+
+RATIOS = [
+    metric
+    for metric in CHECKED
+    if metric not in (correctness_completeness_score, class_acceptance)
+]
+
+
+@pytest.mark.parametrize("metric", RATIOS)
+@given(case=cases())
+def test_integer_weights_are_copies(metric, case):
+    copies = np.repeat(np.arange(case["weight"].size), case["weight"])
+    assert score(metric, case, sample_weight=case["weight"]) == pytest.approx(
+        score(metric, case, copies), rel=1e-9, abs=1e-12
+    )
+
+
+@pytest.mark.parametrize("metric", RATIOS)
+@given(case=cases())
+def test_query_average_is_the_mean_of_defined_queries(metric, case):
+    qid, weight = case["qid"], case["weight"]
+    values = [
+        score(metric, case, qid == q, sample_weight=weight[qid == q])
+        for q in np.unique(qid)
+        if weight[qid == q].any()
+    ]
+    defined = [value for value in values if value >= 0]
+    got = score(metric, case, qid=qid, average="query", sample_weight=weight)
+    mean = np.mean(defined) if defined else -1
+    assert got == pytest.approx(mean, rel=1e-9, abs=1e-12)
 
 
 def test_counts_order_one_tie_half_and_wrong_order_nothing():
@@ -357,46 +324,15 @@ def test_is_roc_auc_for_one_query_of_binary_relevance(data):
     assert score == pytest.approx(roc_auc_score(y, scores), rel=1e-12)
 
 
-@given(PAIRS)
-def test_turning_pairs_around_and_reversing_predictions(columns):
-    truth, predicted, accepted, _, turn = columns
-    accepted = np.append(accepted, True)
-    truth, predicted = np.append(truth, 1), np.append(predicted, 1)
-    sign = np.where(np.append(turn, 0) > 1, -1, 1)
+@given(cases())
+def test_turning_pairs_around_and_reversing_predictions(case):
+    accepted = np.append(case["accepted"], True)
+    truth, predicted = (np.append(case[name], 1) for name in ("y_true", "y_pred"))
+    sign = np.where(np.append(case["weight"], 0) > 1, -1, 1)
     score = selective_auc_score(truth, predicted, accepted)
     assert selective_auc_score(sign * truth, sign * predicted, accepted) == score
     reverse = selective_auc_score(truth, -predicted, accepted)
     assert reverse == pytest.approx(1 - score, abs=1e-12)
-
-
-@given(PAIRS)
-def test_integer_weights_of_the_auc_are_copies(columns):
-    truth, predicted, accepted, _, weight = columns
-    copies = np.repeat(np.arange(truth.size), weight)
-    options = {"zero_division": -1.0}
-    assert selective_auc_score(
-        truth, predicted, accepted, sample_weight=weight, **options
-    ) == pytest.approx(
-        selective_auc_score(
-            truth[copies], predicted[copies], accepted[copies], **options
-        ),
-        rel=1e-12,
-    )
-
-
-@given(PAIRS)
-def test_query_average_is_the_mean_of_defined_queries(columns):
-    truth, predicted, accepted, qid, _ = columns
-    values = [
-        selective_auc_score(
-            truth[qid == q], predicted[qid == q], accepted[qid == q], zero_division=-1
-        )
-        for q in np.unique(qid)
-    ]
-    defined = [value for value in values if value >= 0]
-    assert selective_auc_score(
-        truth, predicted, accepted, qid=qid, average="query", zero_division=-1
-    ) == pytest.approx(np.mean(defined) if defined else -1, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -425,19 +361,6 @@ def test_accuracy_takes_zero_division_too():
 def test_zero_division_must_be_a_number(value):
     with pytest.raises(TypeError, match="zero_division must be a real number"):
         selective_auc_score([1], [1], [True], zero_division=value)
-
-
-def test_checks():
-    with pytest.raises(ValueError, match="y_pred must have one value per pair"):
-        selective_auc_score([1, 0], [1], [True, True])
-    with pytest.raises(ValueError, match="y_true must hold the labels"):
-        selective_auc_score([2, 0], [1, 1], [True, True])
-    with pytest.raises(TypeError, match="accepted must be boolean"):
-        selective_auc_score([1, 0], [1, 1], [1, 1])
-    with pytest.raises(ValueError, match="qid must be given"):
-        selective_auc_score([1, 0], [1, 1], [True, True], average="query")
-    with pytest.raises(ValueError, match="qid must have one value per pair"):
-        selective_auc_score([1, 0], [1, 1], [True, True], qid=["a"])
 
 
 def test_four_items_with_two_pairs_left_open():
@@ -496,24 +419,6 @@ LOSSES = [pairwise_log_loss, pairwise_brier_loss]
 EPS = np.finfo(np.float64).eps
 
 
-@st.composite
-def forecasts(draw):
-    """Labels, probabilities, queries and weights of some pairs."""
-    n = draw(st.integers(1, 12))
-    rows = st.tuples(*[st.integers(0, 5)] * 3).filter(any)
-    proba = np.array(draw(st.lists(rows, min_size=n, max_size=n)), dtype=float)
-    labels, small = st.sampled_from([-1, 0, 1]), st.integers(0, 3)
-    columns = [
-        draw(st.lists(s, min_size=n, max_size=n)) for s in (labels, small, small)
-    ]
-    return (
-        np.array(columns[0]),
-        proba / proba.sum(axis=1, keepdims=True),
-        np.array(columns[1]),
-        np.array(columns[2]),
-    )
-
-
 @pytest.mark.parametrize(
     ("loss", "name"),
     [(pairwise_log_loss, "log_loss"), (pairwise_brier_loss, "brier_sum_over_classes")],
@@ -536,9 +441,9 @@ def test_by_hand():
     )
 
 
-@given(forecasts())
+@given(cases())
 def test_log_loss_is_that_of_scikit_learn(case):
-    truth, proba, _, _ = case
+    truth, proba = case["y_true"], case["proba"]
     expected = log_loss(truth, proba, labels=[-1, 0, 1])
     assert pairwise_log_loss(truth, proba) == pytest.approx(expected, rel=1e-9)
 
@@ -552,44 +457,18 @@ def test_the_impossible_costs_much_but_not_infinitely_much():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@given(case=forecasts())
+@given(case=cases())
 def test_turning_pairs_around_changes_nothing(loss, case):
-    truth, proba, _, _ = case
+    truth, proba = case["y_true"], case["proba"]
     assert loss(-truth, proba[:, ::-1]) == pytest.approx(loss(truth, proba), rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@given(case=forecasts())
-def test_integer_weights_are_copies(loss, case):
-    truth, proba, _, weight = case
-    weight[0] += 1
-    copies = np.repeat(np.arange(truth.size), weight)
-    assert loss(truth, proba, sample_weight=weight) == pytest.approx(
-        loss(truth[copies], proba[copies]), rel=1e-9, abs=1e-12
-    )
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@given(case=forecasts())
-def test_query_average_is_the_mean_over_queries(loss, case):
-    truth, proba, qid, weight = case
-    weight[0] += 1
-    values = [
-        loss(truth[qid == q], proba[qid == q], sample_weight=weight[qid == q])
-        for q in np.unique(qid)
-        if weight[qid == q].any()
-    ]
-    assert loss(
-        truth, proba, qid=qid, average="query", sample_weight=weight
-    ) == pytest.approx(np.mean(values), rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@given(shares=forecasts(), forecast=forecasts())
+@given(shares=cases(), forecast=cases())
 def test_the_truth_is_the_best_forecast(loss, shares, forecast):
     """Strictly proper: no forecast beats the frequencies of the labels."""
-    truth, other = np.array([-1, 0, 1]), forecast[1][0]
-    share = shares[1][0]
+    truth, other = np.array([-1, 0, 1]), forecast["proba"][0]
+    share = shares["proba"][0]
     own = loss(truth, np.tile(share, (3, 1)), sample_weight=share)
     assert own <= loss(truth, np.tile(other, (3, 1)), sample_weight=share) + 1e-12
 
@@ -631,11 +510,3 @@ def test_no_pairs_or_no_weight_is_undefined(loss):
 def test_bad_probabilities_are_refused(loss, proba, match):
     with pytest.raises(ValueError, match=match):
         loss([1], proba)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_pooled_loss_checks_its_queries_and_weights_too(loss):
-    with pytest.raises(ValueError, match="qid must have one value per pair"):
-        loss([1], [[0, 0, 1]], qid=[1, 2])
-    with pytest.raises(ValueError, match="sample_weight must have one value per pair"):
-        loss([1], [[0, 0, 1]], sample_weight=[1, 2])
