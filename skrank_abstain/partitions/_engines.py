@@ -9,12 +9,13 @@ import os
 import pickle
 import re
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ _ROWS = 65_536
 _BUFFER = 1 << 18
 
 
-class Partitions(Protocol):
+class Partitions(ABC):
     """Data in parts, each of which fits into the memory of one process.
 
     A task is a function of a module, or a `functools.partial` of one; its arguments and
@@ -80,12 +81,18 @@ class Partitions(Protocol):
 
         ``own`` holds one more argument for each partition.
         """
+        return [*map(result_of, count(), self._attempts(Call(task, args, own)))]
 
+    @abstractmethod
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         """Return the frames ``task(partition, *args)`` as a frame of the engine.
 
         ``like`` is an empty pandas frame with the columns and dtypes of each.
         """
+
+    @abstractmethod
+    def _attempts(self, call: Call) -> Iterable[Any]:
+        """Return the result of a call for each partition, or what it raised."""
 
 
 def engine_of(frame: Any) -> str:
@@ -234,24 +241,18 @@ def check_list(parts: list[Any]) -> list[Any]:
     return parts
 
 
-class ListPartitions:
+class ListPartitions(Partitions):
     """The entries of a list, in the memory of this process."""
 
     def __init__(self, parts: list[Any]) -> None:
         self._parts = parts
 
-    def map(
-        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
-    ) -> list[Any]:
-        return list(self._results(Call(task, args, own)))
-
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         return self.map(task, *args)
 
-    def _results(self, call: Call) -> Iterator[Any]:
+    def _attempts(self, call: Call) -> Iterable[Any]:
         # The variable of a loop would hold a partition while the next one is read.
-        results = map(call.attempt, count(), self._read())
-        return map(result_of, count(), results)
+        return map(call.attempt, count(), self._read())
 
     def _read(self) -> Iterable[Any]:
         """Return the partitions."""
@@ -282,7 +283,7 @@ class ParquetPartitions(ListPartitions):
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Iterator[Any]:
         """Yield the frames ``task(partition, *args)``."""
-        yield from self._results(Call(task, args))
+        yield from map(result_of, count(), self._attempts(Call(task, args)))
 
     def _read(self) -> Iterator[Any]:
         batches = self._files.batches()
@@ -473,7 +474,7 @@ def _named(path: str) -> Iterator[None]:
         ) from error
 
 
-class DaskPartitions:
+class DaskPartitions(Partitions):
     """The partitions of a Dask DataFrame, in its order.
 
     Tasks run where ``frame.compute()`` would: on the cluster of the newest
@@ -489,16 +490,14 @@ class DaskPartitions:
     def __init__(self, frame: Any) -> None:
         self._parts: list[Any] = frame.to_delayed()
 
-    def map(
-        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
-    ) -> list[Any]:
+    def _attempts(self, call: Call) -> Iterable[Any]:
         from dask import compute
 
         with warnings.catch_warnings():
             # The model is shared, as Dask advises.
             warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-            found = compute(*self._apply(_attempt_alone, Call(task, args, own)))
-        return list(map(result_of, count(), found))
+            found: Iterable[Any] = compute(*self._apply(_attempt_alone, call))
+        return found
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         from dask.dataframe import from_delayed
@@ -518,7 +517,7 @@ class DaskPartitions:
         return [lazy(shared, part, number) for number, part in enumerate(self._parts)]
 
 
-class SparkPartitions:
+class SparkPartitions(Partitions):
     """The partitions of a Spark DataFrame, in its order.
 
     Spark itself broadcasts a task of more than 1 MB.
@@ -544,10 +543,8 @@ class SparkPartitions:
         empty = self._frame.limit(0).toArrow()
         self._read = partial(_to_pandas, frame.columns, empty)
 
-    def map(
-        self, task: Callable[..., Any], *args: Any, own: list[Any] | None = None
-    ) -> list[Any]:
-        read, call = self._read, Call(task, args, own)
+    def _attempts(self, call: Call) -> Iterable[Any]:
+        read = self._read
 
         def run(batches: Iterable[Any]) -> Iterator[Any]:
             import pyarrow as pa
@@ -556,7 +553,7 @@ class SparkPartitions:
             yield pa.record_batch({"pickled": pa.array([result], pa.binary())})
 
         rows = self._frame.mapInArrow(run, "pickled binary").collect()
-        return list(map(result_of, count(), (pickle.loads(row[0]) for row in rows)))
+        return (pickle.loads(row[0]) for row in rows)
 
     def frame(self, task: Callable[..., Any], *args: Any, like: Any) -> Any:
         import pyarrow as pa

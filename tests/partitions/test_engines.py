@@ -265,7 +265,8 @@ def test_frames_of_spark_are_lazy(spark, tmp_path):
     rows = tasks.items(60)
     frame = spark.createDataFrame(rows.to_dict("records")).repartitionByRange(6, "q")
     partitions = SparkPartitions(frame)
-    lazy = partitions.frame(tasks.noted, tmp_path, like=rows.iloc[:0])
+    like = rows[frame.columns].iloc[:0]
+    lazy = partitions.frame(tasks.noted, tmp_path, like=like)
     assert not list(tmp_path.iterdir())
     assert lazy.count() == len(rows)
     kinds = ["bigint", "double", "boolean", "string"]
