@@ -17,7 +17,7 @@ except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
 
 _STAMP = "_skrank_abstain_version"
-#: Key of what a saved dict stands for: a class of values, or another attribute.
+#: Key of a saved dict's kind: a class of values, or another attribute.
 _KIND = "skrank_abstain"
 _KINDS: dict[str, type[Value]] = {}
 #: Smaller types that arrays are saved in if that changes no number.
@@ -27,8 +27,8 @@ _SMALLER = {"f": (np.float32,), "i": (np.int8, np.int16, np.int32)}
 class Value:
     """Base of the frozen dataclasses that fitted estimators hold.
 
-    They are saved as dicts of their fields, so that a reader needs to trust only the
-    class of the estimator. Those of other packages are saved as they are.
+    They are saved as dicts of their fields, so that a reader only needs to trust the
+    class of the estimator. Values of other packages are saved unchanged.
     """
 
     def __init_subclass__(cls) -> None:
@@ -36,7 +36,7 @@ class Value:
             _KINDS[cls.__name__] = cls
 
     def to_plain(self) -> dict[str, Any]:
-        """Return what is saved, by name."""
+        """Return the fields to save, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
 
     @classmethod
@@ -51,7 +51,7 @@ class Saved:
     Pickle, joblib, skops and ``copy.deepcopy`` all get this state.
     """
 
-    #: Attributes that every fitted estimator has, besides those of its bases.
+    #: Attributes of every fitted estimator that its bases do not name.
     _fitted_state: tuple[str, ...] = ()
 
     def __copy__(self) -> Self:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
-#: What to do instead of passing arguments of other libraries to ``fit``.
+#: Remedies for arguments of other libraries that ``fit`` does not take.
 _REMEDIES = {
     "group": "group sizes are LightGBM's: pass the query of each row as qid=, "
     "np.repeat(np.arange(len(sizes)), sizes)",
@@ -26,9 +26,9 @@ _REMEDIES = {
 def all_or_nothing(fit: Fit) -> Fit:
     """Decorate ``fit`` so that it leaves the estimator fitted or not fitted at all.
 
-    It removes what an earlier fit learned first. Otherwise a failed refit could leave
-    the model of one fit with the threshold of another. For an argument that ``fit``
-    does not take the error says what to do instead.
+    It first removes the results of an earlier fit. Otherwise a failed refit could leave
+    the model of one fit with the threshold of another. The error for an unknown
+    argument suggests another way.
     """
     known = list(signature(fit).parameters)[1:]
 
@@ -54,7 +54,7 @@ def all_or_nothing(fit: Fit) -> Fit:
 def new_or_old(partial_fit: Fit) -> Fit:
     """Decorate ``partial_fit`` so that it can be repeated if it fails.
 
-    What it changes must be new objects: those of the earlier state stay as they were.
+    It must make new objects, and leave the objects of the earlier state unchanged.
     """
 
     @wraps(partial_fit)

@@ -1,7 +1,7 @@
 """Checks of user input.
 
-Every message names the parameter, the rule and the value received. Nothing is
-dropped, reordered or coerced in silence.
+Every message names the parameter, the rule and the value received. Checks never
+silently drop, reorder or coerce values.
 """
 
 from skrank_abstain._validation._arrays import (

@@ -19,8 +19,8 @@ BoolArray = NDArray[np.bool_]
 _PROBA_TOLERANCE = 1e-6
 #: The zero-one loss, rows predicted and columns true, both in the order -1, 0, +1.
 ZERO_ONE_LOSS: FloatArray = 1.0 - np.eye(3)
-#: A wrong order costs, and so does a tie for an order. An order for a true tie is free,
-#: so that ties are predicted for equal scores only.
+#: A wrong order costs, and a tie for an order, too. An order for a true tie is free, so
+#: that ties are predicted for equal scores only.
 MISRANKING_LOSS: FloatArray = np.array([[0.0, 0, 1], [1, 0, 1], [1, 0, 0]])
 #: A tie is hardly an answer, and an order of equals a mistake: prefers clear orders.
 _CLEAR_ORDER_LOSS = np.array([[0.0, 1, 1], [10, 0, 10], [1, 1, 0]])
@@ -69,7 +69,7 @@ def check_vector(
 
 
 def as_numbers(values: Any) -> FloatArray:
-    """Return real numbers as float64; anything else is a TypeError.
+    """Return real numbers as float64; raise a TypeError for other values.
 
     Text is refused even if numpy would read it as a number: it is an unparsed column.
     """
@@ -77,7 +77,7 @@ def as_numbers(values: Any) -> FloatArray:
         array = np.asarray(values)
         real = array.dtype.kind in "iufb"
         if array.dtype == object:
-            # None is a missing value, and becomes NaN.
+            # A missing value, None, becomes NaN.
             numbers = Real | Decimal | np.bool_ | None
             real = all(issubclass(kind, numbers) for kind in {*map(type, array.flat)})
         if not real:

@@ -168,7 +168,7 @@ def encode_qid(
 def _texts_as_objects(values: NDArray[Any]) -> NDArray[Any]:
     """Return texts as objects, which many pairs can share.
 
-    In an array of texts each entry takes as much memory as the longest.
+    In an array of texts each entry takes the memory of the longest.
     """
     return values.astype(object) if values.dtype.kind in "US" else values
 

@@ -11,8 +11,8 @@ import numpy as np
 #: Most characters of a repr, and most values of a collection, in a message.
 _LONGEST = 120
 _MOST = 10
-#: The most distinct values, and the highest, of relevance that counts as grades: gains
-#: of 2**grade - 1, those of boosters and of NDCG, would grow beyond sense.
+#: The most distinct values, and the highest, of relevance that counts as grades: beyond
+#: it gains of 2**grade - 1, as in boosters and NDCG, make no sense.
 MOST_GRADES = 31
 
 

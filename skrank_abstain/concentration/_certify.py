@@ -2,7 +2,7 @@
 
 Queries are the sample; pairs inside a query may depend on each other in any way. The
 hypothesis is always that a mean loss exceeds a bound, so a small p-value is evidence
-that the bound holds. Queries that certify are used for nothing else.
+that the bound holds. Queries that certify have no other use.
 
 Tables have a row for each query and a column for each threshold, from the most
 conservative to the most permissive. For query q and one threshold, a_q is the share of

@@ -179,7 +179,7 @@ def novelty_pvalues(
 def novelty_pvalues_of_known(reference: FloatArray, queries: IntArray) -> FloatArray:
     """Return the p-value of each known item against all other queries.
 
-    Parameters are those of ``novelty_pvalues``; shape (n_reference,).
+    Parameters as in ``novelty_pvalues``; shape (n_reference,).
     """
     share, n_queries = _shares(queries)
     order = np.lexsort((reference, queries))

@@ -129,7 +129,7 @@ class Booster(ABC):
 
     @property
     def requirement(self) -> str:
-        """What to install if the library is missing."""
+        """The extra to install if the library is missing."""
         return f"skrank-abstain[{self.name}]"
 
     def module(self) -> Any:
@@ -197,7 +197,7 @@ class Booster(ABC):
         return self.predict(model, X) if self.is_raw(model) else response(model, X)
 
     def opens(self, content: bytes) -> bool:
-        """Return whether a file's first bytes are those of a saved model."""
+        """Return whether a saved model begins with these bytes."""
         return False
 
     def file_in(self, folder: str) -> str | None:

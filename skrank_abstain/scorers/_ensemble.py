@@ -196,7 +196,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If columns are not those of ``fit``, or ``qid`` is needed and missing.
+            If X has other columns than in ``fit``, or ``qid`` is needed and missing.
         """
         check_is_fitted(self, "scales_")
         check_row_order(X, qid=qid)
@@ -373,7 +373,7 @@ def _context_names(columns: Any) -> list[str]:
 
 
 def query_context(X: FloatArray, queries: Queries) -> FloatArray:
-    """Return features relative to those of the other items of the query.
+    """Return features relative to the other items of the query.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def query_context(X: FloatArray, queries: Queries) -> FloatArray:
     Notes
     -----
     O(n log n). An item's numbers depend neither on the order of the rows nor on other
-    queries, not even in their last bits: sums are taken of sorted values.
+    queries, not even in their last bits: sorted values are summed.
     """
     n_items, n_features = X.shape
     context = np.empty((n_items, 2 * n_features + 1))

@@ -149,7 +149,7 @@ def _queries_for(estimator: Any, prefix: str, queries: Queries) -> dict[str, Any
         _, inner = _last_step(below)
     if not (_trains_on_queries(inner) or has_fit_parameter(inner, "qid")):
         return {}
-    # With routing on, a search passes on what the inner ranker requests.
+    # With routing on, a search passes on the requests of the inner ranker.
     if not get_config()["enable_metadata_routing"] or prefix or not _routes(estimator):
         raise ValueError(
             f"estimator must hand the queries on to {type(inner).__name__}, and "
@@ -210,7 +210,7 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
         for booster in BOOSTERS:
             if meaning := booster.explain(error, len(y)):
                 raise ValueError(meaning) from error
-        # In a pipeline text may be meant, for another step.
+        # In a pipeline another step may need the text.
         if not prefix and (meaning := explain_columns(error, X)):
             raise ValueError(meaning) from error
         raise

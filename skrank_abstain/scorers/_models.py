@@ -416,11 +416,11 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     Parameters
     ----------
     path : str or path-like
-        The content decides which library reads the file, not the name. Nothing is
-        unpickled, and no file can run code. For a Spark model, its folder.
+        The content decides which library reads the file, not the name. No file is
+        unpickled or can run code. For a Spark model, its folder.
     sha256 : str, default=None
         SHA-256 of the file, 64 hexadecimal digits, checked before a library sees the
-        file. Nothing less proves that a file is undamaged.
+        file. Only this proves that a file is undamaged.
 
     Returns
     -------
@@ -439,8 +439,8 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
 
     Notes
     -----
-    The bytes that are loaded are those that the checksum was compared with. CatBoost
-    reads the file a second time; a file that changed in between is refused.
+    The checksum is that of the very bytes that are loaded. CatBoost reads the file a
+    second time; a file that changed in between is refused.
 
     Examples
     --------

@@ -304,11 +304,11 @@ def over_designs(
     X: Any,
     wanted: BoolArray,
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield rows of whole queries and ``task`` of what regressors see of them.
+    """Yield rows of whole queries, and ``task`` of the columns for regressors.
 
-    That is the features and the score, the ranks of all of these within the query as
-    shares, and the query's mean score: shape (n, 2 * n_features + 3). Only ``wanted``
-    rows, a mask of all, are passed on. X may be an object whose rows lie elsewhere; its
+    The columns are the features and the score, the ranks of all of these within the
+    query as shares, and the query's mean score: shape (n, 2 * n_features + 3). Only
+    ``wanted`` rows, a mask, are passed on. If the rows of X lie elsewhere, its
     method ``over_designs`` calls this function there.
     """
     if hasattr(type(X), "over_designs"):

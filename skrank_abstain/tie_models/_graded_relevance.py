@@ -4,9 +4,8 @@ A proportional-odds model in which the items of a query share a random shift:
 
     P(grade >= k | query) = expit(slope * value + spread * u - cut_k),  u ~ N(0, 1).
 
-The shift stands for what makes a query easy or hard to please and does not show in the
-values. Because of it two items of one query are tied more often than independent items
-would be.
+The shift makes a query easy or hard to please in a way that the values do not show.
+Because of it two items of one query are tied more often than independent items.
 """
 
 from __future__ import annotations
@@ -430,7 +429,7 @@ class _Likelihood:
         return np.asarray(found.x)
 
     def by_query(self, theta: FloatArray) -> tuple[FloatArray, ...]:
-        """Return the log-likelihood of each query, and what its gradient needs.
+        """Return the log-likelihood of each query, and the parts of its gradient.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The base of all tie models, of those of a score difference, and of those of bins."""
+"""Bases of tie models: all, models of a score difference, models of bins of values."""
 
 from __future__ import annotations
 
