@@ -27,11 +27,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from scored import mass_of, scored
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from skrank_abstain import BALToR, RiskControlledRanker
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import decide_queries, risk_engine
 from skrank_abstain.tie_models import BradleyTerry
 
@@ -79,7 +80,7 @@ def simulate(n_queries: int, size: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
-    items = ScoredItems.build(data["scores"], data["queries"], data["y"])
+    items = scored(data["scores"], data["queries"], data["y"])
     model = BradleyTerry().fit_items(items)
     engine = risk_engine(model, LOSS, items)
     region = engine.select_coverage(items, 0.8)
@@ -88,7 +89,7 @@ def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
         model,
         engine,
         region,
-        engine.accepted_mass(region, items) / items.n_pairs,
+        mass_of(engine, region, items) / items.n_pairs,
     )
 
 
@@ -109,7 +110,9 @@ def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> flo
 
 def curve_of_risk_and_coverage(items: Any, risk: Any) -> np.ndarray:
     """Coverage and selective risk at 100 points of the curve of all pairs."""
-    profile = risk.profile(replace(items))  # a copy: what was counted before is gone
+    profile = risk.tally(
+        replace(items)
+    ).profile()  # a copy: what was counted before is gone
     at = np.searchsorted(profile.coverage, np.linspace(0.01, 1, 100) - 1e-12)
     return np.stack([profile.coverage[at], profile.selective_risk[at]], axis=1)
 

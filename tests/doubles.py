@@ -44,7 +44,7 @@ class OwnTable(BinModel):
     """A table of a user's own, by which far apart items may be more often tied."""
 
     def fit_bins(self, items):
-        self.edges_ = np.quantile(items.values, np.arange(1, 9) / 9)
+        self.edges_ = np.quantile(items.value, np.arange(1, 9) / 9)
         rng = np.random.default_rng(0)
         lead, tie = (np.tril(rng.uniform(0, 1, (9, 9)), k=k) for k in (-1, 0))
         wins = (1 - np.maximum(tie, tie.T)) * (1 + lead - lead.T) / 2

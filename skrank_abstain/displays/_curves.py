@@ -28,7 +28,10 @@ from skrank_abstain.displays._display import (
 from skrank_abstain.displays._reading import check_coverages, no_pairs, totals_at
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.review import review_curve
-from skrank_abstain.selection import RiskProfile
+from skrank_abstain.selection import (
+    RiskProfile,
+    Tally,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -344,7 +347,8 @@ def _profile_of(
     tie = label == 0
     # Right orders, true ties, wrong orders, and untied pairs that are called a tie.
     outcome = np.where(tie & (truth != 0), 3, 1 - truth * label)
-    return RiskProfile.of(risk, np.eye(4)[outcome], tie, loss)
+    counts, none = np.eye(4)[outcome][None], np.empty((0, tie.size))
+    return Tally(counts, none, tie, loss, risk).profile()
 
 
 def _of_kind(risk: FloatArray, kind: str) -> FloatArray:

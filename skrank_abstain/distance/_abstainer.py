@@ -21,10 +21,15 @@ from skrank_abstain.distance._pairs import (
     check_norm,
     distances,
 )
-from skrank_abstain.estimators import ItemValues, PairDecider, score_new_items
-from skrank_abstain.intake import take_labelled_rows, train_and_score
-from skrank_abstain.pairs import ScoredItems
-from skrank_abstain.selection import LabelledScores
+from skrank_abstain.estimators import (
+    PairDecider,
+    score_new_items,
+)
+from skrank_abstain.intake import (
+    take_labelled_rows,
+    train_and_score,
+)
+from skrank_abstain.pairs import Scores
 
 #: With larger features, sums and differences may overflow.
 _LARGEST_FEATURE = 1e300
@@ -317,7 +322,7 @@ class DistanceAbstainer(PairDecider):
             )
         return self
 
-    def _learn(self, data: LabelledScores) -> None:
+    def _learn(self, data: Scores) -> None:
         self.scaler_ = None
         if hasattr(self.scale, "transform"):
             self.scaler_ = clone(self.scale).fit(data.X)
@@ -326,10 +331,9 @@ class DistanceAbstainer(PairDecider):
         X = self._features(data.X)
         if isinstance(self.scale, str):
             self.radius_ = _half_width(X, self._norm)
-        items = ScoredItems.build(data.scores, data.queries, data.y)
         # Distances are divided, not features: dividing features would make equal
         # distances differ by rounding.
-        curve = NearCurve.of(X, self._norm, items)
+        curve = NearCurve.of(X, self._norm, data.ascending)
         self._curve = replace(curve, gamma=curve.gamma / self.radius_)
         self.n_queries_ = data.queries.n_queries
         self.n_pairs_ = data.queries.n_pairs
@@ -345,11 +349,11 @@ class DistanceAbstainer(PairDecider):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[NearDecision, ItemValues]:
+    ) -> tuple[NearDecision, Scores]:
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         features = self._features(items.X)
         decision = NearDecision(features, self._norm, self.radius_)
-        return decision, ItemValues(scores, scores, items.queries)
+        return decision, Scores(scores, items.queries)
 
     def _features(self, X: Any) -> FloatArray:
         """Return the features that distances are taken of."""

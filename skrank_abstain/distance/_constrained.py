@@ -42,7 +42,12 @@ from skrank_abstain.distance._pairs import (
     check_pairs_of_labels,
 )
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import ScoredItems, check_pairs, group_queries
+from skrank_abstain.pairs import (
+    Scores,
+    check_pairs,
+    count_outcomes,
+    group_queries,
+)
 
 #: With batch_size="auto", up to _FEW_PAIRS pairs are all used in each step; of more,
 #: _BATCH are drawn.
@@ -218,11 +223,11 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
                 "different queries would be compared."
             )
         relevance = check_relevance(y, scores.size)
-        items = ScoredItems.build(scores, group_queries(qid, scores.size), relevance)
+        items = Scores(scores, group_queries(qid, scores.size), y=relevance)
         weight = check_sample_weight(sample_weight, scores.size)
         if weight is None:
             weight = np.ones(scores.size)
-        totals = items.weigh_outcomes([0.0], 0.0, weight).sum(axis=0)[0]
+        totals = count_outcomes(items, np.zeros(1), 0.0, weight).sum(axis=0)[0]
         right, _, wrong, undecided = totals.tolist()
         strict = right + wrong + undecided
         if strict == 0:

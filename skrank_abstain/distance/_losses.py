@@ -18,7 +18,10 @@ from scipy.special import expit, log_expit
 from skrank_abstain._validation import FloatArray, check_positive, shown
 from skrank_abstain.distance._pairs import DistanceRule, take_pairs
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import (
+    Scores,
+    count_outcomes,
+)
 
 
 class MarginLoss(ABC):
@@ -383,10 +386,12 @@ def misranking_loss(
         return undefined("misranking loss")
     pairwise = setting == "pairwise"
     if taken.chosen is None and rule is None:
-        items = ScoredItems.build(values, taken.queries, relevance)
+        items = Scores(values, taken.queries, y=relevance)
         # Cut at 0 and just above: all pairs, and those of different scores. Counted by
         # sorting, in O(n log n).
-        counts = items.count_outcomes([0.0, np.nextafter(0.0, 1.0)], 0.0).sum(axis=0)
+        counts = count_outcomes(
+            items, np.array([0.0, np.nextafter(0.0, 1.0)]), 0.0
+        ).sum(axis=0)
         equal_scores, (_, tied_labels, discordant, _) = counts[0, 3], counts[1]
         # Both orders of a discordant pair are wrong, and one of two equal scores; in
         # the pairwise setting also one of two equal relevances.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import isotonic_regression
@@ -27,12 +27,14 @@ from skrank_abstain.distance._pairs import (
     farthest_near,
     in_blocks,
 )
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import (
+    Scores,
+    count_outcomes,
+)
 from skrank_abstain.selection import (
     DecisionArrays,
-    DecisionEngine,
-    PairTotals,
     RowPairs,
+    Tally,
 )
 
 #: Largest number of pairs to choose gamma from.
@@ -96,14 +98,14 @@ class NearCurve:
     n_pairs: int
 
     @classmethod
-    def of(cls, X: FloatArray, norm: float, items: ScoredItems) -> Self:
+    def of(cls, X: FloatArray, norm: float, items: Scores) -> Self:
         """Look at labelled pairs.
 
         Parameters
         ----------
         X : ndarray of shape (n_items, n_features), float64
         norm : float
-        items : ScoredItems
+        items : Scores
             With relevance; at least one pair.
 
         Returns
@@ -167,10 +169,10 @@ class NearCurve:
         return float(self.n_pairs - self.abstained[below - 1]) / self.n_pairs
 
 
-def _halves(items: ScoredItems, low: IntArray, high: IntArray) -> IntArray:
+def _halves(items: Scores, low: IntArray, high: IntArray) -> IntArray:
     """Return twice the misranking of each pair of positions."""
-    grades = items.known_grades
-    equal = items.values[low] == items.values[high]
+    grades = items.grades
+    equal = items.value[low] == items.value[high]
     return np.where(
         equal, grades[low] != grades[high], 2 * (grades[low] > grades[high])
     )
@@ -190,7 +192,7 @@ def _best_at_some_cost(reached: IntArray, wrong: IntArray) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class NearDecision(DecisionEngine[float]):
+class NearDecision:
     """Decides the pairs that are further apart than gamma; a region is a gamma.
 
     Attributes
@@ -203,9 +205,9 @@ class NearDecision(DecisionEngine[float]):
 
     Notes
     -----
-    ``totals`` searches for neighbours in large queries with few near pairs, and looks
-    at every pair of the others. Both give the same result: the far pairs are all pairs,
-    counted from sorted scores, less the near ones.
+    ``tally`` searches for neighbours in large queries where few pairs are near, and
+    looks at every pair elsewhere. Both give the same: it counts all pairs from sorted
+    scores and subtracts the near ones.
     """
 
     X: FloatArray
@@ -221,10 +223,11 @@ class NearDecision(DecisionEngine[float]):
         accepted = distance > farthest_near(region)
         return DecisionArrays(label, accepted, distance=distance / self.unit)
 
-    def totals(
-        self, region: float, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        """Add up what happens to the pairs of each query."""
+    def tally(
+        self, scores: Scores, regions: Any, *, weight: FloatArray | None = None
+    ) -> Tally:
+        """Count the pairs of each query, near ones and others, by outcome."""
+        items, region = scores.ascending, float(regions[0])
         X = self.X[items.rows]
         if weight is None:
             weight = np.ones(len(self.X))
@@ -243,8 +246,8 @@ class NearDecision(DecisionEngine[float]):
             )
         # Sums by query, equality of scores, and outcome.
         # All pairs, and those of different scores.
-        cuts = [0.0, np.nextafter(0.0, 1.0)]
-        beyond = items.weigh_outcomes(cuts, 0.0, weight)
+        cuts = np.array([0.0, np.nextafter(0.0, 1.0)])
+        beyond = count_outcomes(items, cuts, 0.0, weight)
         every = np.stack([beyond[:, 1], beyond[:, 0] - beyond[:, 1]], axis=1)
         near_cells = np.zeros(every.shape)
         for low, high in self._near_pairs(X, items.offsets, searched, region):
@@ -253,10 +256,9 @@ class NearDecision(DecisionEngine[float]):
                 near_cells[query : query + len(sums)] += sums
         # Weighted sums differ in the last digits, so differences may be just below 0.
         far_cells = np.maximum(every - near_cells, 0)
-        pieces = np.concatenate([near_cells, far_cells], axis=1)
-        accepted = np.array([0.0, 0.0, 1.0, 1.0])
-        tie = np.array([False, True] * 2)
-        return PairTotals.of_pieces(pieces, accepted, tie, ZERO_ONE_LOSS)
+        counts = np.concatenate([near_cells, far_cells], axis=1)
+        accepted = np.array([[0.0, 0.0, 1.0, 1.0]])
+        return Tally(counts, accepted, np.array([False, True] * 2), ZERO_ONE_LOSS)
 
     def _near_pairs(
         self, X: FloatArray, offsets: IntArray, searched: BoolArray, gamma: float
@@ -273,7 +275,7 @@ class NearDecision(DecisionEngine[float]):
             start, stop = int(offsets[query]), int(offsets[query + 1])
             yield from near_pairs(X, start, stop, gamma, self.norm)
 
-    def _near_share(self, X: FloatArray, gamma: float, items: ScoredItems) -> float:
+    def _near_share(self, X: FloatArray, gamma: float, items: Scores) -> float:
         """Estimate the share of pairs at most gamma apart."""
         later, earlier = StrictPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = distances(X, later, earlier, self.norm)
@@ -282,14 +284,14 @@ class NearDecision(DecisionEngine[float]):
 
 
 def _outcomes(
-    items: ScoredItems, low: IntArray, high: IntArray, value: FloatArray
+    items: Scores, low: IntArray, high: IntArray, value: FloatArray
 ) -> tuple[int, FloatArray]:
     """Add up pairs of positions: the first query, and sums of shape (n, 2, 4)."""
     query = np.searchsorted(items.offsets, low, side="right") - 1
     first = int(query.min())
     n_queries = int(query.max()) - first + 1
-    grades = items.known_grades
-    equal = items.values[low] == items.values[high]
+    grades = items.grades
+    equal = items.value[low] == items.value[high]
     order = np.sign(grades[high] - grades[low])
     outcome = np.where(equal & (order != 0), 3, 1 - order)
     cell = ((query - first) * 2 + equal) * 4 + outcome

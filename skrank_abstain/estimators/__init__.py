@@ -12,7 +12,6 @@ from skrank_abstain.estimators._named_rankers import (
 )
 from skrank_abstain.estimators._pairwise import PairwiseRankerClassifier
 from skrank_abstain.estimators._selective_ranker import (
-    ItemValues,
     OperatingPoint,
     PairDecider,
     SelectiveRanker,

@@ -32,7 +32,7 @@ from skrank_abstain.intake import (
     take_rows,
     warn_of_batch,
 )
-from skrank_abstain.pairs import ScoredPairs
+from skrank_abstain.pairs import Scores
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     describe,
@@ -49,7 +49,6 @@ from skrank_abstain.selection import (
     CertifiedRisk,
     Coverage,
     Groups,
-    LabelledScores,
     Price,
     Region,
     Rule,
@@ -269,17 +268,24 @@ class RuleThreshold(ModelWrapper):
         self,
         rule: Rule,
         tie_model: TieModel,
-        data: LabelledScores | ScoredPairs,
-        tuning: LabelledScores | ScoredPairs | None = None,
+        data: Scores,
+        tuning: Scores | None = None,
         *,
         seed: int,
         groups: Groups | None = None,
+        item_groups: list[Any] | None = None,
     ) -> None:
         """Fit tie model and threshold; parameters as in `fit_calibration`."""
         # The calibration keeps all that a rule can ask for: another threshold needs
         # neither the features nor another run of the model.
         self._calibration = fit_calibration(
-            tie_model, self._loss, data, tuning, seed=seed, groups=groups
+            tie_model,
+            self._loss,
+            data,
+            tuning,
+            seed=seed,
+            groups=groups,
+            item_groups=item_groups,
         )
         self.tie_model_ = tie_model
         self.n_queries_: int = self._calibration.items.n_queries
@@ -316,16 +322,13 @@ class RuleThreshold(ModelWrapper):
         return other
 
     def _set_threshold(self, rule: Rule) -> None:
-        engine, items = self._calibration.engine, self._calibration.items
         self._region = self._calibration.select(rule)
         self._fitted_rule = replace(cast("Any", rule))  # a copy, that nobody can change
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
         # An expectation: pairs on a randomised boundary count with their probability.
-        self.coverage_: float = (
-            engine.accepted_mass(self._region, items) / items.n_pairs
-        )
+        self.coverage_: float = self._calibration.coverage(self._region)
 
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""

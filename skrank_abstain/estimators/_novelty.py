@@ -26,8 +26,8 @@ from skrank_abstain.intake import (
     Rows,
     hold_out,
 )
+from skrank_abstain.pairs import Scores
 from skrank_abstain.scorers import describe, is_fitted, last_step
-from skrank_abstain.selection import LabelledScores
 
 #: Rounding error of a p-value.
 _SLACK = 1e-12
@@ -165,7 +165,7 @@ def find_novel(
 
 
 def _cross_fitted(
-    novelty: Any, level: float, known: LabelledScores, seed: int
+    novelty: Any, level: float, known: Scores, seed: int
 ) -> tuple[NoveltyTest, BoolArray]:
     n_queries = known.queries.n_queries
     if n_queries < 2:
@@ -180,7 +180,7 @@ def _cross_fitted(
     return test, novel
 
 
-def _test(detector: Any, level: float, known: LabelledScores) -> NoveltyTest:
+def _test(detector: Any, level: float, known: Scores) -> NoveltyTest:
     if level * (known.queries.n_queries + 1) < 1 - _SLACK:
         raise _too_few(level, known.queries.n_queries)
     found = strangeness(detector, known.X)

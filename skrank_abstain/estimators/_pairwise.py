@@ -43,7 +43,7 @@ from skrank_abstain.intake import (
     hash_halves,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import Queries, ScoredPairs, group_queries
+from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.report import Report, ReportData, write_report
 from skrank_abstain.selection import (
     CertifiedRisk,
@@ -305,9 +305,7 @@ n_features_in_, feature_names_in_
             parts = [*divide_queries(sizes, kind, rule.tuning_size, seed)]
         at = [np.flatnonzero(np.isin(left.codes, part)) for part in parts]
         *tuning, data = (
-            ScoredPairs.of_pairs(
-                scores[0][i], scores[1][i], label[rows[i]], left.codes[i]
-            )
+            Scores.of_pairs(scores[0][i], scores[1][i], label[rows[i]], left.codes[i])
             for i in at
         )
         certified = Groups(kind[parts[-1]], kinds.names)
@@ -517,7 +515,9 @@ n_features_in_, feature_names_in_
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
         weight = check_sample_weight(sample_weight, gaps.n_pairs)
-        return self._calibration.engine.totals(self._region, gaps, weight)
+        return self._calibration.engine.tally(
+            gaps, [self._region], weight=weight
+        ).totals()
 
     def risk_profile(self, X: Any, y: ArrayLike, qid: Any = None) -> RiskProfile:
         """Return pairs and their loss at each risk, whatever the threshold.
@@ -534,7 +534,7 @@ n_features_in_, feature_names_in_
             ``accuracy_at_coverage`` and ``coverage_at_risk`` of
             `skrank_abstain.metrics` read it.
         """
-        return self._calibration.engine.profile(self._labelled_gaps(X, y, qid))
+        return self._calibration.engine.tally(self._labelled_gaps(X, y, qid)).profile()
 
     def report(
         self,
@@ -601,7 +601,7 @@ n_features_in_, feature_names_in_
             ReportData(self._facts(), gaps, labelled, rows, groups_of, counted)
         )
 
-    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> ScoredPairs:
+    def _labelled_gaps(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
         """Return labelled pairs by their score difference."""
         check_row_order(X, y=y, qid=qid)
         left, right = self._score(X)
@@ -616,7 +616,7 @@ n_features_in_, feature_names_in_
         truth: IntArray,
         queries: IntArray | None,
         keys: Any = None,
-    ) -> ScoredPairs:
+    ) -> Scores:
         check_consistent_length(left, truth)
         with np.errstate(over="ignore"):
             difference = left - right
@@ -625,7 +625,7 @@ n_features_in_, feature_names_in_
             region = cast("GapRegion", self._region)
             difference[np.abs(difference) <= region.tolerance] = region.smallest_order
         none = np.zeros(truth.size)
-        return ScoredPairs.of_pairs(difference, none, truth, queries, keys)
+        return Scores.of_pairs(difference, none, truth, queries, keys)
 
     def _keys(self, X: Any) -> Any:
         """Return hashes (n_pairs, 2) of both sides where pairs are drawn, or None."""

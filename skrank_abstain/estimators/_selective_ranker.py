@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,9 +43,8 @@ from skrank_abstain.intake import (
 )
 from skrank_abstain.pairs import (
     PairDecisions,
-    Queries,
     Ranking,
-    ScoredItems,
+    Scores,
     check_item_id,
     check_output_size,
     check_pairs,
@@ -56,9 +55,8 @@ from skrank_abstain.review import ItemsUnderReview, Review, graded_calibration
 from skrank_abstain.scorers import describe
 from skrank_abstain.selection import (
     Coverage,
-    DecisionEngine,
+    Decides,
     PairTotals,
-    Region,
     RiskEngine,
     RiskProfile,
     Rule,
@@ -70,39 +68,6 @@ from skrank_abstain.selection import (
     place_results,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
-
-
-class ItemValues(NamedTuple):
-    """Items with their scores and with what the tie model compares.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_items,), float64
-        Of the wrapped model.
-    values : ndarray of shape (n_items,), float64
-        What the tie model compares. One number per item, whatever it looks at: pairs
-        can then be counted from sorted numbers, in O(n log n), without being formed.
-    queries : Queries
-        The query of each item.
-    novel : ndarray of shape (n_items,), bool, or None
-        Items whose pairs are abstained on.
-    keys : ndarray of shape (n_items,), uint64, or None
-        Hashes of the rows, where a boundary is randomised.
-    group : ndarray of shape (n_items,), int64, or None
-        Numbers of the groups, where the rule goes by groups of items.
-    """
-
-    scores: FloatArray
-    values: FloatArray
-    queries: Queries
-    novel: BoolArray | None = None
-    keys: NDArray[np.uint64] | None = None
-    group: IntArray | None = None
-
-    def sorted(self, y: FloatArray | None = None) -> ScoredItems:
-        """Return the items in the order of their values, with their relevance."""
-        others = self.novel, self.keys, self.group
-        return ScoredItems.build(self.values, self.queries, y, *others)
 
 
 class PairDecider(ModelWrapper):
@@ -126,7 +91,7 @@ class PairDecider(ModelWrapper):
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[DecisionEngine[Any], ItemValues]:
+    ) -> tuple[Decides, Scores]:
         """Return what decides pairs, and the items with their values."""
         raise NotImplementedError
 
@@ -203,8 +168,8 @@ class PairDecider(ModelWrapper):
 
     def _decide(
         self,
-        decision: DecisionEngine[Any],
-        items: ItemValues,
+        decision: Decides,
+        items: Scores,
         pairs: ArrayLike | None = None,
         item_id: Any = None,
     ) -> PairDecisions:
@@ -214,17 +179,17 @@ class PairDecider(ModelWrapper):
         return decide(decide_pairs, *check_pairs(pairs, items.queries))
 
     def _deciding(
-        self, decision: DecisionEngine[Any], items: ItemValues, item_id: Any
+        self, decision: Decides, items: Scores, item_id: Any
     ) -> Callable[..., PairDecisions]:
         """Return a function that decides pairs of items as a given one chooses them."""
         names = check_item_id(item_id, items.queries)
-        rows, in_order = rows_by_place(items.values, items.queries)
+        rows, in_order = rows_by_place(items.value, items.queries)
         place = np.empty_like(in_order)
         place[rows] = in_order
-        given = decision, self._region, items.values, items.queries
+        given = decision, self._region, items.value, items.queries
 
         def decide(choose: Callable[..., PairDecisions], *which: Any) -> PairDecisions:
-            made = choose(*given, *which, keys=items.keys, group=items.group)
+            made = choose(*given, *which, keys=items.key, group=items.group)
             if items.novel is not None:
                 made = made.leaving_out(items.novel)
             if names is None:
@@ -360,11 +325,13 @@ class PairDecider(ModelWrapper):
         """
         check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
         decision, items = self._decision(X, qid, needs_qid=True)
-        relevance = check_relevance(y, items.values.size)
-        weight = check_sample_weight(sample_weight, items.values.size)
+        relevance = check_relevance(y, items.value.size)
+        weight = check_sample_weight(sample_weight, items.value.size)
         warn_of_exchange(relevance, items.queries, "evaluate")
         if pairs is None:
-            return decision.totals(self._region, items.sorted(relevance), weight)
+            return decision.tally(
+                replace(items, y=relevance), [self._region], weight=weight
+            ).totals()
         made = self._decide(decision, items, pairs)
         return PairTotals.of_decisions(
             made, relevance, items.queries, weight, self._loss
@@ -558,6 +525,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             data.tuning,
             seed=data.seed,
             groups=data.groups,
+            item_groups=data.item_groups,
         )
         return self
 
@@ -652,12 +620,12 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         queries = items.queries
         names = check_item_id(item_id, queries)
         best, worst = self._places(items, confidence).T
-        rows, place = rows_by_place(items.values, queries)
+        rows, place = rows_by_place(items.value, queries)
         return Ranking(
             qid=queries.values[queries.codes[rows]],
             item_id=rows if names is None else names[rows],
             place=place,
-            score=items.scores[rows],
+            score=items.score[rows],
             best=best[rows],
             worst=worst[rows],
         )
@@ -757,17 +725,17 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
-        relevance = check_relevance(y, items.values.size)
+        relevance = check_relevance(y, items.value.size)
         check_fraction(confidence, "confidence")
         places = self._places(items, confidence)
-        return place_results(places, items.sorted(relevance))
+        return place_results(places, replace(items, y=relevance).ascending)
 
-    def _places(self, items: ItemValues, confidence: float | None) -> IntArray:
-        known, sorted_ = self._calibration, items.sorted()
+    def _places(self, items: Scores, confidence: float | None) -> IntArray:
+        known = self._calibration
         if confidence is None:
-            return known.engine.rank_bounds(self._region, sorted_)
+            return known.engine.ranks(self._region, items)
         shares, n_queries = known.place_shares(), known.items.n_queries
-        return confident_places(shares, n_queries, sorted_, confidence)
+        return confident_places(shares, n_queries, items.ascending, confidence)
 
     def preference_graph(self, X: Any, qid: Any = None) -> csr_array:
         """Return the accepted orders without those that follow from others.
@@ -786,8 +754,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             ``networkx.from_scipy_sparse_array(graph, create_using=networkx.DiGraph)``
             draws it.
         """
-        items = self._scored(X, qid).sorted()
-        return self._calibration.engine.preference_graph(self._region, items)
+        items = self._scored(X, qid)
+        return self._calibration.engine.graph(self._region, items)
 
     def review(
         self,
@@ -856,12 +824,12 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             )
         reviewed = ItemsUnderReview(
             *graded_calibration(rule, known, self._region),
-            items.scores,
-            items.values,
+            items.score,
+            items.value,
             items.queries,
             items.novel,
             check_item_id(item_id, items.queries),
-            items.keys,
+            items.key,
             X.index if hasattr(X, "iloc") else None,
             "" if known.is_graded else type(known.model).__name__,
         )
@@ -931,10 +899,11 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         """
         check_row_order(X, y=y, qid=qid, groups=groups)
         scored = self._scored(X, qid, needs_qid=y is not None)
-        n_items, queries = scored.values.size, scored.queries
+        n_items, queries = scored.value.size, scored.queries
         relevance = None if y is None else check_relevance(y, n_items)
         # Without labels all pairs count as tied; the page then shows no such number.
-        items = scored.sorted(np.zeros(n_items) if relevance is None else relevance)
+        known = np.zeros(n_items) if relevance is None else relevance
+        items = replace(scored, y=known).ascending
         features = model_columns(self, X)
         rows = describe_rows(self, hash_rows(features), queries.codes, relevance)
         kinds = groups_of_queries(groups, queries)
@@ -964,7 +933,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         of at most 100 million pairs a query; O(n log n) for few grades.
         """
         items = self._labelled_items(X, y, qid)
-        return self._calibration.engine.profile(items)
+        return self._calibration.engine.tally(items).profile()
 
     def operating_points(
         self,
@@ -1021,7 +990,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         1 unless some have a novel item, which are abstained on.
         """
         check_is_fitted(self, "threshold_")
-        return self._calibration.engine.largest_coverage(self._calibration.items)
+        return self._calibration.largest_coverage
 
     def novelty_pvalues(self, X: Any) -> FloatArray:
         """Return how likely an item of a new query is to be as strange as each item.
@@ -1076,11 +1045,11 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
 
     def _decision(
         self, X: Any, qid: Any, *, needs_qid: bool = False
-    ) -> tuple[RiskEngine[Region], ItemValues]:
+    ) -> tuple[RiskEngine, Scores]:
         items = self._scored(X, qid, needs_qid=needs_qid)
         return self._calibration.engine, items
 
-    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> ItemValues:
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
         """Return scores, what the tie model compares, and which items are novel."""
         items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         limit = self._fitted_rule.largest_query
@@ -1089,9 +1058,9 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         novel = None if self._novelty is None else self._novelty.is_novel(items.X)
         keys = self._keys_of_draws(hash_rows, items.X)
         group = self._calibration.codes_of_groups(items.group)
-        return ItemValues(scores, values, items.queries, novel, keys, group)
+        return Scores(scores, items.queries, values, novel=novel, key=keys, group=group)
 
-    def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> ScoredItems:
+    def _labelled_items(self, X: Any, y: ArrayLike, qid: Any) -> Scores:
         check_row_order(X, y=y, qid=qid)
         items = self._scored(X, qid, needs_qid=True)
-        return items.sorted(check_relevance(y, items.values.size))
+        return replace(items, y=check_relevance(y, items.value.size)).ascending

@@ -24,13 +24,16 @@ from skrank_abstain.intake._repeats import (
     warn_of_repeats,
 )
 from skrank_abstain.intake._rows import Rows, groups_of_queries
-from skrank_abstain.pairs import Queries
+from skrank_abstain.pairs import (
+    Queries,
+    Scores,
+)
 from skrank_abstain.scorers import (
     check_queries,
     fit_ranker,
     score_items,
 )
-from skrank_abstain.selection import Groups, LabelledScores
+from skrank_abstain.selection import Groups
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +53,9 @@ class CalibrationData:
         Items of the largest calibration query.
     repeats : HashedRows or None
         None if rows were not compared.
-    rest : LabelledScores
+    rest : Scores
         Of the queries that set the threshold.
-    tuning : LabelledScores or None
+    tuning : Scores or None
         Of other queries, which fit the tie model alone.
     groups : Groups
         Of the queries in ``rest``.
@@ -60,6 +63,8 @@ class CalibrationData:
         For rules that draw.
     rows : ndarray of int64
         Rows of X that did not train the model.
+    item_groups : list or None
+        Names of the groups of the items.
     """
 
     model: Any
@@ -68,16 +73,17 @@ class CalibrationData:
     several_queries: bool
     largest_query: int
     repeats: HashedRows | None
-    rest: LabelledScores
-    tuning: LabelledScores | None
+    rest: Scores
+    tuning: Scores | None
     groups: Groups
     seed: int
     rows: IntArray
+    item_groups: list[Any] | None = None
 
     @classmethod
     def of(
         cls,
-        data: LabelledScores,
+        data: Scores,
         tuning_size: float,
         seed: int,
         *,
@@ -88,7 +94,7 @@ class CalibrationData:
 
         Parameters
         ----------
-        data : LabelledScores
+        data : Scores
             All calibration items.
         tuning_size : float
             Share of the queries that fit the tie model alone.
@@ -162,10 +168,10 @@ def train_and_score(
         warn_of_repeats(repeats)
     check_pairs_to_calibrate(left.queries.sizes)
     scores = score_items(model, left.X, left.named_queries)
-    data = LabelledScores(scores, left.y, left.queries, left.X)
+    data, names = Scores(scores, left.queries, y=left.y, X=left.X), None
     if rows.group is not None:
-        codes, names = encode_qid(rows.group, rows.group.size, name="groups")
-        data = replace(data, item_groups=Groups(codes[chosen], names.tolist()))
+        codes, found = encode_qid(rows.group, rows.group.size, name="groups")
+        data, names = replace(data, group=codes[chosen]), found.tolist()
     group = kinds.code[queries.codes[chosen[left.queries.first_rows]]]
     return CalibrationData.of(
         data,
@@ -178,6 +184,7 @@ def train_and_score(
         several_queries=queries.n_queries > 1,
         repeats=repeats,
         rows=chosen,
+        item_groups=names,
     )
 
 

@@ -22,8 +22,9 @@ from skrank_abstain.monitor._evidence import (
     add_pvalues,
     online_pvalues,
 )
-from skrank_abstain.pairs import ScoredItems, read_pair_labels
+from skrank_abstain.pairs import Scores, largest_gap, read_pair_labels
 from skrank_abstain.review import Questions, pair_id
+from skrank_abstain.selection import at_thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,7 +159,7 @@ class Monitor:
         bound = getattr(ranker._fitted_rule, "max_risk", None)
         if bound is None:
             accepted, pairs = known.accepted_by_query(ranker._region)
-            totals = known.engine.totals(ranker._region, known.items, None)
+            totals = known.totals(ranker._region, known.items)
             some = pairs > 0
             spent = (totals.loss[some] / pairs[some]).sum()
             decided = (accepted[some] / pairs[some]).sum()
@@ -222,7 +223,7 @@ class Monitor:
                 "queries name them otherwise."
             )
         items = ranker._scored(X, qid)
-        levels = _levels(ranker, items.sorted(np.zeros(items.values.size)))
+        levels = _levels(ranker, replace(items, y=np.zeros(items.value.size)))
         random = np.random.default_rng([self.seed, int(self.counts[0].sum())])
         draws = random.random(levels.shape)
         pvalues, counts = online_pvalues(self.counts, levels, draws)
@@ -373,24 +374,24 @@ def _fingerprint(ranker: Any) -> str:
         calibration.loss.tolist(),
         calibration.items.n_queries,
         calibration.items.n_pairs,
-        calibration.items.largest,
+        largest_gap(calibration.items),
     ]
     return sha256(json.dumps(facts, default=float).encode()).hexdigest()[:16]
 
 
-def _levels(ranker: Any, items: ScoredItems) -> IntArray:
+def _levels(ranker: Any, items: Scores) -> IntArray:
     """Return the levels of each query's share of abstentions and of its mean risk.
 
     Shape (n_queries, 2), without queries of one item.
     """
     engine = ranker._calibration.engine
-    totals = engine.totals(ranker._region, items, None)
+    totals = ranker._calibration.totals(ranker._region, items)
     some = totals.pairs > 0
     pairs = totals.pairs[some]
     abstained = 1 - totals.accepted[some] / pairs
     # The mean of the risk is the area over its distribution.
     thresholds = (np.arange(16) + 0.5) / 16
-    below = engine.at_thresholds(items, thresholds * engine.highest)[0][some]
+    below = at_thresholds(engine, items, thresholds * engine.highest)[0][some]
     mean_risk = 1 - (below / pairs[:, None]).mean(axis=1)
     shares = np.stack([abstained, mean_risk], axis=1)
     levels: IntArray = np.rint(shares.clip(0, 1) * (_N_LEVELS - 1)).astype(np.int64)

@@ -581,7 +581,9 @@ default="misranking"
             prefit=self.prefit_,
             note="; each label of a sample an item",
         )
-        data = ReportData(facts, scored.sorted(known), y is not None, rows, kinds)
+        data = ReportData(
+            facts, replace(scored, y=known).ascending, y is not None, rows, kinds
+        )
         return write_report(data)
 
     def score(self, X: Any, y: ArrayLike) -> float:

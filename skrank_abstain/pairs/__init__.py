@@ -1,7 +1,6 @@
 """Pairs of items of one query: enumeration, labels, decisions, and the ranking."""
 
 from skrank_abstain.pairs._decisions import PairDecisions, bounds_of_orders
-from skrank_abstain.pairs._gaps import GapOutcomes, outcomes_of
 from skrank_abstain.pairs._memory import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
@@ -21,22 +20,34 @@ from skrank_abstain.pairs._queries import (
     rows_by_place,
 )
 from skrank_abstain.pairs._ranking import Ranking
-from skrank_abstain.pairs._scored_items import (
+from skrank_abstain.pairs._scores import (
     FEW_PAIRS,
-    ScoredItems,
+    GapOutcomes,
+    Scores,
+    by_query,
+    count_outcomes,
+    count_within,
     counts_by_gap,
+    every_outcome,
+    gap_outcomes,
+    largest_gap,
+    outcomes_of,
+    pairs_by_grade,
+    semiorder_graph,
+    semiorder_ranks,
     spread_queries,
     spread_rows,
     thin,
+    thinned,
+    weigh_bins,
 )
-from skrank_abstain.pairs._scored_pairs import ScoredPairs
 from skrank_abstain.pairs._tables import SHOWN, html_of_rows, html_table
 
 __all__ = [
     "Ranking",
     "PairDecisions",
     "Queries",
-    "ScoredItems",
+    "Scores",
     "GapOutcomes",
     "group_queries",
     "enumerate_pairs",

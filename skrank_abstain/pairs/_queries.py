@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,15 +51,27 @@ class Queries:
     (2, 1, array([0, 2]))
     """
 
-    codes: IntArray
     values: NDArray[Any]
     order: IntArray
     offsets: IntArray
 
+    @classmethod
+    def of_sizes(cls, sizes: IntArray, values: Any = None) -> Self:
+        """Return queries of so many items, one after the other."""
+        offsets = np.append(0, np.cumsum(sizes)).astype(np.int64)
+        named = np.arange(sizes.size) if values is None else values
+        return cls(named, np.arange(offsets[-1]), offsets)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        codes = np.empty(self.order.size, dtype=np.int64)
+        codes[self.order] = np.repeat(np.arange(self.n_queries), self.sizes)
+        return codes
+
     @property
     def n_items(self) -> int:
         """Number of items."""
-        return int(self.codes.shape[0])
+        return int(self.order.shape[0])
 
     @property
     def n_queries(self) -> int:
@@ -122,7 +135,9 @@ def group_queries(qid: Any, n_items: int) -> Queries:
     order = np.argsort(codes, kind="stable").astype(np.int64)
     counts = np.bincount(codes, minlength=values.shape[0])
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Queries(codes=codes, values=values, order=order, offsets=offsets)
+    queries = Queries(values, order, offsets)
+    vars(queries)["codes"] = codes  # known already
+    return queries
 
 
 def enumerate_pairs(

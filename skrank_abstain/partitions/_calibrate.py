@@ -30,7 +30,11 @@ from skrank_abstain.intake import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import Queries, group_queries
+from skrank_abstain.pairs import (
+    Queries,
+    Scores,
+    group_queries,
+)
 from skrank_abstain.partitions._engines import (
     Partitions,
     as_partitions,
@@ -49,7 +53,10 @@ from skrank_abstain.scorers import (
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import Groups, LabelledScores, check_largest_query
+from skrank_abstain.selection import (
+    Groups,
+    check_largest_query,
+)
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
     TieModel,
@@ -150,7 +157,7 @@ def calibrate(
         warn_user(doubts[0])
     found = _common_columns(part.columns for part in parts)
     rows = RowsElsewhere(partitions, reader, [part.y.size for part in parts])
-    data, repeats = _joined(parts, rows if reads_features else None)
+    data, kinds, repeats = _joined(parts, rows if reads_features else None)
     sizes = data.queries.sizes
     check_largest_query(int(sizes.max()), rule.largest_query)
     known = CalibrationData.of(
@@ -164,6 +171,7 @@ def calibrate(
         several_queries=sizes.size > 1,
         repeats=repeats,
         rows=np.empty(0, dtype=np.int64),
+        item_groups=kinds,
     )
     calibrated: SelectiveRanker = fitted._calibrate(rule, tie_model, known)
     return calibrated
@@ -293,7 +301,7 @@ def _score(partition: Any, reader: Reader, model: Any) -> Scored:
     )
 
 
-def _joined(parts: list[Scored], X: Any) -> tuple[LabelledScores, Any]:
+def _joined(parts: list[Scored], X: Any) -> tuple[Scores, list[Any] | None, Any]:
     """Return the items of all partitions, and the repeats among their rows.
 
     The list is emptied, so that no array is held twice.
@@ -303,17 +311,17 @@ def _joined(parts: list[Scored], X: Any) -> tuple[LabelledScores, Any]:
     queries = group_queries(_numbered(query, ids), sum(map(len, query)))
     query.clear()
     check_pairs_to_calibrate(queries.sizes)
-    data = LabelledScores(_taken(score), _taken(y), queries, X)
+    data, kinds = Scores(_taken(score), queries, y=_taken(y), X=X), None
     if group[0] is not None:
         codes, names = zip(*group, strict=True)
         every = [name for some in names for name in some.tolist()]
         number, different = encode_qid(every, len(every), name="groups")
-        groups = Groups(number[_numbered(codes, names)], different.tolist())
-        data = replace(data, item_groups=groups)
+        data = replace(data, group=number[_numbered(codes, names)])
+        kinds = different.tolist()
     known = None if any(each is None for each in hashes) else _taken(hashes)
     repeats = find_repeats(known, queries, np.arange(data.y.size), data.y, copies=True)
     warn_of_repeats(repeats)
-    return data, repeats
+    return data, kinds, repeats
 
 
 def _taken(arrays: list[Any]) -> Any:

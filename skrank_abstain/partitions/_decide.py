@@ -12,7 +12,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skrank_abstain._validation import encode_qid, is_scalar, names_of_columns
 from skrank_abstain.estimators import SelectiveRanker
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import (
+    Queries,
+    Scores,
+)
 from skrank_abstain.partitions._engines import as_partitions, refuse_split_queries
 from skrank_abstain.partitions._rows import (
     ModelColumns,
@@ -216,13 +219,14 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     # Decisions need the unit of gaps and the tolerance of equal values: keep the ends
     # of the query with the widest gap and of the one with the largest value.
     ends = np.stack([items.offsets[:-1], items.offsets[1:] - 1], axis=1)
-    low, high = items.values[ends].T
+    low, high = items.value[ends].T
     with np.errstate(over="ignore"):
         widest = np.argmax(high - low)
     largest = np.argmax(np.maximum(np.abs(low), np.abs(high)))
     kept = ends[[widest, largest]].ravel()
     novel = None if items.novel is None else items.novel[kept]
-    few = ScoredItems(items.values[kept], np.arange(4), np.arange(0, 5, 2), novel=novel)
+    queries = Queries.of_sizes(np.array([2, 2]))
+    few = Scores(items.value[kept], queries, novel=novel, rows=np.arange(4))
     calibration = Calibration(
         known.model, few, known.loss, seed=known.seed, item_groups=known.item_groups
     )

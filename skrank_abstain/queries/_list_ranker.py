@@ -44,6 +44,7 @@ from skrank_abstain.report import (
     warn_of_few,
     write_page,
 )
+from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
 Results = TypeVar("Results")
@@ -291,13 +292,11 @@ class ListRanker(ModelWrapper, Generic[Results]):
         data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
         self._take_over(data)
         first, last = data.tuning or data.rest, data.rest
-        items = first.fit(model)
-        values = np.empty(first.scores.size)
-        values[items.rows] = items.values
-        parts = [((first.scores, values, first.queries), first.y)]
+        values = fit_values(model, first).value
+        parts = [((first.score, values, first.queries), first.y)]
         if last is not first:
-            values = model.checked_transform(last.scores, last.queries, last.X)
-            parts.append(((last.scores, values, last.queries), last.y))
+            values = model.checked_transform(last.score, last.queries, last.X)
+            parts.append(((last.score, values, last.queries), last.y))
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
         self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import Scores
 from skrank_abstain.report._facts import RankerFacts, ReportData, as_number, as_percent
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
@@ -145,7 +145,7 @@ def _counted(data: ReportData) -> list[str]:
         "items of one query"
     )
     if getattr(items, "novel", None) is not None:
-        n_left = items.n_pairs - items.without_novel_pairs.n_pairs
+        n_left = items.n_pairs - items.sound.n_pairs
         counted += (
             "; novel items, unlike those that the ranker was calibrated on: "
             f"{items.novel.sum()}, whose {n_left} pairs are left to a person"
@@ -169,8 +169,8 @@ def _about_model(ranker: RankerFacts) -> list[str]:
 
 
 def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
-    calibration, items = ranker.calibration, ranker.calibration.items
-    coverage = calibration.engine.accepted_mass(ranker.region, items) / items.n_pairs
+    calibration = ranker.calibration
+    coverage = calibration.coverage(ranker.region)
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
     return [
@@ -240,14 +240,14 @@ _WORDS = [
 
 
 def section_of_ends(
-    X: Any, items: ScoredItems, relevance: FloatArray | None
+    X: Any, items: Scores, relevance: FloatArray | None
 ) -> Section | None:
     """Return a section with means of features at both ends of each query.
 
     Parameters
     ----------
     X : array or frame of shape (n_items, n_features)
-    items : ScoredItems
+    items : Scores
         Its items, sorted.
     relevance : ndarray of shape (n_items,), float64, or None
 

@@ -11,7 +11,6 @@ import numpy as np
 from skrank_abstain._validation import ZERO_ONE_LOSS, FloatArray
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.intake import AboutRows
-from skrank_abstain.pairs import ScoredItems
 from skrank_abstain.report._page import Section
 from skrank_abstain.selection import (
     Calibration,
@@ -87,7 +86,7 @@ class ReportData:
     Attributes
     ----------
     ranker : RankerFacts
-    items : ScoredItems
+    items : Scores
         Their outcomes are ignored unless ``labelled``.
     labelled : bool
     rows : AboutRows
@@ -112,7 +111,7 @@ class ReportData:
     def totals(self) -> PairTotals:
         """Sums over the pairs of each query."""
         ranker = self.ranker
-        return ranker.calibration.engine.totals(ranker.region, self.items, None)
+        return ranker.calibration.totals(ranker.region, self.items)
 
 
 HEAD = ("quantity", "value", "95 % interval")
@@ -185,7 +184,7 @@ def rows_of_places(data: ReportData) -> list[list[str]]:
     There are no rows without items or with too few calibration queries.
     """
     known, items = data.ranker.calibration, data.items
-    if not isinstance(items, ScoredItems):
+    if items.unit is not None:
         return []
     n_queries = known.items.n_queries
     try:

@@ -35,7 +35,14 @@ from skrank_abstain.report._facts import (
     rows_of_queries,
 )
 from skrank_abstain.report._page import Picture, Section, Table
-from skrank_abstain.selection import CellEngine, PairTotals, RiskEngine, RiskProfile
+from skrank_abstain.selection import (
+    PairTotals,
+    RiskEngine,
+    RiskProfile,
+    at_thresholds,
+    cells_of,
+    tally_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -157,7 +164,7 @@ def _about_risk(curve: LossCurve, highest: float) -> Section:
 def _expected(data: ReportData) -> Section:
     """Return a section about the expected results of unlabelled data."""
     ranker = data.ranker
-    profile = ranker.calibration.engine.profile(data.items)
+    profile = ranker.calibration.engine.tally(data.items).profile()
     # The risk of the decided pairs, the least risky ones, adds up along the profile.
     decided = data.totals.accepted.sum()
     count = np.cumsum(profile.n_pairs)
@@ -180,7 +187,8 @@ def _expected(data: ReportData) -> Section:
 
 
 def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
-    known = ranker.calibration.profile()
+    calibration = ranker.calibration
+    known = calibration.engine.tally(calibration.items).profile()
     edges = np.linspace(0, ranker.calibration.engine.highest, 31)
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
@@ -204,15 +212,17 @@ def _by_group(data: ReportData) -> list[Section]:
         names = [*map(_one_line, data.groups.names)]
         sections.append(_table_of_groups(data, "By group", "group", names, parts))
     engine, known = data.ranker.calibration.engine, data.ranker.calibration.item_groups
-    if known is not None and isinstance(engine, CellEngine):
+    if known is not None:
         region: Any = data.ranker.region
-        cells = [*engine.cells(data.items)]
+        cells = cells_of(data.items, len(known))
         names = [
             f"{_one_line(known[cell.one])}, {_one_line(known[cell.other])}: risk at "
             f"most {region.at(cell).risk:.4g}"
             for cell in cells
         ]
-        parts = [engine.totals_of(cell, region, data.items) for cell in cells]
+        parts = [
+            tally_of(engine, cell, data.items, [region]).totals() for cell in cells
+        ]
         parts = [part.of_queries(part.pairs > 0) for part in parts]
         title = "By the groups of the two items"
         sections.append(_table_of_groups(data, title, "groups", names, parts))
@@ -288,9 +298,9 @@ class LossCurve:
     loss: FloatArray
 
     @classmethod
-    def of(cls, engine: RiskEngine[Any], items: Any) -> Self:
+    def of(cls, engine: RiskEngine, items: Any) -> Self:
         """Add up labelled pairs, at least one, at up to 200 levels of risk."""
-        profile = engine.profile(items)
+        profile = engine.tally(items).profile()
         count = np.cumsum(profile.n_pairs)
         # Even steps in coverage; even steps in risk would not separate the many pairs
         # of nearly the same risk.
@@ -357,17 +367,18 @@ def intervals(loss: FloatArray, pairs: FloatArray) -> FloatArray:
 
 
 def _tables(
-    engine: RiskEngine[Any], items: Any, levels: FloatArray
+    engine: RiskEngine, items: Any, levels: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     n_queries = items.n_queries
     if n_queries <= _MOST_UNITS:
-        return engine.at_thresholds(items, levels)
+        return at_thresholds(engine, items, levels)
     # In parts: a table of all queries would take more memory than the items.
     edges = np.arange(_MOST_UNITS + 1) * n_queries // _MOST_UNITS
     parts = []
     for stretch in pairwise(range(0, _MOST_UNITS + 1, _MOST_UNITS // 20)):
         first, stop = edges[list(stretch)]
-        tables = engine.at_thresholds(items.take(first, stop), levels)
+        part = items.ascending.stretch(first, stop)
+        tables = at_thresholds(engine, part, levels)
         starts = edges[slice(*stretch)] - first
         parts.append([np.add.reduceat(table, starts, axis=0) for table in tables])
     pairs, loss = (np.concatenate(tables) for tables in zip(*parts, strict=True))

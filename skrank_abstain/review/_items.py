@@ -33,7 +33,7 @@ def graded_calibration(
         return calibration, region
     graded = calibration.graded
     region = rule.select(graded)
-    coverage = graded.engine.accepted_mass(region, graded.items) / graded.items.n_pairs
+    coverage = graded.coverage(region)
     warn_user(
         "A review rests on grades: GradedRelevance, fitted to the same calibration "
         f"items, decides in place of {type(calibration.model).__name__}, and accepts "
@@ -83,11 +83,10 @@ class ItemsUnderReview:
         """What took the place of the ranker's tie model, in words."""
         if not self.replaced:
             return ""
-        known = self.calibration
-        mass = known.engine.accepted_mass(self.region, known.items)
+        coverage = self.calibration.coverage(self.region)
         return (
             f"model=GradedRelevance in place of {self.replaced}, "
-            f"coverage={mass / known.items.n_pairs:.3f}, "
+            f"coverage={coverage:.3f}, "
         )
 
     @property

@@ -26,7 +26,7 @@ from skrank_abstain._validation import (
     check_row_order,
     shown,
 )
-from skrank_abstain.pairs import Queries, ScoredItems, group_queries
+from skrank_abstain.pairs import Queries, group_queries
 from skrank_abstain.scorers._fit import fit_ranker, grades_of
 from skrank_abstain.scorers._models import (
     class_proba,
@@ -434,8 +434,11 @@ def ranks_within(values: FloatArray, queries: Queries) -> tuple[IntArray, FloatA
         From 1/2 to the number of items less 1/2. Equal values share their mean rank,
         NaN stays NaN.
     """
+    from skrank_abstain._kernels.sorting import sort_within_queries
+
     starts = queries.offsets[:-1]
-    order = ScoredItems.build(np.where(np.isnan(values), np.inf, values), queries).rows
+    filled = np.where(np.isnan(values), np.inf, values)
+    _, order = sort_within_queries(filled, queries.order, queries.offsets)
     ordered = values[order]
     begins = np.append(True, ordered[1:] != ordered[:-1])
     begins[starts] = True

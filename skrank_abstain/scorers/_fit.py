@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,7 @@ def fit_ranker(
     if (order[1:] < order[:-1]).any():
         rows = X.tocsr() if hasattr(X, "tocsr") else X  # others have no row index
         X, grades = _safe_indexing(rows, order), grades[order]
-    in_order = replace(queries, codes=queries.codes[order], order=np.sort(order))
+    in_order = Queries.of_sizes(queries.sizes, queries.values)
     arguments = booster.query_arguments(final, in_order)
     if not isinstance(arguments, dict):
         raise TypeError(

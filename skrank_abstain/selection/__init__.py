@@ -6,31 +6,34 @@ A rule is a frozen value; what it selects is a region of pairs that are accepted
 from skrank_abstain.selection._calibration import (
     Calibration,
     Groups,
-    LabelledScores,
     Rule,
     RuleText,
     check_rule,
     fit_calibration,
+    fit_values,
     risk_engine,
 )
-from skrank_abstain.selection._cells import CellEngine
 from skrank_abstain.selection._certified_risk import CertifiedRisk
 from skrank_abstain.selection._coverage import Coverage
 from skrank_abstain.selection._engine import (
+    CellRegion,
+    Decides,
     DecisionArrays,
-    DecisionEngine,
     Region,
     RiskEngine,
     RowPairs,
+    at_thresholds,
+    cells_of,
     decide_pairs,
     decide_queries,
+    tally_of,
 )
-from skrank_abstain.selection._gap_engine import GapRegion
+from skrank_abstain.selection._gaps import GapRegion
 from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._places import confident_places, place_results
 from skrank_abstain.selection._price import Price
 from skrank_abstain.selection._sampling import coverage_interval
-from skrank_abstain.selection._totals import PairTotals, RiskProfile
+from skrank_abstain.selection._tally import PairTotals, RiskProfile, Tally
 from skrank_abstain.selection._weighting import check_largest_query
 
 __all__ = [

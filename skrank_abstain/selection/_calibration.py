@@ -5,32 +5,39 @@ A tie model is fitted, and the pairs that set the threshold are kept.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import (
-    BoolArray,
     FloatArray,
     IntArray,
+    check_quantile,
     encode_qid,
     listed,
+    rounded_share,
     shown,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import Queries, ScoredItems, ScoredPairs, group_queries
-from skrank_abstain.selection._bin_engine import BinEngine
-from skrank_abstain.selection._cells import Cell, CellEngine
-from skrank_abstain.selection._engine import Region, RiskEngine
-from skrank_abstain.selection._gap_engine import GapEngine
+from skrank_abstain.pairs import Scores, largest_gap
+from skrank_abstain.selection._bins import BinEngine
+from skrank_abstain.selection._engine import (
+    Cell,
+    CellRegion,
+    Region,
+    RiskEngine,
+    at_thresholds,
+    cells_of,
+    tally_of,
+)
+from skrank_abstain.selection._gaps import GapEngine
 from skrank_abstain.selection._places import place_shares
-from skrank_abstain.selection._sound_pairs import SoundPairs
-from skrank_abstain.selection._totals import PairTotals, RiskProfile
+from skrank_abstain.selection._tally import PairTotals
 from skrank_abstain.tie_models import (
     EQUAL,
     BinModel,
@@ -40,68 +47,12 @@ from skrank_abstain.tie_models import (
     check_spread,
 )
 
+#: Two groups with pairs in fewer calibration queries get the threshold of all pairs.
+FEWEST_QUERIES = 30
 #: Largest number of thresholds in the tables of losses.
 _N_THRESHOLDS = 100
 #: `fit` warns from this share of ties among the accepted pairs.
 _MOST_TIES = 0.95
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledScores:
-    """Scored items of labelled queries.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_items,), float64
-    y : ndarray of shape (n_items,), float64
-        Relevance, higher is better.
-    queries : Queries
-    X : array or frame of shape (n_items, n_features), default=None
-        Their features.
-    novel : ndarray of shape (n_items,), bool, default=None
-        Items whose pairs are always abstained on.
-    item_groups : Groups, default=None
-        Groups of the items.
-    """
-
-    scores: FloatArray
-    y: FloatArray
-    queries: Queries
-    X: Any = None
-    novel: BoolArray | None = None
-    item_groups: Groups | None = None
-
-    def fit(self, model: TieModel) -> ScoredItems:
-        """Fit a model; return the items by values from fits without their query."""
-        check_spread(self.scores)
-        values = model.checked_fit_transform(self.scores, self.y, self.queries, self.X)
-        items = self._sorted(values)
-        model.fit_items(items)
-        return items
-
-    def transformed_by(self, model: TieModel) -> ScoredItems:
-        """Return the items sorted by their values."""
-        values = model.checked_transform(self.scores, self.queries, self.X)
-        return self._sorted(values)
-
-    def _sorted(self, values: FloatArray) -> ScoredItems:
-        group = None if self.item_groups is None else self.item_groups.code
-        return ScoredItems.build(values, self.queries, self.y, self.novel, group=group)
-
-    def take(self, rows: IntArray) -> LabelledScores:
-        """Return the items at the given rows, which ascend."""
-        return LabelledScores(
-            self.scores[rows],
-            self.y[rows],
-            group_queries(self.queries.codes[rows], rows.size),
-            None if self.X is None else _safe_indexing(self.X, rows),
-            None if self.novel is None else self.novel[rows],
-            None if self.item_groups is None else self.item_groups.take(rows),
-        )
-
-    def take_queries(self, queries: IntArray) -> LabelledScores:
-        """Return the items of the given queries."""
-        return self.take(np.flatnonzero(np.isin(self.queries.codes, queries)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +106,10 @@ class Calibration(Value):
     ----------
     model : TieModel
         Fitted.
-    items : ScoredItems
+    items : Scores
         Items whose pairs set the threshold.
     loss : ndarray of shape (3, 3)
-    tuning : ScoredItems or None
+    tuning : Scores or None
         Items that only fitted the tie model; None if ``items`` did.
     seed : int
         For rules that draw random numbers.
@@ -181,7 +132,7 @@ class Calibration(Value):
     >>> @dataclass(frozen=True)
     ... class HalfTheWorst(Rule):
     ...     def select(self, calibration):
-    ...         return calibration.engine.select_risk(calibration.engine.highest / 2)
+    ...         return calibration.engine.below(calibration.engine.highest / 2)
     ...     def in_words(self, calibration, threshold):
     ...         return RuleText("half the largest risk", "Nothing is promised.")
     >>> data = make_ranking(n_queries=60, random_state=0)
@@ -192,23 +143,133 @@ class Calibration(Value):
     """
 
     model: TieModel
-    items: ScoredItems
+    items: Scores
     loss: FloatArray
-    tuning: ScoredItems | None = None
+    tuning: Scores | None = None
     seed: int = 0
     groups: Groups | None = None
     item_groups: list[Any] | None = None
 
     @cached_property
-    def engine(self) -> RiskEngine[Region]:
+    def engine(self) -> RiskEngine:
         """The engine that finds the pairs below a risk."""
         fitted_on = self.items if self.tuning is None else self.tuning
-        engine: Any = risk_engine(self.model, self.loss, fitted_on)
-        if self.items.novel is not None:
-            return SoundPairs(engine)
+        return risk_engine(self.model, self.loss, fitted_on)
+
+    def at_coverage(
+        self,
+        coverage: float,
+        *,
+        quantile: str = "inverted_cdf",
+        boundary: str = "accept",
+    ) -> Any:
+        """Return the region of the pairs up to the coverage quantile of the risk.
+
+        Parameters
+        ----------
+        coverage : float
+            Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
+            riskier than any calibration pair.
+        quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
+            The order statistic of rank ``ceil(coverage * n_pairs)``, or numpy's linear
+            interpolation between two.
+        boundary : {"accept", "randomize"}, default="accept"
+            Whether pairs on the threshold are all accepted, or each with the
+            probability that makes the calibration coverage exact.
+
+        Raises
+        ------
+        ValueError
+            If the coverage is outside (0, 1] or cannot be reached, or an option is
+            unknown.
+
+        Notes
+        -----
+        Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
+        (arXiv:2505.23437).
+        """
+        check_quantile(coverage, quantile, boundary)
+        engine, sound = self.engine, self.items.sound
+        region: Any
+        most = self.largest_coverage
+        # Rounding in the division must not refuse a coverage that can be reached.
+        if most < 1 and (most == 0 or coverage > most * (1 + 1e-12)):
+            # Rounded down, so that the coverage in the message can be reached.
+            most = math.floor(most * 1e4) / 1e4
+            raise ValueError(
+                f"coverage must be lower, got {coverage:g}: it is a share of all "
+                f"pairs, and {self.items.n_pairs - sound.n_pairs} of "
+                f"{self.items.n_pairs} calibration pairs have a novel item and are "
+                f"abstained on. Ask for at most {most:g}, or pass a lower "
+                "novelty_level."
+            )
+        if most < 1:
+            coverage = min(coverage * self.items.n_pairs / sound.n_pairs, 1.0)
+        # Not the quantile: new pairs may be riskier than all calibration pairs.
+        if coverage == 1:
+            region = engine.below(engine.highest)
+        elif quantile == "linear":
+            place = coverage * (sound.n_pairs - 1)
+            ranks = math.floor(place) + 1, math.ceil(place) + 1
+            risks = [engine.surest(sound, rank).risk for rank in ranks]
+            region = engine.below(float(np.quantile(risks, place % 1)))
+        else:
+            rank = int(rounded_share(coverage, sound.n_pairs))
+            region = engine.surest(sound, rank)
         if self.item_groups is not None:
-            engine = CellEngine(engine, len(self.item_groups))
-        return cast("RiskEngine[Region]", engine)
+            return self._by_groups(region, coverage)
+        if boundary == "accept" or quantile == "linear" or coverage == 1:
+            return region
+        n_accepted = self._mass(region, sound)
+        n_below = self._mass(replace(region, kappa=0.0), sound)
+        # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2, in numbers of pairs.
+        kappa = (coverage * sound.n_pairs - n_below) / (n_accepted - n_below)
+        return replace(region, kappa=float(np.clip(kappa, 0, 1)), seed=self.seed)
+
+    def _mass(self, region: Any, scores: Scores) -> float:
+        return self.engine.tally(scores, [region], outcomes=False).mass()[0]
+
+    def _by_groups(self, pooled: Any, coverage: float) -> CellRegion:
+        """Return a region for each two groups of items that have enough queries."""
+        n_groups = len(self.item_groups or [])
+        of_cell = np.zeros((n_groups, n_groups), dtype=np.int64)
+        regions = [pooled]
+        for cell in cells_of(self.items, n_groups) if coverage < 1 else ():
+            if cell.n_queries >= FEWEST_QUERIES:
+                of_cell[cell.one, cell.other] = len(regions)
+                of_cell[cell.other, cell.one] = len(regions)
+                regions.append(self._of_cell(cell, coverage))
+        return CellRegion(tuple(regions), of_cell)
+
+    def _of_cell(self, cell: Cell, coverage: float) -> Any:
+        """Return the smallest region of a risk that accepts the coverage of a cell."""
+        engine, n_groups = self.engine, len(self.item_groups or [])
+        everywhere = np.zeros((n_groups, n_groups), dtype=np.int64)
+
+        def accepted(region: Any) -> float:
+            regions = [CellRegion((region,), everywhere)]
+            return tally_of(engine, cell, self.items, regions, outcomes=False).mass()[0]
+
+        # Where nothing is below the risk 0, all of it may be wanted.
+        low, high = -1.0, engine.highest
+        region = engine.below(high)
+        wanted = rounded_share(coverage, round(accepted(region)))
+        # Halving ends where the two are neighbours, or the count is met to the pair.
+        while low < (middle := (low + high) / 2) < high:
+            tried = engine.below(middle)
+            found = accepted(tried)
+            if found < wanted:
+                low = middle
+                continue
+            high, region = middle, tried
+            if found == wanted:
+                break
+        return region
+
+    @property
+    def largest_coverage(self) -> float:
+        """The largest share of the calibration pairs that can be accepted."""
+        return float(self.items.sound.n_pairs / self.items.n_pairs)
 
     def codes_of_groups(self, group: Any) -> IntArray | None:
         """Return the numbers of the groups of new items, (n_items,); None without.
@@ -230,18 +291,18 @@ class Calibration(Value):
             )
         return np.array([known[name] for name in found.tolist()], np.int64)[codes]
 
-    def totals(self, region: Any, items: ScoredItems, groups: Any = None) -> PairTotals:
+    def totals(self, region: Any, items: Scores, groups: Any = None) -> PairTotals:
         """Add up what happens to all pairs, or to those of two groups of items."""
         engine = self.engine
         if groups is None:
-            return engine.totals(region, items, None)
+            return engine.tally(items, [region]).totals()
         names = self.item_groups or []
         if len(groups) != 2 or not {*groups} <= {*names}:
             raise ValueError(
                 f"groups must be two of those of fit ({listed(names)}), got {groups!r}."
             )
         one, other = sorted(map(names.index, groups))
-        return cast("CellEngine", engine).totals_of(Cell(one, other, 0), region, items)
+        return tally_of(engine, Cell(one, other, 0), items, [region]).totals()
 
     @property
     def is_graded(self) -> bool:
@@ -260,17 +321,21 @@ class Calibration(Value):
         name = f"{type(rule).__name__}.select"
         if not hasattr(region, "risk"):
             raise TypeError(
-                f"{name} must return a region, as calibration.engine.select_risk(0.3) "
-                f"and select_coverage(calibration.items, 0.8) do, got {region!r}."
+                f"{name} must return a region, as calibration.engine.below(0.3) and "
+                f"calibration.at_coverage(0.8) do, got {region!r}."
             )
         if np.isnan(region.risk):
             raise ValueError(f"{name} must return a region with a threshold, got NaN.")
         return region
 
-    def warn_of_ties(self, region: Region) -> None:
+    def coverage(self, region: Any) -> float:
+        """Return the expected share of the calibration pairs that are accepted."""
+        return self._mass(region, self.items) / self.items.n_pairs
+
+    def warn_of_ties(self, region: Any) -> None:
         """Warn where nearly all accepted pairs are called ties."""
-        accepted = self.engine.accepted_mass(region, self.items)
-        ties = self.engine.accepted_mass(region, self.items, ties_only=True)
+        tally = self.engine.tally(self.items, [region], outcomes=False)
+        accepted, ties = tally.mass()
         if accepted and ties >= _MOST_TIES * accepted and self.loss[0, 1] > 0:
             warn_user(
                 f"Nearly all accepted pairs are ties: of {accepted:.0f} accepted "
@@ -283,14 +348,10 @@ class Calibration(Value):
         """Return the share of the items within each margin of their place, summed."""
         return place_shares(self.items)
 
-    def accepted_by_query(self, region: Region) -> tuple[FloatArray, FloatArray]:
+    def accepted_by_query(self, region: Any) -> tuple[FloatArray, FloatArray]:
         """Return accepted pairs and pairs of each query, shape (n_queries,) both."""
-        totals = self.engine.totals(region, self.items, None)
+        totals = self.totals(region, self.items)
         return totals.accepted, totals.pairs
-
-    def profile(self) -> RiskProfile:
-        """Return the risks of the calibration pairs."""
-        return self.engine.profile(self.items)
 
     def group_counts(self) -> dict[Any, int]:
         """Return the number of queries of each group; {None: all} without groups."""
@@ -306,7 +367,7 @@ class Calibration(Value):
         tuning = self.items if self.tuning is None else self.tuning
         # The thresholds, too, come from the tuning pairs: a test of thresholds that its
         # own data chose promises nothing.
-        profile = self.engine.profile(tuning)
+        profile = self.engine.tally(tuning).profile()
         wanted = np.arange(1, _N_THRESHOLDS) / _N_THRESHOLDS
         at = np.searchsorted(profile.coverage, wanted)
         # The last one accepts every pair, so that a bound which holds without
@@ -320,9 +381,9 @@ class Calibration(Value):
         )
 
     def _shares(
-        self, items: ScoredItems, thresholds: FloatArray
+        self, items: Scores, thresholds: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        accepted, cost = self.engine.at_thresholds(items, thresholds)
+        accepted, cost = at_thresholds(self.engine, items, thresholds)
         pairs = np.maximum(items.pair_counts, 1)[:, None]  # 0 of 0 pairs is 0
         # Over the largest loss they lie in [0, 1], as the bounds for means assume.
         return accepted / pairs, cost / (self.loss.max() * pairs)
@@ -331,11 +392,12 @@ class Calibration(Value):
 def fit_calibration(
     model: TieModel,
     loss: FloatArray,
-    data: LabelledScores | ScoredPairs,
-    tuning: LabelledScores | ScoredPairs | None = None,
+    data: Scores,
+    tuning: Scores | None = None,
     *,
     seed: int = 0,
     groups: Groups | None = None,
+    item_groups: list[Any] | None = None,
 ) -> Calibration:
     """Fit a tie model in place, and keep the pairs that set the threshold.
 
@@ -343,11 +405,11 @@ def fit_calibration(
     ----------
     model : TieModel
     loss : ndarray of shape (3, 3)
-    data : LabelledScores or ScoredPairs
-        The pairs that set the threshold, at least one.
-    tuning : LabelledScores or ScoredPairs, default=None
-        Other queries, which fit the tie model; None: ``data`` fits it.
-    seed, groups
+    data : Scores
+        Labelled items whose pairs set the threshold, at least one.
+    tuning : Scores, default=None
+        Of other queries, which fit the tie model; None: ``data`` fits it.
+    seed, groups, item_groups
         As in `Calibration`.
 
     Notes
@@ -358,21 +420,29 @@ def fit_calibration(
     to .09 in our measurements). Values learned from labels and features are out of fold
     all the same.
     """
-    fitted_on = data if tuning is None else tuning
-    tuned = fitted_on.fit(model)
+    tuned = fit_values(model, data if tuning is None else tuning).ascending
     if tuning is None:
-        kinds = getattr(data, "item_groups", None)  # pairs have none
-        names = None if kinds is None else kinds.names
-        return Calibration(
-            model, tuned, loss, seed=seed, groups=groups, item_groups=names
-        )
-    items = data.transformed_by(model)
-    return Calibration(model, items, loss, tuned, seed, groups)
+        return Calibration(model, tuned, loss, None, seed, groups, item_groups)
+    if data.rows is None:
+        new = model.checked_transform(data.score, data.queries, data.X)
+        data = replace(data, value=new)
+    return Calibration(model, data.ascending, loss, tuned, seed, groups)
 
 
-def risk_engine(
-    model: TieModel, loss: FloatArray, items: ScoredItems
-) -> RiskEngine[Any]:
+def fit_values(model: TieModel, data: Scores) -> Scores:
+    """Fit a tie model in place; return the items with out-of-fold values.
+
+    Pairs that were given have scores alone.
+    """
+    if data.rows is None:
+        check_spread(data.score)
+        values = model.checked_fit_transform(data.score, data.y, data.queries, data.X)
+        data = replace(data, value=values)
+    model.fit_items(data.ascending)
+    return data
+
+
+def risk_engine(model: TieModel, loss: FloatArray, items: Scores) -> RiskEngine:
     """Return the engine of a fitted tie model.
 
     The items set the unit of gaps and the tolerance of equal values.
@@ -385,7 +455,8 @@ def risk_engine(
     if isinstance(model, BinModel):
         return BinEngine(model, loss)
     if isinstance(model, DifferenceModel):
-        return GapEngine(model, loss, items.largest, EQUAL * items.largest_value)
+        tolerance = EQUAL * items.largest_value
+        return GapEngine(model, loss, largest_gap(items), tolerance)
     raise TypeError(
         "tie_model must be a DifferenceModel or a BinModel, which say how its pairs "
         f"can be counted, got {shown(model)}."
@@ -420,8 +491,8 @@ class RuleText(NamedTuple):
 class Rule(Value, ABC):
     """Base of the selection rules: frozen values with two methods.
 
-    ``select`` returns the accepted region, which the calibration's ``engine`` makes
-    (``select_coverage``, ``select_risk``). ``in_words`` tells an auditor how the
+    ``select`` returns the accepted region: ``calibration.at_coverage(0.8)`` or
+    ``calibration.engine.below(0.3)``. ``in_words`` tells an auditor how the
     threshold was set and what it promises.
 
     Attributes

@@ -106,7 +106,7 @@ class CertifiedRisk(Rule):
             groups=None if groups is None else groups.code[order],
         )
         if found is not None:
-            return calibration.engine.select_risk(float(thresholds[found]))
+            return calibration.engine.below(float(thresholds[found]))
         counts = calibration.group_counts()
         besides = ""
         if np.array_equal(calibration.loss, check_loss("zero_one")):
@@ -119,7 +119,7 @@ class CertifiedRisk(Rule):
             f"delta={self.delta:g} on {order.size} queries: every pair is abstained "
             f"on. {hint}"
         )
-        return calibration.engine.select_risk(-np.inf)
+        return calibration.engine.below(-np.inf)
 
     def _tables(self, calibration: Calibration) -> LossTables:
         tables = calibration.loss_tables
@@ -164,7 +164,7 @@ class CertifiedRisk(Rule):
             nothing = "NOT CERTIFIED. Nothing is decided, so nothing is promised."
             done = f"no threshold was certified for a risk of {bound}"
             return RuleText(done, nothing + tested)
-        region = calibration.engine.select_risk(threshold)
+        region = calibration.engine.below(threshold)
         by_query, by_pair, _ = risk_both_ways(calibration, region)
         return RuleText(
             f"certified: selective risk at most {bound} with probability {sure}, each "

@@ -6,9 +6,13 @@ from dataclasses import KW_ONLY, dataclass
 
 from skrank_abstain._validation import check_quantile
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
-from skrank_abstain.selection._cells import FEWEST_QUERIES, CellEngine
-from skrank_abstain.selection._engine import Region
+from skrank_abstain.selection._calibration import (
+    FEWEST_QUERIES,
+    Calibration,
+    Rule,
+    RuleText,
+)
+from skrank_abstain.selection._engine import Region, cells_of
 
 
 @dataclass(frozen=True)
@@ -71,21 +75,18 @@ class Coverage(Rule):
     def select(self, calibration: Calibration) -> Region:
         # Algorithm 1 of [1]_. Its text leaves open which quantile is meant and what
         # happens to pairs exactly on it: both are parameters here.
-        return calibration.engine.select_coverage(
-            calibration.items,
-            self.coverage,
-            quantile=self.quantile,
-            boundary=self.boundary,
-            seed=calibration.seed,
+        region: Region = calibration.at_coverage(
+            self.coverage, quantile=self.quantile, boundary=self.boundary
         )
+        return region
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
-        engine, names = calibration.engine, calibration.item_groups
-        if not isinstance(engine, CellEngine) or names is None:
+        names = calibration.item_groups
+        if names is None:
             return
         few = [
             f"{names[cell.one]} with {names[cell.other]} ({cell.n_queries})"
-            for cell in engine.cells(calibration.items)
+            for cell in cells_of(calibration.items, len(names))
             if cell.n_queries < FEWEST_QUERIES
         ]
         if few:

@@ -1,48 +1,45 @@
-"""What an engine offers: regions of pairs, decisions about pairs, sums over them.
+"""What an engine offers: regions of pairs, decisions about pairs, counts of them.
 
 How the pairs below a risk are found depends on the structure of the tie model: two
 cuts in the gap for models of the score difference, a table for models that are constant
-on bins. What is asked of an engine does not.
+on bins. Novel items and groups of items are the same for both, and live here.
 """
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement, pairwise
+from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from skrank_abstain._kernels.mixing import mix
-from skrank_abstain._validation import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    check_quantile,
-    rounded_share,
-)
+from skrank_abstain._saving import Value
+from skrank_abstain._validation import BoolArray, FloatArray, IntArray
 from skrank_abstain.pairs import (
     ALL_PAIRS,
     BYTES_PER_PAIR,
     PAIRS_OF_ONE_QUERY,
     PairDecisions,
     Queries,
-    ScoredItems,
+    Scores,
+    by_query,
     check_output_size,
 )
-from skrank_abstain.selection._totals import PairTotals, RiskProfile
+from skrank_abstain.selection._tally import Tally
 
 #: Pairs that are formed at a time where some are drawn.
 _PAIRS_DRAWN = 1 << 20
+#: Counts that a table of thresholds holds at a time, for each outcome and class.
+_COUNTS = 1 << 16
+#: Bytes of a pair whose decision is made for the ranks of its items.
+_BYTES = 100
 #: Hashes of rows, which draws on a boundary go by.
 Keys: TypeAlias = NDArray[np.uint64] | None
-#: Accepted pairs, in the terms of one engine.
-RegionT = TypeVar("RegionT")
 
 
 class Region(Protocol):
@@ -99,133 +96,210 @@ class DecisionArrays:
     distance: FloatArray | None = None
 
 
-class DecisionEngine(ABC, Generic[RegionT]):
-    """Decide pairs and add up what happens to them; each engine has its own regions."""
+class Decides(Protocol):
+    """What ``predict_pairs`` and ``evaluate`` ask of an engine."""
 
-    @abstractmethod
     def decide(
-        self, region: RegionT, values: FloatArray, pairs: RowPairs
+        self, region: Any, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         """Decide pairs of rows, whose values the tie model compares."""
 
-    @abstractmethod
-    def totals(
-        self, region: RegionT, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        """Add up what happens to the pairs of each query."""
+    def tally(
+        self, scores: Scores, regions: Any, *, weight: FloatArray | None = None
+    ) -> Tally:
+        """Count pairs by query, class and outcome."""
 
 
-class RiskEngine(DecisionEngine[RegionT]):
+class Cell(NamedTuple):
+    """The pairs of two groups of items.
+
+    Attributes
+    ----------
+    one, other : int
+        Numbers of the groups; the same for pairs within one.
+    n_queries : int
+        Queries with such pairs.
+    """
+
+    one: int
+    other: int
+    n_queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class CellRegion(Value):
+    """A region for each two groups of items.
+
+    Attributes
+    ----------
+    regions : tuple of Region
+    of_cell : ndarray of shape (n_groups, n_groups), int64
+        Number of the region of each two groups.
+    """
+
+    regions: tuple[Region, ...]
+    of_cell: IntArray
+
+    @property
+    def risk(self) -> float:
+        """The highest threshold on the conditional risk."""
+        return max(each.risk for each in self.regions)
+
+    def at(self, cell: Cell) -> Region:
+        """Return the region of a cell."""
+        return self.regions[int(self.of_cell[cell.one, cell.other])]
+
+    def to_plain(self) -> dict[str, Any]:
+        plain = {f"region{k}": region for k, region in enumerate(self.regions)}
+        return {"of_cell": self.of_cell, **plain}
+
+    @classmethod
+    def of_plain(cls, **plain: Any) -> Self:
+        of_cell = plain.pop("of_cell")
+        return cls(tuple(plain[f"region{k}"] for k in range(len(plain))), of_cell)
+
+
+def cells_of(scores: Scores, n_groups: int) -> list[Cell]:
+    """Return each two groups with the number of queries that have such pairs."""
+    here = scores.ascending
+    group: Any = here.group
+    key = here.queries.codes * n_groups + group
+    counts = np.bincount(key, minlength=here.n_queries * n_groups)
+    counts = counts.reshape(here.n_queries, n_groups)
+    found = []
+    for one, other in combinations_with_replacement(range(n_groups), 2):
+        both = np.minimum(counts[:, one], counts[:, other]) > (one == other)
+        found.append(Cell(one, other, int(both.sum())))
+    return found
+
+
+class Classes(NamedTuple):
+    """Pairs that some regions treat alike.
+
+    Attributes
+    ----------
+    split : ndarray
+        What tells the classes apart, in the terms of the engine.
+    accepted : ndarray of shape (n_regions, n_classes), float64
+    tie : ndarray of shape (n_classes,), bool
+        As in `Tally`.
+    """
+
+    split: NDArray[Any]
+    accepted: FloatArray
+    tie: BoolArray
+
+
+class RiskEngine(ABC):
     """Conditional risk of pairs under a fitted tie model and a loss.
+
+    The methods hold for items with novel ones and with groups, too. The hooks below
+    them, which an engine writes, know of neither.
 
     Attributes
     ----------
     highest : float
         The largest conditional risk that a pair can have.
+    loss : ndarray of shape (3, 3)
     """
 
     highest: float
+    loss: FloatArray
+    _last: tuple[Any, Any] = (None, None)
 
     @abstractmethod
-    def select_risk(self, risk: float) -> RegionT:
+    def below(self, risk: float) -> Region:
         """Return the region of the pairs whose risk is at most ``risk``."""
 
     @abstractmethod
-    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., RegionT]:
-        """Find the region of the ``rank`` surest of the calibration pairs.
+    def surest(
+        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
+    ) -> Region:
+        """Return the region of the ``rank`` surest pairs.
 
-        The result takes the probability ``kappa`` of accepting a pair as sure as the
-        last one, by default 1, and the ``seed`` of these draws, and returns the region.
-        Pairs of equal risk are ordered by gap, the surer side first.
+        Pairs of equal risk are ordered by gap, the surer side first. A pair as sure as
+        the last one is accepted with the probability ``kappa``, by draws that depend on
+        ``seed``.
         """
 
-    def select_coverage(
+    def tally(
         self,
-        items: ScoredItems,
-        coverage: float,
+        scores: Scores,
+        regions: Sequence[Any] | None = None,
         *,
-        quantile: str = "inverted_cdf",
-        boundary: str = "accept",
-        seed: int = 0,
-    ) -> RegionT:
-        """Return the region of the pairs up to the coverage quantile of the risk.
+        weight: FloatArray | None = None,
+        every: bool = True,
+        outcomes: bool = True,
+    ) -> Tally:
+        """Count pairs by query, class and outcome.
 
         Parameters
         ----------
-        items : ScoredItems
-            The calibration pairs.
-        coverage : float
-            Target share of accepted pairs, in (0, 1]. 1 accepts every pair, also those
-            riskier than any calibration pair.
-        quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-            The order statistic of rank ``ceil(coverage * n_pairs)``, or numpy's linear
-            interpolation between two.
-        boundary : {"accept", "randomize"}, default="accept"
-            Whether pairs on the threshold are all accepted, or each with the
-            probability that makes the calibration coverage exact.
-        seed : int, default=0
-            For ``boundary="randomize"``.
-
-        Raises
-        ------
-        ValueError
-            If the coverage is outside (0, 1] or cannot be reached, or an option is
-            unknown.
-
-        Notes
-        -----
-        Theorem 3.2 and Algorithm 1 of the paper on bounded abstention
-        (arXiv:2505.23437).
+        scores : Scores
+            With relevance.
+        regions : sequence of Region, default=None
+            A class are pairs that these treat alike. None: pairs of equal risk, of all
+            queries together.
+        weight : ndarray of shape (n_rows,), default=None
+            By row of X; a pair weighs the product of its two.
+        every : bool, default=True
+            False: pairs of novel items, which are accepted nowhere, may be left out.
+        outcomes : bool, default=True
+            False: a single row for all queries, without outcomes: the pairs of a class
+            are in its first column. That takes O(n).
         """
-        check_quantile(coverage, quantile, boundary)
-        # Not the quantile: new pairs may be riskier than all calibration pairs.
-        if coverage == 1:
-            return self.select_risk(self.highest)
-        if quantile == "linear":
-            place = coverage * (items.n_pairs - 1)
-            ranks = math.floor(place) + 1, math.ceil(place) + 1
-            regions: list[Any] = [self.up_to_rank(items, rank)() for rank in ranks]
-            risks = [region.risk for region in regions]
-            return self.select_risk(float(np.quantile(risks, place % 1)))
-        region = self.up_to_rank(items, int(rounded_share(coverage, items.n_pairs)))
-        if boundary == "accept":
-            return region()
-        n_accepted = self.accepted_mass(region(), items)
-        n_below = self.accepted_mass(region(kappa=0.0), items)
-        # kappa = (c - rho(r < tau)) / rho(r = tau) of Theorem 3.2, in numbers of pairs.
-        kappa = (coverage * items.n_pairs - n_below) / (n_accepted - n_below)
-        return region(kappa=float(np.clip(kappa, 0, 1)), seed=seed)
+        here = scores.ascending
+        sound = self._tally(here.sound, regions, weight, outcomes)
+        if here.novel is None:
+            return sound
+        sound = replace(sound, counts=sound.counts[: here.n_queries])
+        # A threshold beyond the highest risk accepts the pairs of novel items, too: on
+        # a curve they are the last.
+        last = [float(region.risk > self.highest) for region in regions or []]
+        if not (every or any(last)):
+            return sound
+        whole = self._tally(here, regions, weight, outcomes)
+        novel = np.stack(
+            [
+                whole.counts[:, whole.tie == tie].sum(axis=1)
+                - sound.counts[:, sound.tie == tie].sum(axis=1)
+                for tie in (False, True)
+            ],
+            axis=1,
+        )
+        risk = sound.risk
+        if risk is not None:
+            if not novel.any():
+                return sound
+            risk = np.append(risk, np.full(2, np.nextafter(self.highest, np.inf)))
+        drawn = None if sound.drawn is None else sound.drawn[: here.n_queries]
+        return Tally(
+            np.concatenate([sound.counts, novel], axis=1),
+            np.concatenate([sound.accepted, np.outer(last, [1.0, 1.0])], axis=1),
+            np.append(sound.tie, [False, True]),
+            self.loss,
+            risk,
+            drawn,
+        )
 
-    def largest_coverage(self, items: ScoredItems) -> float:
-        """Return the largest share of the calibration pairs that can be accepted."""
-        return 1.0
+    def decide(
+        self, region: Any, values: FloatArray, pairs: RowPairs
+    ) -> DecisionArrays:
+        """Decide pairs of rows, whose values the tie model compares."""
+        if not isinstance(region, CellRegion):
+            return self._decide(region, values, pairs)
+        group: Any = pairs.group
+        of_pair = region.of_cell[group[pairs.left], group[pairs.right]]
+        # Label, risk and probabilities are those of any region.
+        made = self._decide(region.regions[0], values, pairs)
+        for k in np.unique(of_pair).tolist():
+            at = np.flatnonzero(of_pair == k)
+            some = RowPairs(pairs.left[at], pairs.right[at], pairs.difference[at])
+            decided = self._decide(region.regions[k], values, some)
+            made.accepted[at] = decided.accepted
+        return made
 
-    @abstractmethod
-    def accepted_mass(
-        self, region: RegionT, items: ScoredItems, *, ties_only: bool = False
-    ) -> float:
-        """Return the expected number of accepted pairs, or of those called a tie."""
-
-    @abstractmethod
-    def at_thresholds(
-        self, items: ScoredItems, thresholds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Add up accepted pairs and their loss, by query and threshold on the risk.
-
-        Returns
-        -------
-        accepted : ndarray of shape (n_queries, n_thresholds), float64
-            Pairs with at most each risk.
-        cost : ndarray of shape (n_queries, n_thresholds), float64
-            Sum of the losses of their predictions; for the zero-one loss the errors.
-        """
-
-    @abstractmethod
-    def profile(self, items: ScoredItems) -> RiskProfile:
-        """Return how many pairs have which risk, and the loss of their predictions."""
-
-    @abstractmethod
-    def rank_bounds(self, region: RegionT, items: ScoredItems) -> IntArray:
+    def ranks(self, region: Any, scores: Scores) -> IntArray:
         """Return the best and the worst rank of each item that accepted orders leave.
 
         Pairs on a randomised boundary do not count as accepted; what follows from the
@@ -236,21 +310,244 @@ class RiskEngine(DecisionEngine[RegionT]):
         bounds : ndarray of shape (n_items, 2), int64
             In the order of the rows of X.
         """
+        here = scores.ascending
+        rows: Any = here.rows
+        if isinstance(region, CellRegion):
+            return self._ranks_of_cells(region, here)
+        bounds = self._ranks(region, here.sound)
+        if here.novel is None:
+            return bounds
+        # A novel item may have any rank, and push every other item down by one.
+        sizes = here.queries.sizes
+        n_novel = np.add.reduceat(here.novel, here.offsets[:-1], dtype=np.int64)
+        size, pushed = np.repeat(sizes, sizes), np.repeat(n_novel, sizes)
+        best, worst = bounds[rows].T
+        bounds[rows, 0] = np.where(here.novel, 1, best)
+        bounds[rows, 1] = np.where(here.novel, size, worst + pushed)
+        return bounds
 
-    @abstractmethod
-    def preference_graph(self, region: RegionT, items: ScoredItems) -> csr_array:
+    def graph(self, region: Any, scores: Scores) -> csr_array:
         """Return the accepted orders that do not follow from others.
 
         Returns
         -------
         graph : csr_array of shape (n_items, n_items), bool
-            Rows and columns are those of X; accepted as in ``rank_bounds``.
+            Rows and columns are those of X; accepted as in ``ranks``.
         """
+        here = scores.ascending
+        if isinstance(region, CellRegion):
+            return self._graph_of_cells(region, here)
+        return self._graph(region, here.sound)
+
+    @abstractmethod
+    def _classes(self, regions: Sequence[Any]) -> Classes:
+        """Divide all pairs into classes that the regions treat alike."""
+
+    @abstractmethod
+    def _count(
+        self, classes: Classes, scores: Scores, weight: FloatArray | None
+    ) -> FloatArray:
+        """Count pairs by outcome, (n_queries, n_classes, 4)."""
+
+    @abstractmethod
+    def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
+        """Count the pairs of each class, (n_classes,)."""
+
+    @abstractmethod
+    def _by_risk(self, scores: Scores) -> Tally:
+        """Count the pairs of equal risk, of all queries together."""
+
+    @abstractmethod
+    def _judge(
+        self, region: Any, values: FloatArray, pairs: RowPairs
+    ) -> tuple[FloatArray, BoolArray]:
+        """Return the probability of accepting each pair, and whether it is a tie."""
+
+    @abstractmethod
+    def _decide(
+        self, region: Any, values: FloatArray, pairs: RowPairs
+    ) -> DecisionArrays: ...
+
+    @abstractmethod
+    def _ranks(self, region: Any, scores: Scores) -> IntArray: ...
+
+    @abstractmethod
+    def _graph(self, region: Any, scores: Scores) -> csr_array: ...
+
+    def _tally(
+        self,
+        scores: Scores,
+        regions: Sequence[Any] | None,
+        weight: FloatArray | None,
+        outcomes: bool,
+    ) -> Tally:
+        if regions is None:
+            return self._by_risk(scores)
+        if isinstance(regions[0], CellRegion):
+            n_groups = len(regions[0].of_cell)
+            parts = [
+                tally_of(self, cell, scores, regions, weight=weight, outcomes=outcomes)
+                for cell in cells_of(scores, n_groups)
+            ]
+            return Tally(
+                np.concatenate([part.counts for part in parts], axis=1),
+                np.concatenate([part.accepted for part in parts], axis=1),
+                np.concatenate([part.tie for part in parts]),
+                self.loss,
+            )
+        # Large tables are made for some queries at a time, of the same regions.
+        if self._last[0] is not regions:
+            self._last = regions, self._classes(regions)
+        classes: Classes = self._last[1]
+        if not outcomes:
+            counts = np.zeros((1, classes.tie.size, 4))
+            counts[0, :, 0] = self._mass(classes, scores)
+            return Tally(counts, classes.accepted, classes.tie, self.loss)
+        drawn = None
+        if regions[0].draws and scores.key is not None:
+            drawn = self._settle_draws(regions[0], scores, weight)
+        counts = self._count(classes, scores, weight)
+        return Tally(counts, *classes[1:], self.loss, drawn=drawn)
+
+    def _settle_draws(
+        self, region: Any, scores: Scores, weight: FloatArray | None
+    ) -> FloatArray:
+        """Count the pairs that are drawn and accepted, by query, label and outcome.
+
+        Returns
+        -------
+        drawn : ndarray of shape (n_queries, 2, 4), float64
+            Called an order, or a tie.
+
+        Notes
+        -----
+        O(n_pairs) time; forms about a million pairs at a time, large queries in pieces.
+        """
+
+        def settle(some: Scores) -> tuple[FloatArray]:
+            size = some.queries.sizes
+            first = np.repeat(some.offsets[:-1], size)
+            count = np.arange(first.size) - first
+            sums = np.zeros(8 * some.n_queries)
+            piece = np.cumsum(count) // _PAIRS_DRAWN
+            starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
+            for start, stop in pairwise([*starts, count.size]):
+                high = np.repeat(np.arange(start, stop), count[start:stop])
+                of_first = np.cumsum(count[start:stop]) - count[start:stop]
+                low = first[high] + np.arange(high.size) - of_first[high - start]
+                pairs = RowPairs.of(some.value, high, low, some.key)
+                chance, tie = self._judge(region, some.value, pairs)
+                # Pairs that are always accepted are counted elsewhere.
+                open_ = np.where(chance < 1, chance, 0.0)
+                kept = draw_boundary(open_, region.seed, pairs)
+                low, high = low[kept], high[kept]
+                outcome = 1 - np.sign(some.grades[high] - some.grades[low])
+                entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
+                # One by one: the pieces of a query must not change the last bit.
+                np.add.at(sums, entry, some.weight_of(low, high, weight))
+            return (sums.reshape(-1, 2, 4),)
+
+        largest = int(scores.pair_counts.max(initial=1))
+        return by_query(scores, settle, max(1, _PAIRS_DRAWN // largest))[0]
+
+    def _ranks_of_cells(self, region: CellRegion, scores: Scores) -> IntArray:
+        from skrank_abstain._kernels.closing import ranks_of_orders
+
+        orders = [*self._orders(region, scores)]
+        counts = [winner.size for winner, _ in orders]
+        winner, loser = (
+            np.concatenate([np.empty(0, np.int64), *each])
+            for each in zip(*orders, strict=True)
+        )
+        starts = np.append(0, np.cumsum(counts))
+        bounds = np.empty((scores.value.size, 2), dtype=np.int64)
+        bounds[scores.rows] = ranks_of_orders(winner, loser, starts, scores.offsets)
+        return bounds
+
+    def _graph_of_cells(self, region: CellRegion, scores: Scores) -> csr_array:
+        from skrank_abstain._kernels.closing import close_orders
+
+        entries = [np.empty((2, 0), dtype=np.int64)]
+        for start, stop, (winner, loser) in zip(
+            scores.offsets,
+            scores.offsets[1:],
+            self._orders(region, scores),
+            strict=False,
+        ):
+            over = close_orders(winner, loser, int(stop - start)).astype(np.float32)
+            # What follows through a third item is left out.
+            direct = np.stack(np.nonzero((over > 0) & (over @ over == 0)))
+            entries.append(direct + start)
+        rows: Any = scores.rows
+        higher, lower = rows[np.concatenate(entries, axis=1)]
+        ones, n_items = np.ones(higher.size, dtype=bool), rows.size
+        return csr_array((ones, (higher, lower)), shape=(n_items, n_items))
+
+    def _orders(
+        self, region: CellRegion, scores: Scores
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the accepted orders of each query as positions within it."""
+        most, group = int(scores.pair_counts.max(initial=0)), scores.group
+        check_output_size(most, _BYTES, remedy=PAIRS_OF_ONE_QUERY)
+        for start, stop in zip(scores.offsets, scores.offsets[1:], strict=False):
+            one, other = np.triu_indices(int(stop - start), 1)
+            values, here = scores.value[start:stop], slice(start, stop)
+            own = None if group is None else group[here]
+            made = self.decide(
+                region, values, RowPairs.of(values, one, other, group=own)
+            )
+            ordered = made.accepted & (made.label != 0)
+            first = made.label > 0
+            winner, loser = np.where(first, one, other), np.where(first, other, one)
+            yield winner[ordered], loser[ordered]
+
+
+def tally_of(
+    engine: RiskEngine,
+    cell: Cell,
+    scores: Scores,
+    regions: Sequence[Any],
+    **options: Any,
+) -> Tally:
+    """Count the pairs of two groups of items, decided by their own regions.
+
+    Those of both groups together less those within each: no pair is formed.
+    """
+    here, (one, other, _) = scores.ascending, cell
+    own = [region.at(cell) for region in regions]
+    both = engine.tally(here.of_groups(*{one, other}), own, **options)
+    counts = both.counts[: here.n_queries]
+    for each in (one, other) if one != other else ():
+        within = engine.tally(here.of_groups(each), own, **options)
+        counts = counts - within.counts[: here.n_queries]
+    return replace(both, counts=counts)
+
+
+def at_thresholds(
+    engine: RiskEngine, scores: Scores, thresholds: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Add up accepted pairs and their loss, by query and threshold on the risk.
+
+    Returns
+    -------
+    accepted : ndarray of shape (n_queries, n_thresholds), float64
+        Pairs with at most each risk.
+    cost : ndarray of shape (n_queries, n_thresholds), float64
+        Sum of the losses of their predictions; for the zero-one loss the errors.
+    """
+    regions = [engine.below(float(risk)) for risk in thresholds]
+
+    def count(some: Scores) -> tuple[FloatArray, ...]:
+        return engine.tally(some, regions, every=False).at_regions()
+
+    most = max(1, _COUNTS // max(thresholds.size, 1))
+    accepted, cost = by_query(scores.ascending, count, most)
+    return accepted, cost
 
 
 def decide_queries(
-    engine: DecisionEngine[RegionT],
-    region: RegionT,
+    engine: Decides,
+    region: Any,
     values: FloatArray,
     queries: Queries,
     start: int = 0,
@@ -263,7 +560,7 @@ def decide_queries(
 
     Parameters
     ----------
-    engine : DecisionEngine
+    engine : RiskEngine
     region : object
         What it accepts.
     values : ndarray of shape (n_items,), float64
@@ -307,8 +604,8 @@ def decide_queries(
 
 
 def decide_pairs(
-    engine: DecisionEngine[RegionT],
-    region: RegionT,
+    engine: Decides,
+    region: Any,
     values: FloatArray,
     queries: Queries,
     left: IntArray,
@@ -348,62 +645,6 @@ def draw_boundary(weight: FloatArray, seed: int, pairs: RowPairs) -> BoolArray:
         left, right = pairs.keys[pairs.left[drawn]], pairs.keys[pairs.right[drawn]]
         accepted[drawn] = unordered_uniform(seed, left, right) < weight[drawn]
     return accepted
-
-
-def settle_draws(
-    judge: Callable[[FloatArray, RowPairs], tuple[FloatArray, BoolArray]],
-    seed: int,
-    items: ScoredItems,
-    weight: FloatArray | None,
-) -> FloatArray | None:
-    """Add up the pairs that are drawn and accepted, by query, label and outcome.
-
-    Parameters
-    ----------
-    judge : callable
-        Takes values and pairs; returns the probability of accepting each pair, and
-        whether it is called a tie.
-    seed : int
-    items : ScoredItems
-    weight : ndarray of shape (n_rows,), float64, or None
-
-    Returns
-    -------
-    drawn : ndarray of shape (n_queries, 2, 4), float64, or None
-        Called an order, or a tie; by outcome as in ``PairTotals.of_pieces``. None for
-        items without keys, about which nothing can be drawn.
-
-    Notes
-    -----
-    O(n_pairs) time; forms about a million pairs at a time, large queries in pieces.
-    """
-    if items.keys is None:
-        return None
-
-    def settle(some: ScoredItems) -> tuple[FloatArray]:
-        size = np.diff(some.offsets)
-        first = np.repeat(some.offsets[:-1], size)
-        count = np.arange(first.size) - first
-        sums = np.zeros(8 * some.n_queries)
-        piece = np.cumsum(count) // _PAIRS_DRAWN
-        starts = np.flatnonzero(np.append(True, piece[1:] != piece[:-1]))
-        for start, stop in pairwise([*starts, count.size]):
-            high = np.repeat(np.arange(start, stop), count[start:stop])
-            of_first = np.cumsum(count[start:stop]) - count[start:stop]
-            low = first[high] + np.arange(high.size) - of_first[high - start]
-            pairs = RowPairs.of(some.values, high, low, some.keys)
-            chance, tie = judge(some.values, pairs)
-            # Pairs that are accepted for certain are counted elsewhere.
-            kept = draw_boundary(np.where(chance < 1, chance, 0.0), seed, pairs)
-            low, high = low[kept], high[kept]
-            outcome = 1 - np.sign(some.known_grades[high] - some.known_grades[low])
-            entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
-            # One by one: the pieces of a query must not change the last bit.
-            np.add.at(sums, entry, some.weight_of(low, high, weight))
-        return (sums.reshape(-1, 2, 4),)
-
-    largest = int(items.pair_counts.max(initial=1))
-    return items.by_query(settle, max(1, _PAIRS_DRAWN // largest))[0]
 
 
 def unordered_uniform(

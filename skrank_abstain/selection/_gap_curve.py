@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import Scores, count_within, gap_outcomes
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
@@ -163,13 +163,13 @@ class _Set:
     count: int
 
 
-def cuts_at_rank(curve: RiskCurve, items: ScoredItems, rank: int) -> Cuts:
+def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
     """Return where the ``rank`` surest pairs end.
 
     Parameters
     ----------
     curve : RiskCurve
-    items : ScoredItems
+    items : Scores
     rank : int
         From 1. Equal risks are ordered by gap, the surer side first, orders
         before ties; rounding of the risk does not change the order within a side.
@@ -187,7 +187,6 @@ def cuts_at_rank(curve: RiskCurve, items: ScoredItems, rank: int) -> Cuts:
     low = _Set(-1.0, np.inf, 0)
     high = _Set(_below(crossing), _below(crossing), items.n_pairs)
     if items.n_pairs > COLLECT:
-        # Counted at once: over partitions each count is a round.
         for guess in _count(items, low, high, *_guess(curve, items, rank)):
             if guess.count >= rank:
                 high = guess
@@ -204,13 +203,18 @@ def cuts_at_rank(curve: RiskCurve, items: ScoredItems, rank: int) -> Cuts:
             low = middle
         else:
             high = middle
-    found = items.collect((low.inner, high.inner), (high.outer, low.outer))
-    inside = np.concatenate([gap for _, gap in found])
+    from skrank_abstain._kernels.collecting import differences_between
+
+    data = items.ascending.value, items.ascending.offsets
+    windows = (low.inner, high.inner), (high.outer, low.outer)
+    inside = np.concatenate(
+        [differences_between(*data, *window)[1] for window in windows]
+    )
     return _merge(curve, low, high, inside, rank - low.count)
 
 
 def _count(
-    items: ScoredItems, low: _Set, high: _Set, *ends: tuple[float, float]
+    items: Scores, low: _Set, high: _Set, *ends: tuple[float, float]
 ) -> list[_Set]:
     """Count the pairs of sets between two, given by ``inner`` and ``outer``."""
     # Held between the two sets: risks are rounded, and the counts of sets that are not
@@ -219,18 +223,16 @@ def _count(
         (min(max(inner, low.inner), high.inner), min(max(outer, high.outer), low.outer))
         for inner, outer in ends
     ]
-    counts = items.count_within(np.ravel(cuts)).reshape(-1, 2).tolist()
+    counts = count_within(items, np.ravel(cuts)).reshape(-1, 2).tolist()
     return [
         _Set(*cut, within + items.n_pairs - beyond)
         for cut, (within, beyond) in zip(cuts, counts, strict=True)
     ]
 
 
-def _guess(
-    curve: RiskCurve, items: ScoredItems, rank: int
-) -> list[tuple[float, float]]:
+def _guess(curve: RiskCurve, items: Scores, rank: int) -> list[tuple[float, float]]:
     """Return the ends of two sets with a little fewer and a little more pairs."""
-    gap, weight = items.outline()
+    gap, _, weight = gap_outcomes(items)
     risk = curve(gap)
     order = np.argsort(risk)
     upto = np.cumsum(weight[order]) - weight[order] / 2

@@ -10,7 +10,7 @@ from skrank_abstain._validation import check_fraction
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import hierarchical_quantile
 from skrank_abstain.selection._calibration import Calibration, Rule, RuleText
-from skrank_abstain.selection._engine import Region
+from skrank_abstain.selection._engine import Region, at_thresholds
 from skrank_abstain.selection._weighting import (
     check_weighting,
     coverage_both_ways,
@@ -89,7 +89,7 @@ class GuaranteedCoverage(Rule):
             # By query: the guarantee rests on queries being exchangeable, and pooled
             # pairs are not.
             found = hierarchical_quantile(
-                lambda thresholds: engine.at_thresholds(items, thresholds)[0] / pairs,
+                lambda thresholds: at_thresholds(engine, items, thresholds)[0] / pairs,
                 self.coverage,
                 highest=engine.highest,
                 weights=weights,
@@ -97,7 +97,7 @@ class GuaranteedCoverage(Rule):
             # A new query might be worse than all: its weight is at most 1 - coverage.
             least = self.coverage / (1 - self.coverage)
         # Infinite where no threshold suffices: every pair is accepted, if possible.
-        if found > engine.highest and engine.largest_coverage(items) < 1:
+        if found > engine.highest and calibration.largest_coverage < 1:
             raise ValueError(
                 f"coverage must be lower, got {self.coverage:g}: with "
                 f"{items.n_queries} queries only deciding every pair would "
@@ -112,14 +112,14 @@ class GuaranteedCoverage(Rule):
                 f"be guaranteed with at least {least:.0f} queries{full}{other}, got "
                 f"{n_full:.4g}."
             )
-        return engine.select_risk(min(found, engine.highest))
+        return engine.below(min(found, engine.highest))
 
     def warn_of_promise(self, calibration: Calibration, region: Region) -> None:
         found = coverage_both_ways(calibration, region)
         warn_of_difference("coverage", self.weighting, found)
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
-        region = calibration.engine.select_risk(threshold)
+        region = calibration.engine.below(threshold)
         by_query, by_pair, _ = coverage_both_ways(calibration, region)
         promised = (
             "A random pair of a new query is decided with a probability of at least "

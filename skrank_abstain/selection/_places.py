@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from skrank_abstain._validation import FloatArray, IntArray, check_fraction
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import Scores, by_query
 
 #: Margins that are tried, as shares of the size of a query.
 LEVELS = np.arange(257) / 256
@@ -15,21 +15,21 @@ LEVELS = np.arange(257) / 256
 _SLACK = 1e-9
 
 
-def middle_places(items: ScoredItems) -> FloatArray:
+def middle_places(items: Scores) -> FloatArray:
     """Return the place of each item by its value, 1 = top; ties share the middle one.
 
     Parameters
     ----------
-    items : ScoredItems
+    items : Scores
 
     Returns
     -------
     places : ndarray of shape (n_items,), float64
         By position. O(n_items).
     """
-    size = np.diff(items.offsets)
+    size = items.queries.sizes
     start, n = np.repeat(items.offsets[:-1], size), np.repeat(size, size)
-    new = np.append(True, items.values[1:] != items.values[:-1])[: start.size]
+    new = np.append(True, items.value[1:] != items.value[:-1])[: start.size]
     new[items.offsets[:-1][size > 0]] = True
     first = np.flatnonzero(new)  # of the items of one query and one value
     last = np.append(first[1:], start.size)[: first.size] - 1
@@ -37,12 +37,12 @@ def middle_places(items: ScoredItems) -> FloatArray:
     return middle
 
 
-def place_shares(items: ScoredItems) -> FloatArray:
+def place_shares(items: Scores) -> FloatArray:
     """Return how many queries' worth of items are within each margin of their place.
 
     Parameters
     ----------
-    items : ScoredItems
+    items : Scores
         With relevance.
 
     Returns
@@ -52,14 +52,14 @@ def place_shares(items: ScoredItems) -> FloatArray:
         place by value is at most that share of the query's size from the places that
         their relevance leaves open. Novel items count as within.
     """
-    shares: FloatArray = items.by_query(_shares_of, 4096)[0].sum(axis=0)
+    shares: FloatArray = by_query(items, _shares_of, 4096)[0].sum(axis=0)
     return shares
 
 
-def _shares_of(items: ScoredItems) -> tuple[FloatArray]:
-    size = np.diff(items.offsets)
+def _shares_of(items: Scores) -> tuple[FloatArray]:
+    size = items.queries.sizes
     n = np.repeat(size, size)
-    best, worst = true_places(items.known_grades, items.offsets).T
+    best, worst = true_places(items.grades, items.offsets).T
     place = middle_places(items)
     away = np.maximum(np.maximum(best - place, place - worst), 0) / n
     if items.novel is not None:
@@ -70,9 +70,7 @@ def _shares_of(items: ScoredItems) -> tuple[FloatArray]:
     return (np.cumsum(added, dtype=np.float64)[None, :],)
 
 
-def place_results(
-    places: IntArray, items: ScoredItems
-) -> tuple[FloatArray, FloatArray]:
+def place_results(places: IntArray, items: Scores) -> tuple[FloatArray, FloatArray]:
     """Return how places, (n_items, 2) by row, turned out for items with relevance.
 
     Returns
@@ -82,8 +80,8 @@ def place_results(
         share of the query's size; NaN for a query of one item.
     """
     best, worst = places[items.rows].T
-    first, last = true_places(items.known_grades, items.offsets).T
-    size = np.diff(items.offsets)
+    first, last = true_places(items.grades, items.offsets).T
+    size = items.queries.sizes
     query = np.repeat(np.arange(size.size), size)
     holds = (best <= last) & (worst >= first)
     width = (worst - best + 1) / size[query]
@@ -119,7 +117,7 @@ def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
 def confident_places(
     shares: FloatArray,
     n_queries: int,
-    items: ScoredItems,
+    items: Scores,
     confidence: float,
 ) -> IntArray:
     """Return places that hold the true place of a random item of a new query.
@@ -130,7 +128,7 @@ def confident_places(
         Of the calibration queries, by `place_shares`.
     n_queries : int
         Number of them.
-    items : ScoredItems
+    items : Scores
         New items.
     confidence : float
         In (0, 1).
@@ -154,14 +152,14 @@ def confident_places(
             f"got {n_queries}: pass more labelled queries (a fitted ranker leaves all "
             "of them), or a lower confidence."
         )
-    size = np.repeat(np.diff(items.offsets), np.diff(items.offsets))
+    size = np.repeat(items.queries.sizes, items.queries.sizes)
     middle, margin = middle_places(items), LEVELS[enough[0]] * size
     # Rounded outwards, but not for the rounding of a product.
     best = np.floor(middle - margin + _SLACK).clip(min=1)
     worst = np.minimum(np.ceil(middle + margin - _SLACK), size)
     # Of items of equal value each is given a place of its own.
-    query = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
-    by_place = np.lexsort((items.rows, -items.values, query))
+    query = items.queries.codes
+    by_place = np.lexsort((items.rows, -items.value, query))
     own = np.empty(size.size)
     own[by_place] = 1 + np.arange(size.size) - items.offsets[query]
     best, worst = np.minimum(best, own), np.maximum(worst, own)

@@ -47,7 +47,7 @@ class Price(Rule):
     def select(self, calibration: Calibration) -> Region:
         # Optimal if the probabilities are right; a budget whose quantile is the price
         # selects the same pairs (Franc, Prusa and Voracek 2023, JMLR 24(11)).
-        return calibration.engine.select_risk(float(self.cost))
+        return calibration.engine.below(float(self.cost))
 
     def in_words(self, calibration: Calibration, threshold: float) -> RuleText:
         return RuleText("the price of one abstention")

@@ -14,7 +14,6 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.concentration import paired_ratio_test
-from skrank_abstain.pairs import ScoredPairs
 from skrank_abstain.selection._calibration import Calibration
 from skrank_abstain.selection._engine import Region
 
@@ -87,7 +86,7 @@ def weights_of_pairs(calibration: Calibration, largest_query: int) -> list[Float
     most = largest_query * (largest_query - 1) / 2
     found = []
     for items in (calibration.tuning or calibration.items, calibration.items):
-        if isinstance(items, ScoredPairs):
+        if items.unit is not None:
             raise ValueError(
                 "weighting must be 'queries' for comparisons, got 'pairs': new "
                 "comparisons come one by one, and nothing says how many a query has."
@@ -135,7 +134,7 @@ def risk_both_ways(
     calibration: Calibration, region: Region
 ) -> tuple[float, float, bool]:
     """Return the selective risk on the calibration pairs, as `both_ways`."""
-    totals = calibration.engine.totals(region, calibration.items, None)
+    totals = calibration.totals(region, calibration.items)
     return both_ways(totals.loss, totals.accepted, totals.pairs)
 
 

@@ -25,7 +25,7 @@ from skrank_abstain._validation import (
 )
 from skrank_abstain.pairs import (
     Queries,
-    ScoredItems,
+    Scores,
     group_queries,
     spread_queries,
     spread_rows,
@@ -186,7 +186,7 @@ class FeatureAwareRelevance(GradedRelevance):
         self, scores: FloatArray, grades: IntArray, queries: Queries, X: Any
     ) -> FloatArray:
         """Fit the regressors; return the out-of-fold logit of each expected grade."""
-        items = ScoredItems.build(scores, queries)
+        items = Scores(scores, queries).ascending
         is_learned = np.zeros(scores.size, dtype=bool)
         is_learned[items.rows[thin(items.offsets, _MOST_ITEMS)]] = True
         pieces = over_designs(np.asarray, scores, queries, X, is_learned)
@@ -358,7 +358,7 @@ def _not_numeric(X: Any) -> str:
 
 def _query_means(scores: FloatArray, queries: Queries) -> FloatArray:
     """Return the mean score of each item's query, the same for any order of rows."""
-    ascending = ScoredItems.build(scores, queries).values
+    ascending = Scores(scores, queries).ascending.value
     # Divided before they are added: huge scores do not overflow.
     shares = ascending / np.repeat(queries.sizes, queries.sizes)
     means = np.add.reduceat(shares, queries.offsets[:-1])

@@ -29,7 +29,11 @@ from skrank_abstain._validation import (
     check_scores,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import (
+    Scores,
+    pairs_by_grade,
+    thinned,
+)
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.
@@ -159,10 +163,10 @@ class GradedRelevance(BinModel):
         merged = np.minimum((middle * max_grades).astype(np.int64), max_grades - 1)
         return np.unique(merged, return_inverse=True)[1].reshape(-1)
 
-    def fit_bins(self, items: ScoredItems) -> None:
-        merged = self.merged_grades(items.grade_counts)
-        some = items.thinned(MOST_ITEMS, merged)
-        self.edges_, self._centres = divide(some.values)
+    def fit_bins(self, items: Scores) -> None:
+        merged = self.merged_grades(np.bincount(items.grades))
+        some = thinned(items, MOST_ITEMS, merged)
+        self.edges_, self._centres = divide(some.value)
         n_grades = int(merged.max()) + 1
         if n_grades == 1:
             warn_user(
@@ -171,15 +175,15 @@ class GradedRelevance(BinModel):
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
         else:
-            levels, level = self._centres[:, None], self.bins(some.values)
-            fit = fit_grades(levels, level, some.known_grades, some.offsets)
+            levels, level = self._centres[:, None], self.bins(some.value)
+            fit = fit_grades(levels, level, some.grades, some.offsets)
             self.slope_, self.query_spread_ = float(fit.slopes[0]), fit.spread
             self.cut_points_ = fit.cuts
             if not self.slope_:
                 warn_of_disagreement()
             self.tied_shares_ = np.ones(n_grades)
             if n_grades < merged.size:
-                tied, every = items.pairs_by_grade(merged)
+                tied, every = pairs_by_grade(items, merged)
                 np.divide(tied, every, out=self.tied_shares_, where=every > 0)
         self.node_weights_ = shift_nodes()[1]
         self.table_ = self._made_table(items.n_pairs)

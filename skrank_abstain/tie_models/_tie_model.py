@@ -25,9 +25,12 @@ from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import (
     GapOutcomes,
     Queries,
-    ScoredItems,
+    Scores,
+    gap_outcomes,
     group_queries,
+    largest_gap,
     outcomes_of,
+    weigh_bins,
 )
 
 #: Tolerance of all checks that compare the probabilities of the two orders.
@@ -89,15 +92,15 @@ class TieModel(Saved, BaseEstimator, ABC):
             )
         check_spread(scores)
         values = self.checked_fit_transform(scores, relevance, queries, X)
-        return self.fit_items(ScoredItems.build(values, queries, relevance))
+        return self.fit_items(Scores(values, queries, y=relevance).ascending)
 
     @abstractmethod
-    def fit_items(self, items: ScoredItems) -> Self:
+    def fit_items(self, items: Scores) -> Self:
         """Fit on items that are already sorted by value.
 
         Parameters
         ----------
-        items : ScoredItems
+        items : Scores
             With relevance, and at least one pair.
 
         Returns
@@ -234,10 +237,10 @@ class DifferenceModel(TieModel):
             a gap of 0 both orders must be equally probable.
         """
 
-    def fit_items(self, items: ScoredItems) -> Self:
-        self.fit_outcomes(items.outcomes)
+    def fit_items(self, items: Scores) -> Self:
+        self.fit_outcomes(gap_outcomes(items))
         self.n_pairs_ = items.n_pairs
-        self.check_probabilities(items.largest)
+        self.check_probabilities(largest_gap(items))
         return self
 
     @all_or_nothing
@@ -338,7 +341,7 @@ class BinModel(TieModel):
     >>> from skrank_abstain.tie_models import BinModel
     >>> class Halves(BinModel):
     ...     def fit_bins(self, items):
-    ...         self.edges_ = np.array([np.median(items.values)])
+    ...         self.edges_ = np.array([np.median(items.value)])
     ...         even, order = [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]
     ...         self.table_ = np.array([[even, order[::-1]], [order, even]])
     >>> Halves().fit([2.0, 1.0, 0.0], [1, 0, 0]).proba([1.0], [0.0])
@@ -349,16 +352,16 @@ class BinModel(TieModel):
     table_: FloatArray
 
     @abstractmethod
-    def fit_bins(self, items: ScoredItems) -> None:
+    def fit_bins(self, items: Scores) -> None:
         """Set ``edges_`` and ``table_`` from labelled items.
 
         Parameters
         ----------
-        items : ScoredItems
+        items : Scores
             With relevance, sorted by value within each query, and at least one pair.
         """
 
-    def fit_items(self, items: ScoredItems) -> Self:
+    def fit_items(self, items: Scores) -> Self:
         self.fit_bins(items)
         self.edges_ = np.asarray(self.edges_, dtype=np.float64)
         self.table_ = np.asarray(self.table_, dtype=np.float64)
@@ -422,12 +425,12 @@ class BinModel(TieModel):
         """
         return np.searchsorted(self.edges_, values, side="right").astype(np.int64)
 
-    def count_pairs(self, items: ScoredItems) -> FloatArray:
+    def count_pairs(self, items: Scores) -> FloatArray:
         """Count the pairs of each pair of bins by outcome.
 
         Parameters
         ----------
-        items : ScoredItems
+        items : Scores
             With relevance.
 
         Returns
@@ -442,7 +445,7 @@ class BinModel(TieModel):
         group = np.full((n_bins, n_bins), -1)
         n_groups = n_bins * (n_bins + 1) // 2
         group[np.triu_indices(n_bins)] = np.arange(n_groups)
-        counts = items.weigh_bins(self.edges_, group, n_groups)
+        counts = weigh_bins(items, self.edges_, group, n_groups)
         return counts.reshape(n_groups, 4)
 
     def _proba(self, left: FloatArray, right: FloatArray) -> FloatArray:

@@ -17,17 +17,18 @@ import pytest
 from doubles import FirstColumn
 from scipy.special import bdtr
 from scipy.stats import binom
+from scored import at_coverage, mass_of
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from skrank_abstain import BALToR, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import certify_risk, choose_start, fixed_sequence
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import (
     Calibration,
     GuaranteedCoverage,
-    LabelledScores,
+    at_thresholds,
     fit_calibration,
 )
 from skrank_abstain.tie_models import (
@@ -81,7 +82,7 @@ class Population:
     def take(self, queries):
         rows, qid = self.rows(queries)
         grouped = group_queries(qid, rows.size)
-        return LabelledScores(self.X[rows, 0], self.y[rows], grouped, self.X[rows])
+        return Scores(self.X[rows, 0], grouped, y=self.y[rows], X=self.X[rows])
 
 
 @cache
@@ -263,24 +264,24 @@ def coverages(name, n_queries, n_draws):
     )
     engine = calibration.engine
     # Thresholds are looked up on a grid of the coverages of the population.
-    everything = people.everything.transformed_by(calibration.model)
+    everything = people.everything.ascending
     grid = np.linspace(0, engine.highest, 400)
-    accepted, _ = engine.at_thresholds(everything, grid)
+    accepted, _ = at_thresholds(engine, everything, grid)
     covered = (accepted / people.pairs[:, None]).mean(axis=0)
 
     def coverage_at(threshold):
         if name != "bradley_terry":  # a step function
-            accepted, _ = engine.at_thresholds(everything, np.array([threshold]))
+            accepted, _ = at_thresholds(engine, everything, np.array([threshold]))
             return float((accepted[:, 0] / people.pairs).mean())
         return float(np.interp(threshold, grid, covered))
 
     true = np.empty((n_draws, 2))
     for draw in range(n_draws):
         queries = rng.integers(N_POPULATION, size=n_queries)
-        items = people.take(queries).transformed_by(calibration.model)
+        items = people.take(queries).ascending
         true[draw] = (
             coverage_at(hierarchical(calibration, items, COVERAGE).risk),
-            coverage_at(engine.select_coverage(items, COVERAGE).risk),
+            coverage_at(at_coverage(engine, items, COVERAGE).risk),
         )
     return true.T
 
@@ -307,12 +308,12 @@ def test_too_few_queries_for_a_coverage(n_queries):
     few = people.take(np.arange(50))
     calibration = fit_calibration(BradleyTerry(), ZERO_ONE, few)
     engine = calibration.engine
-    items = people.take(np.arange(n_queries)).transformed_by(calibration.model)
-    every = engine.accepted_mass(engine.select_risk(engine.highest), items)
+    items = people.take(np.arange(n_queries)).ascending
+    every = mass_of(engine, engine.below(engine.highest), items)
     region = hierarchical(calibration, items, COVERAGE)
     # 2 / 3 of a share of queries is less than 0.7, 3 / 4 is more.
     assert (region.risk == engine.highest) == (n_queries == 2)
-    assert (engine.accepted_mass(region, items) == every) == (n_queries == 2)
+    assert (mass_of(engine, region, items) == every) == (n_queries == 2)
     assert hierarchical(calibration, items, 1.0).risk == engine.highest
 
 
@@ -328,10 +329,10 @@ def test_the_estimator_takes_the_hierarchical_quantile():
         random_state=0,
     ).fit(people.X[rows], people.y[rows], qid=qid)
     engine, items = ranker._calibration.engine, ranker._calibration.items
-    shares = engine.at_thresholds(items, np.array([ranker.threshold_]))[0][:, 0]
+    shares = at_thresholds(engine, items, np.array([ranker.threshold_]))[0][:, 0]
     shares /= items.pair_counts
     below = np.nextafter(ranker.threshold_, 0)
-    fewer = engine.at_thresholds(items, np.array([below * (1 - 1e-9)]))[0][:, 0]
+    fewer = at_thresholds(engine, items, np.array([below * (1 - 1e-9)]))[0][:, 0]
     fewer /= items.pair_counts
     needed = COVERAGE * (items.n_queries + 1)
     assert fewer.sum() < needed <= shares.sum() + 1e-9

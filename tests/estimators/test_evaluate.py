@@ -15,7 +15,7 @@ from skrank_abstain.metrics import (
     risk_coverage_curve,
     selective_auc_score,
 )
-from skrank_abstain.pairs import _scored_items, pair_labels
+from skrank_abstain.pairs import _scores, pair_labels
 from skrank_abstain.tie_models import BradleyTerry
 
 
@@ -99,7 +99,7 @@ def test_many_pairs_are_summarised_and_give_the_same_areas(data, monkeypatch):
     decisions = ranker.predict_pairs(X, qid=qid)
     truth = pair_labels(y, decisions.left, decisions.right)
     exact = aurc_loss(truth, decisions.label, decisions.risk, loss="misranking")
-    monkeypatch.setattr(_scored_items, "FEW_PAIRS", 0)
+    monkeypatch.setattr(_scores, "FEW_PAIRS", 0)
     profile = ranker.risk_profile(X, y, qid=qid)
     assert profile.n_pairs.sum() == pytest.approx(len(decisions))
     errors = (decisions.label != truth) & (truth != 0)

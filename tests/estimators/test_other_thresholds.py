@@ -82,7 +82,7 @@ class Computed(Rule):
         return 0.5
 
     def select(self, calibration):
-        return calibration.engine.select_coverage(calibration.items, self.coverage)
+        return calibration.at_coverage(self.coverage)
 
     def in_words(self, calibration, threshold):
         return RuleText("half", "Nothing.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from scored import at_coverage
 
 from skrank_abstain import SelectiveRanker
 from skrank_abstain.datasets import make_ranking
@@ -36,7 +37,7 @@ def fit(rule, tie_model="bradley_terry"):
 
 
 def half(calibration):
-    return calibration.engine.select_coverage(calibration.items, 0.5)
+    return calibration.at_coverage(0.5)
 
 
 @pytest.mark.parametrize("region", [None, 0.3, np.float64(0.3), np.ones(3, bool)])
@@ -47,7 +48,7 @@ def test_what_is_no_region_is_refused(region):
 
 def test_a_threshold_of_nan_is_refused():
     with pytest.raises(ValueError, match=r"Own\.select must return .* got NaN"):
-        fit(Own(lambda calibration: calibration.engine.select_risk(np.nan)))
+        fit(Own(lambda calibration: calibration.engine.below(np.nan)))
 
 
 @pytest.mark.parametrize("tie_model", ["bradley_terry", "graded_relevance"])
@@ -65,7 +66,7 @@ def test_a_threshold_of_nan_is_refused():
 def test_a_quantile_that_cannot_be_is_refused(tie_model, coverage, options, message):
     def select(calibration):
         engine, items = calibration.engine, calibration.items
-        return engine.select_coverage(items, coverage, **options)
+        return at_coverage(engine, items, coverage, **options)
 
     with pytest.raises(ValueError, match=message):
         fit(Own(select), tie_model)
@@ -112,7 +113,7 @@ def test_coverages_move_a_rule_that_has_one():
 
         def select(self, calibration):
             share = self.coverage**2
-            return calibration.engine.select_coverage(calibration.items, share)
+            return calibration.at_coverage(share)
 
     @dataclass(frozen=True)
     class Computed(Own):

@@ -33,7 +33,7 @@ class Capped(Rule):
     cap: Callable
 
     def select(self, calibration):
-        return calibration.engine.select_risk(self.cap(1.0))
+        return calibration.engine.below(self.cap(1.0))
 
     def in_words(self, calibration, threshold):
         return RuleText(f"at most {self.cap(1.0):g}", "Nothing.")

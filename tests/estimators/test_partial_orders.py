@@ -206,7 +206,7 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
     sizes = [int(np.sum(qid == query)) for query in first]
     assert ranking.qid.tolist() == np.repeat(first, sizes).tolist()
     assert ranking.place.tolist() == [k + 1 for size in sizes for k in range(size)]
-    values = ranker._scored(X, qid).values[rows]
+    values = ranker._scored(X, qid).value[rows]
     same = ranking.qid[1:] == ranking.qid[:-1]
     down, later = np.diff(values)[same], np.diff(rows)[same]
     assert ((down < 0) | ((down == 0) & (later > 0))).all()
@@ -218,7 +218,7 @@ def test_a_ranking_reads_from_top_to_bottom(priced):
 def test_entries_of_the_graph_are_counted_before_they_are_made(priced, monkeypatch):
     ranker, X, qid = priced
     counted = []
-    for room in ("selection._bin_engine", "pairs._scored_items"):
+    for room in ("selection._bins", "pairs._scores"):
         name = f"skrank_abstain.{room}.check_graph_size"
         monkeypatch.setattr(name, counted.append)
     graphs = [

@@ -336,7 +336,7 @@ def test_the_warning_points_at_the_line_that_loads(data, model, monkeypatch):
         lambda state: state["_region"].update(new=1),
         lambda state: state["_region"].update(skrank_abstain="Unheard"),
         lambda state: state["_calibration"]["model"].update(name="other_"),
-        lambda state: state["_calibration"]["items"].pop("values"),
+        lambda state: state["_calibration"]["items"].pop("value"),
     ],
 )
 def test_what_cannot_be_read_is_an_error(spoil, data, model):

@@ -60,9 +60,12 @@ def new():
 
 def acceptance(ranker, X, qid, decisions):
     """Probability that each pair is accepted."""
-    values = ranker._scored(X, qid).values
+    values = ranker._scored(X, qid).value
     bins = ranker.tie_model_.bins(values)
-    return ranker._region.weight[bins[decisions.left], bins[decisions.right]]
+    place = ranker._calibration.engine._place[
+        bins[decisions.left], bins[decisions.right]
+    ]
+    return ranker._region.weight(place)
 
 
 # Decisions
@@ -161,7 +164,7 @@ def test_accepted_orders_are_a_semiorder_without_cycles(ranker, new):
     assert ranker.threshold_ <= 0.5
     intervals = ranker.rank_intervals(X, qid=qid)
     winner, loser = certain_orders(ranker, X, qid)
-    values = ranker._scored(X, qid).values
+    values = ranker._scored(X, qid).value
     assert (values[winner] > values[loser]).all()
     sizes = np.bincount(qid)[qid]
     np.testing.assert_array_equal(

@@ -224,7 +224,7 @@ def test_ten_items_are_a_matter_for_a_warning(n_shared, warns, days):
 
 def _training_rows(ranker, days):
     scores = ranker.predict(days.data)
-    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.values))
+    return np.flatnonzero(~np.isin(scores, ranker._calibration.items.value))
 
 
 # What was fitted on, in a report

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scored import scored
 
 from skrank_abstain.pairs import (
-    ScoredItems,
     _memory,
     check_output_size,
     group_queries,
+    semiorder_graph,
+    semiorder_ranks,
 )
 from skrank_abstain.selection import decide_queries
 
@@ -63,12 +65,12 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
     # Two levels: every item of the upper half is over each of the lower one.
     monkeypatch.setattr(_memory, "available_memory", lambda: 10**8)
     scores = np.repeat([0.0, 1.0], 2000)
-    items = ScoredItems.build(scores, group_queries(None, 4000))
+    items = scored(scores, group_queries(None, 4000))
     with pytest.raises(ValueError, match=r"4000000 orders .*Use rank_intervals"):
-        items.preference_graph(items.rank_bounds(0.5))
+        semiorder_graph(items, semiorder_ranks(items, 0.5))
     # A chain of as many items has an order for each but one.
-    chain = ScoredItems.build(np.arange(4000.0), group_queries(None, 4000))
-    assert chain.preference_graph(chain.rank_bounds(0.5)).nnz == 3999
+    chain = scored(np.arange(4000.0), group_queries(None, 4000))
+    assert semiorder_graph(chain, semiorder_ranks(chain, 0.5)).nnz == 3999
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux")

@@ -5,10 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from scored import scored
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.report import section_of_ends
 
 QID = np.repeat([7, 8, 9], [3, 2, 1])
@@ -25,7 +26,7 @@ COLUMNS = {
 
 def section(X, y=Y, scores=SCORES):
     queries = group_queries(QID, QID.size)
-    return section_of_ends(X, ScoredItems.build(scores, queries, Y), y)
+    return section_of_ends(X, scored(scores, queries, Y), y)
 
 
 def rows(found):
@@ -57,7 +58,7 @@ def test_what_is_not_numbers_has_no_section(X):
 
 def test_single_items_have_no_section():
     queries = group_queries(np.arange(6), 6)
-    assert section_of_ends(Y[:, None], ScoredItems.build(Y, queries, Y), Y) is None
+    assert section_of_ends(Y[:, None], scored(Y, queries, Y), Y) is None
 
 
 def test_a_reversed_list_is_seen_in_the_report(ranker, new):

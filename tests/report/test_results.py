@@ -1,6 +1,7 @@
 """What a report says, against every pair."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from skrank_abstain import (
 from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import aurc_loss
-from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
+from skrank_abstain.pairs import group_queries, pair_labels
 from skrank_abstain.report import _page, _results
 from skrank_abstain.report._results import LossCurve
 
@@ -305,8 +306,7 @@ def test_bins_of_the_risk_hold_what_every_pair_says(known, new, leaves, tie_mode
     ranker = BALToR(model, tie_model=tie_model, loss="zero_one", random_state=0)
     ranker.fit(known.data, known.target, qid=known.qid)
     X, y, qid = new.data, new.target, new.qid
-    _, values, queries, *_ = ranker._scored(X, qid)
-    items = ScoredItems.build(values, queries, y.astype(float))
+    items = replace(ranker._scored(X, qid), y=y.astype(float)).ascending
     curve = LossCurve.of(ranker._calibration.engine, items)
     decisions = ranker.predict_pairs(X, qid=qid)
     wrong = decisions.label != pair_labels(y, decisions.left, decisions.right)
@@ -391,8 +391,9 @@ def test_what_casts_doubt_on_a_report_stands_first(known, new):
 
 def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
     monkeypatch.setattr(_results, "_LEVELS", 7)
-    _, values, queries, *_ = ranker._scored(new.data, new.qid)
-    items = ScoredItems.build(values, queries, new.target.astype(float))
+    items = replace(
+        ranker._scored(new.data, new.qid), y=new.target.astype(float)
+    ).ascending
     curve = LossCurve.of(ranker._calibration.engine, items)
     assert curve.place.size == 7
     assert curve.place[-1] == curve.profile.risk.size - 1

@@ -3,11 +3,12 @@
 import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
+from scored import scored
 from strategies import grades, losses, qids, scores
 
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import decide_queries
-from skrank_abstain.selection._bin_engine import BinEngine, BinRegion
+from skrank_abstain.selection._bins import BinEngine, BinRegion
 from skrank_abstain.tie_models import BinModel
 from skrank_abstain.tie_models._graded_relevance import grade_proba, pair_table
 
@@ -53,7 +54,7 @@ def cases(draw):
 
 def labelled(case):
     _, _, s, y, queries = case
-    return ScoredItems.build(s, queries, y.astype(float))
+    return scored(s, queries, y.astype(float))
 
 
 def decide(risk, region, case):
@@ -86,8 +87,12 @@ def any_cases(draw):
     model.check_probabilities()
     risk = BinEngine(model, draw(st.sampled_from([ZERO_ONE, MISRANKING])))
     if draw(st.booleans()):
-        region = risk.select_risk(float(rng.choice(risk._risk.ravel())))
+        region = risk.below(float(rng.choice(risk._risk.ravel())))
     else:
-        weight = np.tril(rng.random(shape) < draw(st.floats(0, 1))).astype(float)
-        region = BinRegion(0.5, np.maximum(weight, weight.T))
+        # In any order, accepted up to any place.
+        place = np.tril(
+            rng.permutation(edges.size * (edges.size + 2) + 1).reshape(shape)
+        )
+        risk._place = np.maximum(place, place.T)
+        region = BinRegion(0.5, draw(st.integers(-1, place.max())))
     return risk, region, s, queries

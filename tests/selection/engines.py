@@ -6,9 +6,9 @@ Tests ask it as the estimators do: for a region, and for decisions about pairs.
 import numpy as np
 from strategies import FixedModel
 
-from skrank_abstain.pairs import ScoredPairs
+from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import RowPairs
-from skrank_abstain.selection._gap_engine import GapEngine
+from skrank_abstain.selection._gaps import GapEngine
 
 ZERO_ONE = 1 - np.eye(3)
 
@@ -20,7 +20,7 @@ def gap_risk(model, loss, largest, tolerance=0.0):
 
 def pairs_with(gaps):
     """Return tied pairs with the given gaps."""
-    return ScoredPairs.of_pairs(gaps, 0 * gaps, np.zeros(gaps.size, dtype=np.int64))
+    return Scores.of_pairs(gaps, 0 * gaps, np.zeros(gaps.size, dtype=np.int64))
 
 
 def decide(risk, region, left_scores, right_scores):
@@ -38,7 +38,7 @@ def decide_all(model, loss, left_scores, right_scores):
     """Decide pairs, all of which are accepted."""
     gap = np.abs(np.subtract(left_scores, right_scores))
     risk = gap_risk(model, loss, float(gap.max(initial=0.0)))
-    return decide(risk, risk.select_risk(risk.highest), left_scores, right_scores)
+    return decide(risk, risk.below(risk.highest), left_scores, right_scores)
 
 
 def accept(region, left_scores, right_scores):

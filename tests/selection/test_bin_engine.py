@@ -8,6 +8,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scored import at_coverage, mass_of, scored, totals_of
 from selection.bins import (
     ZERO_ONE,
     FixedCells,
@@ -19,9 +20,9 @@ from selection.bins import (
 )
 from strategies import COVERAGES
 
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import PairTotals, decide_pairs, decide_queries
-from skrank_abstain.selection._bin_engine import BinEngine
+from skrank_abstain.selection._bins import BinEngine
 
 
 def every_pair(queries):
@@ -33,7 +34,7 @@ def every_pair(queries):
 def test_labels_risks_and_probabilities_are_those_of_the_table(case):
     model, loss, s, _, queries = case
     risk = BinEngine(model, loss)
-    decisions = decide(risk, risk.select_risk(np.inf), case)
+    decisions = decide(risk, risk.below(np.inf), case)
     assert list(zip(decisions.left, decisions.right, strict=True)) == list(
         every_pair(queries)
     )
@@ -63,9 +64,7 @@ def test_items_of_one_cell_carry_no_order():
     table = np.array([[[0.45, 0.1, 0.45]]])
     risk = BinEngine(FixedCells(np.empty(0), table), ZERO_ONE)
     queries = group_queries(None, 2)
-    decisions = decide_queries(
-        risk, risk.select_risk(1.0), np.array([1.0, 0.0]), queries
-    )
+    decisions = decide_queries(risk, risk.below(1.0), np.array([1.0, 0.0]), queries)
     assert decisions.label.tolist() == [0]
     assert decisions.risk.tolist() == [0.45 + 0.45]
     assert risk.highest == 0.45 + 0.45
@@ -76,7 +75,7 @@ def test_equal_chances_follow_the_scores():
     table = np.tile([0.45, 0.1, 0.45], (2, 2, 1))
     risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
     decisions = decide_queries(
-        risk, risk.select_risk(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
+        risk, risk.below(1.0), np.array([2.0, 0.0]), group_queries(None, 2)
     )
     assert decisions.label.tolist() == [1]
 
@@ -85,13 +84,13 @@ def test_equal_chances_follow_the_scores():
 def test_the_threshold_is_the_order_statistic_of_the_pair_risks(case, coverage):
     risk = BinEngine(case[0], case[1])
     items = labelled(case)
-    every = decide(risk, risk.select_risk(np.inf), case).risk
-    region = risk.select_coverage(items, coverage)
+    every = decide(risk, risk.below(np.inf), case).risk
+    region = at_coverage(risk, items, coverage)
     assert region.risk == reference.order_statistic(every.tolist(), coverage)
     decisions = decide(risk, region, case)
     assert decisions.accepted[every < region.risk].all()
     assert not decisions.accepted[every > region.risk].any()
-    assert risk.accepted_mass(region, items) == decisions.accepted.sum()
+    assert mass_of(risk, region, items) == decisions.accepted.sum()
     assert decisions.accepted.sum() >= coverage * every.size - 1e-9
     assert (every < region.risk).sum() < coverage * every.size + 1e-9
 
@@ -101,7 +100,7 @@ def test_pairs_of_equal_risk_are_taken_by_gap(case, coverage):
     assume(coverage < 1)
     model, loss, s, _, _ = case
     risk = BinEngine(model, loss)
-    region = risk.select_coverage(labelled(case), coverage)
+    region = at_coverage(risk, labelled(case), coverage)
     decisions = decide(risk, region, case)
     bins = model.bins(s)
     edges = model.edges_.tolist()
@@ -134,9 +133,9 @@ def test_equal_risks_do_not_make_the_coverage_jump():
     table = np.tile([0.0, 1.0, 0.0], (20, 20, 1))
     risk = BinEngine(FixedCells(np.arange(1.0, 20.0), table), ZERO_ONE)
     s = np.arange(20.0)
-    items = ScoredItems.build(s, group_queries(None, 20), np.zeros(20))
-    region = risk.select_coverage(items, 0.1)
-    assert risk.accepted_mass(region, items) == 19  # of 190 pairs
+    items = scored(s, group_queries(None, 20), np.zeros(20))
+    region = at_coverage(risk, items, 0.1)
+    assert mass_of(risk, region, items) == 19  # of 190 pairs
     decisions = decide_queries(risk, region, s, group_queries(None, 20))
     apart = np.abs(s[decisions.left] - s[decisions.right])
     np.testing.assert_array_equal(decisions.accepted, apart == 1)
@@ -145,8 +144,8 @@ def test_equal_risks_do_not_make_the_coverage_jump():
 @given(cases(), st.floats(0.01, 0.99))
 def test_the_linear_quantile_is_that_of_numpy(case, coverage):
     risk = BinEngine(case[0], case[1])
-    every = decide(risk, risk.select_risk(np.inf), case).risk
-    region = risk.select_coverage(labelled(case), coverage, quantile="linear")
+    every = decide(risk, risk.below(np.inf), case).risk
+    region = at_coverage(risk, labelled(case), coverage, quantile="linear")
     assert region.risk == pytest.approx(np.quantile(every, coverage), rel=1e-9)
     decisions = decide(risk, region, case)
     np.testing.assert_array_equal(decisions.accepted, every <= region.risk)
@@ -155,9 +154,9 @@ def test_the_linear_quantile_is_that_of_numpy(case, coverage):
 @given(cases())
 def test_full_coverage_accepts_also_what_calibration_never_saw(case):
     risk = BinEngine(case[0], case[1])
-    region = risk.select_coverage(labelled(case), 1.0)
+    region = at_coverage(risk, labelled(case), 1.0)
     assert region.risk == risk.highest
-    assert (region.weight == 1).all()
+    assert (region.weight(risk._place) == 1).all()
 
 
 @given(cases(), COVERAGES)
@@ -165,12 +164,12 @@ def test_a_randomised_boundary_makes_the_coverage_exact(case, coverage):
     model, loss, s, _, queries = case
     risk = BinEngine(model, loss)
     items = labelled(case)
-    plain = risk.select_coverage(items, coverage)
-    region = risk.select_coverage(items, coverage, boundary="randomize", seed=3)
+    plain = at_coverage(risk, items, coverage)
+    region = at_coverage(risk, items, coverage, boundary="randomize", seed=3)
     assert region.risk == plain.risk
-    mass = risk.accepted_mass(region, items)
+    mass = mass_of(risk, region, items)
     assert mass == pytest.approx(coverage * queries.n_pairs, rel=1e-12)
-    totals = risk.totals(region, items, None)
+    totals = totals_of(risk, region, items)
     assert totals.coverage == pytest.approx(coverage, rel=1e-12)
     decisions = decide(risk, region, case)
     assert decisions.accepted[decisions.risk < region.risk].all()
@@ -187,11 +186,11 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
     risk = BinEngine(model, ZERO_ONE)
     s = np.random.default_rng(0).normal(size=n)
     queries = group_queries(None, n)
-    items = ScoredItems.build(s, queries, np.zeros(n))
+    items = scored(s, queries, np.zeros(n))
     one, other = (
         decide_queries(
             risk,
-            risk.select_coverage(items, 0.3, boundary="randomize", seed=seed),
+            at_coverage(risk, items, 0.3, boundary="randomize", seed=seed),
             s,
             queries,
             keys=keys_of(s),
@@ -207,7 +206,7 @@ def test_draws_on_the_boundary_have_the_share_that_they_should():
 def test_orientation_and_order_of_rows_do_not_matter(case, seed):
     model, loss, s, _, queries = case
     risk = BinEngine(model, loss)
-    region = risk.select_coverage(labelled(case), 0.5)
+    region = at_coverage(risk, labelled(case), 0.5)
     decisions = decide(risk, region, case)
     turned = decide_pairs(risk, region, s, queries, decisions.right, decisions.left)
     np.testing.assert_array_equal(turned.label, -decisions.label)
@@ -229,12 +228,12 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
     model, loss, s, y, queries = case
     risk = BinEngine(model, loss)
     items = labelled(case)
-    region = risk.select_coverage(items, coverage, boundary=boundary)
-    expected_mass = risk.totals(region, items, None).accepted.sum()
-    assert expected_mass == pytest.approx(risk.accepted_mass(region, items))
-    items = dataclasses.replace(items, keys=keys_of(s)[items.rows])
+    region = at_coverage(risk, items, coverage, boundary=boundary)
+    expected_mass = totals_of(risk, region, items).accepted.sum()
+    assert expected_mass == pytest.approx(mass_of(risk, region, items))
+    items = dataclasses.replace(items, key=keys_of(s)[items.rows])
     weight = np.arange(1.0, s.size + 1) if weighted else None
-    totals = risk.totals(region, items, weight)
+    totals = totals_of(risk, region, items, weight)
     decisions = decide(risk, region, case)
     taken = decisions.accepted
     names = [field.name for field in dataclasses.fields(PairTotals)]
@@ -270,9 +269,9 @@ def test_totals_add_up_the_pairs_of_each_query(case, coverage, boundary, weighte
 def test_the_profile_has_every_risk(case):
     model, loss, _, y, queries = case
     risk = BinEngine(model, loss)
-    decisions = decide(risk, risk.select_risk(np.inf), case)
+    decisions = decide(risk, risk.below(np.inf), case)
     truth = np.array([reference.label(y[i] - y[j]) for i, j in every_pair(queries)])
-    profile = risk.profile(labelled(case))
+    profile = risk.tally(labelled(case)).profile()
     np.testing.assert_array_equal(profile.risk, np.unique(decisions.risk))
     spent = loss[decisions.label + 1, truth + 1]
     for level, n_pairs, lost in zip(
@@ -286,7 +285,7 @@ def test_the_profile_has_every_risk(case):
 @given(any_cases())
 def test_turning_a_pair_of_any_table_changes_nothing(case):
     risk, _, s, queries = case
-    region = risk.select_risk(np.sort(risk._risk, axis=None)[risk._risk.size // 2])
+    region = risk.below(np.sort(risk._risk, axis=None)[risk._risk.size // 2])
     every = decide_queries(risk, region, s, queries)
     turned = decide_pairs(risk, region, s, queries, every.right, every.left)
     np.testing.assert_array_equal(turned.accepted, every.accepted)

@@ -5,12 +5,13 @@ import pytest
 import reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scored import at_coverage, scored
 from selection.bins import ZERO_ONE, FixedCells, any_cases, cases, decide, labelled
 from strategies import COVERAGES
 
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.selection import decide_queries
-from skrank_abstain.selection._bin_engine import BinEngine, BinRegion, _is_semiorder
+from skrank_abstain.selection._bins import BinEngine, BinRegion, _is_semiorder
 from skrank_abstain.tie_models import GradedRelevance
 
 
@@ -32,7 +33,7 @@ def accepted_orders(decisions):
 @given(cases(), COVERAGES)
 def test_accepted_orders_have_no_cycle(case, coverage):
     risk = BinEngine(case[0], case[1])
-    decisions = decide(risk, risk.select_coverage(labelled(case), coverage), case)
+    decisions = decide(risk, at_coverage(risk, labelled(case), coverage), case)
     for winner, loser in accepted_orders(decisions):
         # They never leave the order of the values, in which there is none.
         assert case[2][winner] > case[2][loser]
@@ -47,7 +48,7 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
         known = risk._risk[risk._risk <= 0.5]
         assume(known.size > 0)
         threshold = known[int(threshold * known.size)]
-    region = risk.select_risk(threshold)
+    region = risk.below(threshold)
     orders = accepted_orders(decide(risk, region, case))
     for a, b in orders:
         assert (b, a) not in orders
@@ -58,7 +59,7 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
             if (b, c) in orders:
                 rows = queries.rows(queries.codes[a]).tolist()
                 assert all((a, d) in orders or (d, c) in orders for d in rows)
-    bounds = risk.rank_bounds(region, labelled(case))
+    bounds = risk.ranks(region, labelled(case))
     for row, (best, worst) in enumerate(bounds.tolist()):
         size = queries.sizes[queries.codes[row]]
         assert best == 1 + sum(loser == row for _, loser in orders)
@@ -69,11 +70,11 @@ def test_below_a_half_accepted_orders_are_a_semiorder(case, threshold, exact):
 @given(any_cases())
 def test_ranks_and_graph_are_those_of_the_closure(case):
     risk, region, s, queries = case
-    items = ScoredItems.build(s, queries)
+    items = scored(s, queries)
     orders = accepted_orders(decide_queries(risk, region, s, queries))
-    bounds = risk.rank_bounds(region, items)
+    bounds = risk.ranks(region, items)
     np.testing.assert_array_equal(bounds, reference.rank_bounds(orders, queries.codes))
-    graph = risk.preference_graph(region, items)
+    graph = risk.graph(region, items)
     assert graph.shape == (s.size, s.size)
     assert graph.dtype == bool
     found = list(zip(*map(np.ndarray.tolist, graph.nonzero()), strict=True))
@@ -108,14 +109,14 @@ def three_cells(middle_low, high_low, high_middle):
 def test_orders_that_are_no_semiorder_have_ranks_through_others(pairs, expected):
     risk = three_cells(*pairs)
     s = np.array([0.0, 1.0, 2.0])
-    items = ScoredItems.build(s, group_queries(None, 3))
-    bounds = risk.rank_bounds(risk.select_risk(0.5), items)
+    items = scored(s, group_queries(None, 3))
+    bounds = risk.ranks(risk.below(0.5), items)
     assert bounds.tolist() == expected
     # Without an item in the middle nothing goes through it.
-    ends = ScoredItems.build(s[[0, 2]], group_queries(None, 2))
-    bounds = risk.rank_bounds(risk.select_risk(0.5), ends)
+    ends = scored(s[[0, 2]], group_queries(None, 2))
+    bounds = risk.ranks(risk.below(0.5), ends)
     assert bounds.tolist() == [[1, 2], [1, 2]]
-    nothing = risk.rank_bounds(risk.select_risk(0.1), items)
+    nothing = risk.ranks(risk.below(0.1), items)
     assert nothing.tolist() == [[1, 3]] * 3
 
 
@@ -123,16 +124,17 @@ def test_boundary_cells_count_as_abstained_in_rank_bounds():
     order, same = [0.1, 0.2, 0.7], [0.2, 0.6, 0.2]
     table = np.array([[same, order[::-1]], [order, same]])
     risk = BinEngine(FixedCells(np.array([1.0]), table), ZERO_ONE)
-    items = ScoredItems.build(np.array([0.0, 1.0]), group_queries(None, 2))
-    half = BinRegion(0.3, np.array([[1.0, 0.5], [0.5, 1.0]]))
-    assert risk.rank_bounds(half, items).tolist() == [[1, 2], [1, 2]]
-    whole = BinRegion(0.3, np.ones((2, 2)))
-    assert risk.rank_bounds(whole, items).tolist() == [[2, 2], [1, 1]]
+    items = scored(np.array([0.0, 1.0]), group_queries(None, 2))
+    last = risk._place[1, 0]
+    half = BinRegion(0.3, last, kappa=0.5)
+    assert risk.ranks(half, items).tolist() == [[1, 2], [1, 2]]
+    whole = BinRegion(0.3, last)
+    assert risk.ranks(whole, items).tolist() == [[2, 2], [1, 1]]
 
 
 def _is_semiorder_at(risk, threshold):
     """Whether ranks are found by sorting; a closure would cost more."""
-    over = risk._over(risk.select_risk(threshold))
+    over = risk._over(risk.below(threshold))
     return _is_semiorder(over, over.sum(axis=1))
 
 
@@ -190,10 +192,10 @@ def test_the_graph_has_all_accepted_orders_as_its_closure(case, coverage):
     model, _, s, _, _ = case
     risk = BinEngine(model, ZERO_ONE)
     queries = group_queries(None, s.size)
-    items = ScoredItems.build(s, queries, np.zeros(s.size))
-    region = risk.select_coverage(items, coverage)
+    items = scored(s, queries, np.zeros(s.size))
+    region = at_coverage(risk, items, coverage)
     assume(region.risk <= 0.5)
-    graph = risk.preference_graph(region, items)
+    graph = risk.graph(region, items)
     reached = graph.toarray()
     for _ in range(s.size):
         reached = reached | (reached.astype(int) @ reached.astype(int) > 0)

@@ -19,7 +19,7 @@ from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import CoverageDisplay
 from skrank_abstain.metrics import selective_utility
 from skrank_abstain.partitions import calibrate, evaluate, predict_pairs
-from skrank_abstain.selection import Coverage, PairTotals
+from skrank_abstain.selection import Coverage, PairTotals, cells_of
 
 TIE_MODELS = ("graded_relevance", "bradley_terry", "isotonic_difference")
 NAMES = ("f", "m", "x")
@@ -68,11 +68,11 @@ def test_each_threshold_is_the_quantile_of_its_cell(tie_model):
     # The calibration items, as the split of ``fit`` left them.
     items = ranker._calibration.items
     made = {}
-    for cell in ranker._calibration.engine.cells(items):
+    for cell in cells_of(items, len(ranker._calibration.item_groups)):
         region = ranker._region.at(cell)
         risks, accepted = [], []
         for start, stop in zip(items.offsets, items.offsets[1:], strict=False):
-            group, values = items.group[start:stop], items.values[start:stop]
+            group, values = items.group[start:stop], items.value[start:stop]
             left, right = np.triu_indices(stop - start, 1)
             two = np.sort([group[left], group[right]], axis=0)
             of_cell = (two == [[cell.one], [cell.other]]).all(axis=0)
@@ -95,7 +95,7 @@ def test_each_threshold_is_the_quantile_of_its_cell(tie_model):
 def engine_decisions(ranker, region, values, left, right):
     from skrank_abstain.selection import RowPairs
 
-    engine = ranker._calibration.engine._engine
+    engine = ranker._calibration.engine
     return engine.decide(region, values, RowPairs.of(values, left, right))
 
 
@@ -198,9 +198,9 @@ def test_small_cells_share_the_threshold_of_all_pairs():
         ranker.fit(X, y, qid=qid)
     plain = BALToR(Ridge(), calibration_size=0.5, random_state=0)
     plain.fit(X.drop(columns="sex"), y, qid=qid)
-    engine, items = ranker._calibration.engine, ranker._calibration.items
+    items = ranker._calibration.items
     names = ranker._calibration.item_groups
-    for cell in engine.cells(items):
+    for cell in cells_of(items, len(names)):
         if names[cell.one] == "x" == names[cell.other]:
             assert ranker._region.at(cell).risk == plain.threshold_
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scored import scored
 from selection.engines import pairs_with
 from strategies import FixedModel, losses, models, scores
 
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import every_outcome, group_queries, largest_gap
 from skrank_abstain.selection import _gap_curve
 from skrank_abstain.selection._gap_curve import RiskCurve, cuts_at_rank
 
@@ -58,7 +59,7 @@ def test_every_rank(limit, model, loss, s, data):
     every = gaps_by_brute_force(s, np.zeros(s.size))
     curve = RiskCurve(model, loss, every.max())
     rank = data.draw(st.integers(1, every.size))
-    items = ScoredItems.build(s, group_queries(None, s.size), np.zeros(s.size))
+    items = scored(s, group_queries(None, s.size), np.zeros(s.size))
     with mock.patch.multiple(_gap_curve, COLLECT=limit, _AIM=limit // 4):
         found = check(curve, items, every, rank)
         other = check(curve, pairs_with(every), every, rank)
@@ -72,9 +73,11 @@ def test_many_pairs_of_many_queries(param, rounded):
     qid = np.repeat(np.arange(40), 60)
     s = rng.normal(size=qid.size)
     s = s if rounded is None else np.round(s, rounded)
-    items = ScoredItems.build(s, group_queries(qid, s.size), np.zeros(s.size))
-    ((_, every),) = items.collect((-1.0, np.inf))
-    curve = RiskCurve(FixedModel("rao_kupper", param, 2.0), ZERO_ONE, items.largest)
+    items = scored(s, group_queries(qid, s.size), np.zeros(s.size))
+    every = every_outcome(items).gap
+    curve = RiskCurve(
+        FixedModel("rao_kupper", param, 2.0), ZERO_ONE, largest_gap(items)
+    )
     for rank in (1, 2, every.size // 7, every.size // 2, every.size - 1, every.size):
         whole = check(curve, items, every, rank)
         with mock.patch.multiple(_gap_curve, COLLECT=500, _AIM=100):
@@ -84,8 +87,8 @@ def test_many_pairs_of_many_queries(param, rounded):
 def test_a_million_items_of_one_query():
     n = 1_000_000
     s = np.arange(n) * 0.5
-    items = ScoredItems.build(s, group_queries(None, n), np.zeros(n))
-    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, items.largest)
+    items = scored(s, group_queries(None, n), np.zeros(n))
+    curve = RiskCurve(FixedModel("rao_kupper", 1.5, 1.0), ZERO_ONE, largest_gap(items))
     # The largest difference occurs once, the next twice, and so on.
     for rank, steps in ((1, n - 1), (2, n - 2), (3, n - 2), (4, n - 3)):
         assert cuts_at_rank(curve, items, rank).gap == 0.5 * steps

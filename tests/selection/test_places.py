@@ -5,10 +5,11 @@ import pickle
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from scored import scored
 
 from skrank_abstain import BALToR, RiskControlledRanker
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.partitions import calibrate
 from skrank_abstain.selection import _places
 from skrank_abstain.selection._places import middle_places, place_shares, true_places
@@ -58,7 +59,7 @@ def slow_places(y, qid):
 
 
 def items_of(X, y, qid, novel=None):
-    return ScoredItems.build(X[:, 0], group_queries(qid, len(qid)), y, novel)
+    return scored(X[:, 0], group_queries(qid, len(qid)), y, novel)
 
 
 @pytest.mark.parametrize("grid", [None, 2])
@@ -67,7 +68,7 @@ def test_places_are_those_of_the_definition(grid):
     items = items_of(X, y, qid)
     expected = slow_middle(X, qid)[items.rows]
     np.testing.assert_array_equal(middle_places(items), expected)
-    places = true_places(items.known_grades, items.offsets)
+    places = true_places(items.grades, items.offsets)
     np.testing.assert_array_equal(places, slow_places(y, qid)[items.rows])
     nothing = items_of(X[:0], y[:0], qid[:0])
     assert middle_places(nothing).size == 0

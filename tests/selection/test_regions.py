@@ -8,7 +8,7 @@ from strategies import TIE_ZONE, FixedModel, losses, models, scores
 
 from skrank_abstain.pairs import enumerate_pairs, group_queries, pair_labels
 from skrank_abstain.selection._gap_curve import RiskCurve
-from skrank_abstain.selection._gap_engine import GapRegion
+from skrank_abstain.selection._gaps import GapRegion
 from skrank_abstain.tie_models import expected_losses
 
 
@@ -20,7 +20,7 @@ def gaps_of(s):
 def test_oracle_regions(oracles):
     for case in oracles["risk_regions"]:
         risk = gap_risk(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
-        region = risk.select_risk(case["tau"])
+        region = risk.below(case["tau"])
         assert region.crossing == pytest.approx(case["d0"] or 0.0, rel=1e-12)
         curve = RiskCurve(FixedModel(case["model"], case["param"]), ZERO_ONE, 3.0)
         assert curve.highest == pytest.approx(case["r_max"], rel=1e-12)
@@ -59,7 +59,7 @@ def test_accepts_exactly_the_pairs_of_at_most_this_risk(model, loss, s, share):
         [reference.risk(model.kind, model.param, model.scale * d, loss) for d in gap]
     )
     tau = share * risk.max()
-    region = engine.select_risk(tau)
+    region = engine.below(tau)
     decided = decide(engine, region, gap, np.zeros(gap.size))
     np.testing.assert_array_equal(decided.accepted, region.weight(gap) == 1)
     clear = abs(risk - tau) > 1e-9
@@ -98,7 +98,7 @@ def test_accepts_exactly_the_risks_of_a_fine_grid(model, loss, step):
     )
     tau = step / 400 * risk.max()
     clear = abs(risk - tau) > 1e-9
-    region = engine.select_risk(tau)
+    region = engine.below(tau)
     accepted = decide(engine, region, grid, np.zeros(grid.size)).accepted
     np.testing.assert_array_equal(accepted[clear], risk[clear] <= tau)
 
@@ -124,7 +124,7 @@ def test_a_model_that_always_predicts_ties_has_no_outer_cut():
     assert curve.crossing == np.inf
     assert curve.outer_cut(0.5) == np.inf
     risk = gap_risk(model, loss, 1.0)
-    decided = decide(risk, risk.select_risk(0.0), [0.0, 5.0], [0.0, 0.0])
+    decided = decide(risk, risk.below(0.0), [0.0, 5.0], [0.0, 0.0])
     assert decided.accepted.all()
     assert decided.label.tolist() == [0, 0]
 
@@ -141,7 +141,7 @@ def test_oracle_decisions_of_three_items(oracles):
     case = oracles["tie_non_transitive_example"]
     model = FixedModel(case["model"], case["theta"])
     risk = gap_risk(model, ZERO_ONE, 3.1)
-    region = risk.select_risk(case["tau"])
+    region = risk.below(case["tau"])
     assert region.inner == pytest.approx(case["d_minus"], rel=1e-9)
     assert region.outer == pytest.approx(case["d_plus"], rel=1e-9)
     s = np.array(case["scores"])

@@ -6,20 +6,21 @@ import numpy as np
 import pytest
 import reference
 from hypothesis import given
+from scored import at_coverage, mass_of, scored, totals_of
 from selection.engines import ZERO_ONE, decide_all, pairs_with
 from strategies import COVERAGES, FixedModel, items, losses, models
 
 from skrank_abstain.concentration import hierarchical_quantile
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
     Coverage,
     GuaranteedCoverage,
-    LabelledScores,
     Price,
     Rule,
     RuleText,
+    at_thresholds,
     fit_calibration,
     risk_engine,
 )
@@ -34,7 +35,7 @@ def labelled(n_queries, seed=0, size=8):
     s = rng.normal(size=n_queries * size)
     y = np.digitize(s + 0.5 * rng.logistic(size=s.size), [-1.0, 1.0]).astype(float)
     qid = np.repeat(np.arange(n_queries), size)
-    return LabelledScores(s, y, group_queries(qid, s.size))
+    return Scores(s, group_queries(qid, s.size), y=y)
 
 
 @pytest.fixture(scope="module", params=[BradleyTerry(), GradedRelevance()], ids=repr)
@@ -71,7 +72,7 @@ def test_shares_of_the_queries_for_the_tie_model_alone():
 def test_a_rule_selects_the_pairs_below_its_threshold_and_says_so(rule, calibration):
     region = rule.select(calibration)
     items_ = calibration.items
-    mass = calibration.engine.accepted_mass(region, items_)
+    mass = mass_of(calibration.engine, region, items_)
     assert 0 < mass < items_.n_pairs
     assert 0 < region.risk < calibration.engine.highest
     text = rule.in_words(calibration, region.risk)
@@ -81,24 +82,24 @@ def test_a_rule_selects_the_pairs_below_its_threshold_and_says_so(rule, calibrat
     # Selecting again changes nothing.
     again = rule.select(calibration)
     assert again.risk == region.risk
-    assert calibration.engine.accepted_mass(again, items_) == mass
+    assert mass_of(calibration.engine, again, items_) == mass
 
 
 def test_the_price_is_the_threshold(calibration):
     assert Price(0.2).select(calibration).risk == 0.2
     none = Price(0.0).select(calibration)
-    assert calibration.engine.accepted_mass(none, calibration.items) == 0
+    assert mass_of(calibration.engine, none, calibration.items) == 0
 
 
 def test_a_coverage_is_that_of_the_engine(calibration):
     rule = Coverage(0.7, boundary="randomize")
     region = rule.select(calibration)
-    mass = calibration.engine.accepted_mass(region, calibration.items)
+    mass = mass_of(calibration.engine, region, calibration.items)
     assert mass == pytest.approx(0.7 * calibration.items.n_pairs, rel=1e-12)
     assert region.seed == calibration.seed == 3
     linear = Coverage(0.7, quantile="linear").select(calibration)
-    expected = calibration.engine.select_coverage(
-        calibration.items, 0.7, quantile="linear"
+    expected = at_coverage(
+        calibration.engine, calibration.items, 0.7, quantile="linear"
     )
     assert linear.risk == expected.risk
 
@@ -108,8 +109,8 @@ def test_any_pairs_of_a_model_of_the_gap(data, model, loss, coverage):
     queries = group_queries(data.qid, data.scores.size)
     if queries.n_pairs == 0:
         return
-    scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    found = Coverage(coverage).select(Calibration(model, scored, loss))
+    items = scored(data.scores, queries, data.y.astype(float))
+    found = Coverage(coverage).select(Calibration(model, items, loss))
     pairs = reference.pairs(list(data.qid))
     left, right = (data.scores[list(rows)] for rows in zip(*pairs, strict=True))
     every = decide_all(model, loss, left, right).risk
@@ -118,17 +119,17 @@ def test_any_pairs_of_a_model_of_the_gap(data, model, loss, coverage):
 
 
 def test_a_guaranteed_coverage_is_the_hierarchical_quantile(calibration):
-    engine, scored = calibration.engine, calibration.items
+    engine, items = calibration.engine, calibration.items
 
     def shares(thresholds):
-        accepted, _ = engine.at_thresholds(scored, thresholds)
-        return accepted / scored.pair_counts[:, None]
+        accepted, _ = at_thresholds(engine, items, thresholds)
+        return accepted / items.pair_counts[:, None]
 
     expected = hierarchical_quantile(shares, 0.7, highest=engine.highest)
     region = GuaranteedCoverage(0.7).select(calibration)
     assert region.risk == expected
     # Each query counts alike, and one that is worse than all counts too.
-    n = scored.n_queries
+    n = items.n_queries
     assert shares(np.array([region.risk])).sum() / (n + 1) >= 0.7 - 1e-12
     assert GuaranteedCoverage(1.0).select(calibration).risk == engine.highest
 
@@ -138,7 +139,7 @@ def test_too_few_queries_accept_everything_with_a_warning():
     with pytest.warns(UserWarning, match=r"at least 9 queries, got 5\."):
         region = GuaranteedCoverage(0.9).select(few)
     assert region.risk == few.engine.highest
-    assert few.engine.accepted_mass(region, few.items) == few.items.n_pairs
+    assert mass_of(few.engine, region, few.items) == few.items.n_pairs
 
 
 def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
@@ -146,7 +147,7 @@ def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
     with pytest.warns(UserWarning, match="No threshold could be certified"):
         region = CertifiedRisk(0.05).select(few)
     assert region.risk == -np.inf
-    assert few.engine.accepted_mass(region, few.items) == 0
+    assert mass_of(few.engine, region, few.items) == 0
     text = CertifiedRisk(0.05).in_words(few, -np.inf)
     assert text.promised.startswith("NOT CERTIFIED")
 
@@ -154,7 +155,7 @@ def test_a_certified_risk_accepts_nothing_where_nothing_is_certified():
 def test_a_certified_risk_holds_on_the_certification_queries(calibration):
     rule = CertifiedRisk(0.4)
     region = rule.select(calibration)
-    totals = calibration.engine.totals(region, calibration.items, None)
+    totals = totals_of(calibration.engine, region, calibration.items)
     wrong = totals.accepted - totals.correct
     assert wrong.sum() / totals.accepted.sum() < 0.4
     assert rule.in_words(calibration, region.risk).promised.startswith("CERTIFIED")
@@ -210,7 +211,7 @@ def test_pairs_given_one_by_one_are_pairs_too():
     model = FixedModel("rao_kupper", 1.5)
     calibration = Calibration(model, gaps, ZERO_ONE)
     region = Coverage(0.5).select(calibration)
-    assert calibration.engine.accepted_mass(region, gaps) == 2
+    assert mass_of(calibration.engine, region, gaps) == 2
     assert region.outer == 1.0
 
 

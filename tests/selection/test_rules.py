@@ -6,6 +6,7 @@ import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference import paired
+from scored import at_coverage
 from selection.engines import ZERO_ONE, accept, decide, gap_risk, pairs_with
 from strategies import COVERAGES, FixedModel, losses, models, scores
 
@@ -27,7 +28,7 @@ def tolerance_of(s):
 def select(model, loss, s, coverage, **options):
     gap = abs(np.subtract(*paired(s)))
     risk = gap_risk(model, loss, gap.max(), tolerance_of(s))
-    return risk.select_coverage(pairs_with(gap), coverage, **options), gap
+    return at_coverage(risk, pairs_with(gap), coverage, **options), gap
 
 
 def reference_risks(model, loss, gap):
@@ -156,7 +157,7 @@ def test_linear_quantile_is_numpys(model, loss, s, coverage):
 def test_the_highest_risk_accepts_everything(model, loss, s):
     gap = abs(np.subtract(*paired(s)))
     risk = gap_risk(model, loss, gap.max())
-    everything = risk.select_risk(risk.highest)
+    everything = risk.below(risk.highest)
     assert decide(risk, everything, *paired(s)).accepted.all()
     assert everything.risk == risk.highest
 
@@ -165,9 +166,7 @@ def test_the_highest_risk_accepts_everything(model, loss, s):
 def test_acceptance_is_nested_in_risk(model, loss, s, one, other):
     gap = abs(np.subtract(*paired(s)))
     risk = gap_risk(model, loss, gap.max())
-    low, high = (
-        risk.select_risk(r * risk.highest).weight(gap) for r in sorted((one, other))
-    )
+    low, high = (risk.below(r * risk.highest).weight(gap) for r in sorted((one, other)))
     assert (low <= high).all()
 
 
@@ -223,7 +222,7 @@ def test_worked_example(run, oracles):
     np.testing.assert_allclose(
         model.proba(left, right)[:, ::-1], [p["p"] for p in case["pairs"]], rtol=1e-12
     )
-    decided = decide(engine, engine.select_risk(1.0), left, right)
+    decided = decide(engine, engine.below(1.0), left, right)
     # The example calls equal scores in the order of the rows; here they are a tie, at
     # the risk of that answer.
     risk = np.where(left == right, 1 - decided.proba[:, 1], risk)
@@ -233,8 +232,8 @@ def test_worked_example(run, oracles):
     for entry in case["thresholds"]:
         coverage = entry["c"]
         if entry.get("randomised"):
-            region = engine.select_coverage(
-                pairs_with(gap), coverage, boundary="randomize"
+            region = at_coverage(
+                engine, pairs_with(gap), coverage, boundary="randomize"
             )
             weight = region.weight(gap)
             if coverage < 1:
@@ -247,8 +246,8 @@ def test_worked_example(run, oracles):
             else:
                 assert weight.tolist() == [1.0] * 16
             continue
-        region = engine.select_coverage(
-            pairs_with(gap), coverage, quantile=entry["quantile_method"]
+        region = at_coverage(
+            engine, pairs_with(gap), coverage, quantile=entry["quantile_method"]
         )
         accepted = decide(engine, region, left, right).accepted
         if coverage < 1:  # all pairs are accepted at 1, whatever their risk
@@ -275,7 +274,7 @@ def test_rounding_of_a_flat_risk_does_not_move_the_coverage(kind, param, size):
     gap = np.abs(s[:, None] - s[None])[np.triu_indices(60, 1)]
     last = np.zeros(gap.size, dtype=bool)
     for coverage in (0.01, 0.3, 0.5, 0.9, 0.99):
-        region = risk.select_coverage(pairs_with(gap), coverage)
+        region = at_coverage(risk, pairs_with(gap), coverage)
         accepted = region.weight(gap) > 0
         assert 0 <= accepted.sum() - coverage * gap.size < 2
         assert (accepted >= last).all()
@@ -288,7 +287,7 @@ def test_a_risk_that_is_constant_over_predicted_ties():
     risk = gap_risk(model, loss, 0.25, 1e-15)
     gap = np.array([0.0, 0.25, 0.25])
     for coverage, expected in ((0.01, 1), (0.34, 3), (0.67, 3)):
-        region = risk.select_coverage(pairs_with(gap), coverage)
+        region = at_coverage(risk, pairs_with(gap), coverage)
         assert (region.weight(gap) > 0).sum() == expected
 
 

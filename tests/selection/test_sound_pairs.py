@@ -5,17 +5,17 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scored import at_coverage, mass_of, scored, totals_of
 
 from skrank_abstain._validation import ZERO_ONE_LOSS, check_loss
-from skrank_abstain.pairs import ScoredItems, enumerate_pairs, group_queries
+from skrank_abstain.pairs import Scores, enumerate_pairs, group_queries
 from skrank_abstain.selection import (
     Coverage,
     GuaranteedCoverage,
-    LabelledScores,
+    at_thresholds,
     decide_queries,
 )
 from skrank_abstain.selection._calibration import fit_calibration
-from skrank_abstain.selection._sound_pairs import SoundPairs
 from skrank_abstain.tie_models import BradleyTerry, GradedRelevance, IsotonicDifference
 
 MODELS = [BradleyTerry, IsotonicDifference, GradedRelevance]
@@ -35,7 +35,7 @@ def draw(seed, n_queries=40):
 @pytest.fixture(scope="module", params=MODELS, ids=lambda model: model.__name__)
 def known(request):
     scores, y, queries, novel = draw(0)
-    data = LabelledScores(scores, y, queries, None, novel)
+    data = Scores(scores, queries, y=y, novel=novel)
     return fit_calibration(request.param(), ZERO_ONE_LOSS, data)
 
 
@@ -44,7 +44,7 @@ def pairs_of(calibration, region, seed=1):
     scores, y, queries, novel = draw(seed)
     values = calibration.model.transform(scores, queries, None)
     made = decide_queries(calibration.engine, region, values, queries)
-    items = ScoredItems.build(values, queries, y, novel)
+    items = scored(values, queries, y, novel)
     return made, items, queries, y, novel
 
 
@@ -60,7 +60,7 @@ def test_totals_are_sums_over_pairs(known):
         return np.bincount(code, which, queries.n_queries)
 
     for weight in (None, np.ones(y.size)):
-        totals = known.engine.totals(region, items, weight)
+        totals = totals_of(known.engine, region, items, weight)
         assert {getattr(totals, each.name).size for each in fields(totals)} == {
             queries.n_queries
         }
@@ -82,23 +82,24 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
     region = known.select(Coverage(0.5))
     made, items, queries, y, novel = pairs_of(known, region)
     sound = ~(novel[made.left] | novel[made.right])
-    assert known.engine.accepted_mass(region, items) == (made.accepted & sound).sum()
+    assert mass_of(known.engine, region, items) == (made.accepted & sound).sum()
     ties = made.decided_tie & sound
-    assert known.engine.accepted_mass(region, items, ties_only=True) == ties.sum()
-    accepted, cost = known.engine.at_thresholds(
-        items, np.array([region.risk, known.engine.highest])
+    tally = known.engine.tally(items, [region], outcomes=False)
+    assert tally.mass()[1] == ties.sum()
+    accepted, cost = at_thresholds(
+        known.engine, items, np.array([region.risk, known.engine.highest])
     )
     assert_allclose(accepted.sum(axis=0), [(made.accepted & sound).sum(), sound.sum()])
     wrong = made.label != np.sign(y[made.left] - y[made.right])
     assert cost[:, 1].sum() == (wrong & sound).sum()
     assert accepted.shape == (queries.n_queries, 2)
     last = np.nextafter(known.engine.highest, np.inf)
-    accepted, cost = known.engine.at_thresholds(
-        items, np.array([known.engine.highest, last])
+    accepted, cost = at_thresholds(
+        known.engine, items, np.array([known.engine.highest, last])
     )
     assert_array_equal(accepted[:, 1], queries.pair_counts)
     assert cost[:, 1].sum() == wrong.sum()
-    profile = known.engine.profile(items)
+    profile = known.engine.tally(items).profile()
     assert (np.diff(profile.risk) > 0).all()
     assert profile.risk[-1] == last
     assert profile.n_pairs[-1] == (~sound).sum()
@@ -109,17 +110,17 @@ def test_masses_thresholds_and_profile_are_of_sound_pairs(known):
 
 def test_coverage_counts_all_pairs(known):
     items = known.items
-    n_sound = items.without_novel_pairs.n_pairs
+    n_sound = items.sound.n_pairs
     assert 0 < n_sound < items.n_pairs
     most = n_sound / items.n_pairs
     for coverage in (0.2, 0.5, 0.9 * most, most):
         region = known.select(Coverage(coverage))
-        mass = known.engine.accepted_mass(region, items)
+        mass = mass_of(known.engine, region, items)
         assert mass >= coverage * items.n_pairs * (1 - 1e-12)
         if coverage == most:
             assert mass == n_sound
     random = known.select(Coverage(0.4, boundary="randomize"))
-    assert_allclose(known.engine.accepted_mass(random, items), 0.4 * items.n_pairs)
+    assert_allclose(mass_of(known.engine, random, items), 0.4 * items.n_pairs)
 
 
 @pytest.mark.parametrize("coverage", [0.97, 1.0])
@@ -132,7 +133,7 @@ def test_a_coverage_that_cannot_be_reached(known, rule, coverage):
 def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
     region = known.select(Coverage(0.5))
     made, items, queries, _, novel = pairs_of(known, region)
-    bounds = known.engine.rank_bounds(region, items)
+    bounds = known.engine.ranks(region, items)
     order = made.decided_order & ~(novel[made.left] | novel[made.right])
     over = np.zeros((novel.size, novel.size), dtype=bool)
     ahead = made.label > 0
@@ -146,7 +147,7 @@ def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
     assert_array_equal(bounds, expected)
     assert_array_equal(bounds[novel, 0], 1)
     assert_array_equal(bounds[novel, 1], size[novel])
-    graph = known.engine.preference_graph(region, items).toarray()
+    graph = known.engine.graph(region, items).toarray()
     reached = graph.copy()
     for through in range(novel.size):
         reached |= reached[:, [through]] & reached[[through]]
@@ -156,29 +157,19 @@ def test_ranks_of_a_novel_item_are_open_and_push_the_others(known):
 def test_without_novel_items_nothing_changes(known):
     region = known.select(Coverage(0.5))
     _, items, queries, y, novel = pairs_of(known, region)
-    engine = known.engine._engine
-    none = ScoredItems.build(
-        items.values[np.argsort(items.rows)], queries, y, np.zeros_like(novel)
-    )
-    plain = ScoredItems.build(items.values[np.argsort(items.rows)], queries, y)
-    sound = SoundPairs(engine)
-    assert_array_equal(
-        sound.rank_bounds(region, none), engine.rank_bounds(region, plain)
-    )
-    assert (
-        sound.select_coverage(none, 0.7).risk == engine.select_coverage(plain, 0.7).risk
-    )
-    one, other = (
-        each.totals(region, some, None)
-        for each, some in ((sound, none), (engine, plain))
-    )
+    engine = known.engine
+    none = scored(items.value[np.argsort(items.rows)], queries, y, np.zeros_like(novel))
+    plain = scored(items.value[np.argsort(items.rows)], queries, y)
+    assert_array_equal(engine.ranks(region, none), engine.ranks(region, plain))
+    assert at_coverage(engine, none, 0.7).risk == at_coverage(engine, plain, 0.7).risk
+    one, other = (totals_of(engine, region, some) for some in (none, plain))
     for each in fields(one):
         assert_array_equal(getattr(one, each.name), getattr(other, each.name))
 
 
 def test_misranking_costs_are_of_sound_pairs():
     scores, y, queries, novel = draw(0)
-    data = LabelledScores(scores, y, queries, None, novel)
+    data = Scores(scores, queries, y=y, novel=novel)
     known = fit_calibration(BradleyTerry(), check_loss("misranking"), data)
     tables = known.loss_tables
     assert np.isfinite(tables.thresholds).all()

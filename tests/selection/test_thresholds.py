@@ -5,6 +5,7 @@ import pytest
 from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
+from scored import at_coverage, scored
 from selection.engines import ZERO_ONE, gap_risk
 from sklearn.linear_model import Ridge
 from strategies import FixedModel, items, losses, models
@@ -12,8 +13,8 @@ from strategies import FixedModel, items, losses, models
 from skrank_abstain import CostAbstainer
 from skrank_abstain.concentration import choose_start
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries, pair_labels
-from skrank_abstain.selection import RowPairs, _gap_engine
+from skrank_abstain.pairs import Scores, group_queries, largest_gap, pair_labels
+from skrank_abstain.selection import RowPairs, _engine, at_thresholds
 from skrank_abstain.tie_models import (
     BradleyTerry,
     FeatureAwareRelevance,
@@ -70,13 +71,13 @@ def test_equals_the_decisions_at_each_threshold(tie_model, loss, data):
         loss=LOSSES[loss],
     ).fit(data.data, data.target, qid=data.qid)
     pairs = ranker.predict_pairs(data.data, qid=data.qid)
-    scored = ranker._labelled_items(data.data, data.target, data.qid)
+    items = ranker._labelled_items(data.data, data.target, data.qid)
     sums = add_up(pairs, data.target, data.qid, LOSSES[loss])
     # Risks of pairs themselves, between them, none, all; in no order.
     thresholds = np.quantile(pairs.risk, np.linspace(0, 1, 8), method="inverted_cdf")
     thresholds = np.r_[thresholds, np.linspace(0, pairs.risk.max(), 7), 10.0, -np.inf]
     thresholds = np.random.default_rng(0).permutation(thresholds)
-    accepted, cost = ranker._calibration.engine.at_thresholds(scored, thresholds)
+    accepted, cost = at_thresholds(ranker._calibration.engine, items, thresholds)
     assert accepted.shape == cost.shape == (30, thresholds.size)
     for k, threshold in enumerate(thresholds):
         at = ranker._with(cost=max(threshold, 0.0)) if threshold >= 0 else None
@@ -100,12 +101,12 @@ def decide(ranker, data):
 @given(items(max_size=10), models(), losses(), st.lists(st.floats(0, 3), max_size=5))
 def test_difference_models_of_any_shape(data, model, loss, more):
     queries = group_queries(data.qid, data.scores.size)
-    scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = gap_risk(model, loss, max(scored.largest, 0.25), 1e-12)
+    items = scored(data.scores, queries, data.y.astype(float))
+    risk = gap_risk(model, loss, max(largest_gap(items), 0.25), 1e-12)
     thresholds = np.array([*more, 0.5, risk.highest, -np.inf])
-    accepted, cost = risk.at_thresholds(scored, thresholds)
+    accepted, cost = at_thresholds(risk, items, thresholds)
     for k, threshold in enumerate(thresholds):
-        region = risk.select_risk(float(threshold))
+        region = risk.below(float(threshold))
         for query in range(queries.n_queries):
             rows = queries.rows(query)
             i, j = np.triu_indices(rows.size, 1)
@@ -123,9 +124,9 @@ def test_difference_models_of_any_shape(data, model, loss, more):
 @given(items(), models(), losses())
 def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
     queries = group_queries(data.qid, data.scores.size)
-    scored = ScoredItems.build(data.scores, queries, data.y.astype(float))
-    risk = gap_risk(model, loss, max(scored.largest, 0.25), 1e-12)
-    accepted, cost = risk.at_thresholds(scored, np.linspace(0, risk.highest, 9))
+    items = scored(data.scores, queries, data.y.astype(float))
+    risk = gap_risk(model, loss, max(largest_gap(items), 0.25), 1e-12)
+    accepted, cost = at_thresholds(risk, items, np.linspace(0, risk.highest, 9))
     assert (np.diff(accepted, axis=1) >= 0).all()
     assert (np.diff(cost, axis=1) >= -1e-9).all()
     assert (cost <= loss.max() * accepted * (1 + 1e-12)).all()
@@ -135,24 +136,26 @@ def test_acceptance_is_nested_and_the_loss_is_bounded(data, model, loss):
     choose_start(accepted / pairs, cost / (loss.max() * pairs), max_risk=0.3)
 
 
-@pytest.mark.parametrize("counts", [1, 100, 500])
+@pytest.mark.parametrize("counts", [1, 30, 100])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
     queries = group_queries(data.qid, data.target.size)
-    scored = ScoredItems.build(data.data[:, 0], queries, data.target.astype(float))
-    risk = gap_risk(FixedModel("davidson", 1.5), LOSSES[loss], scored.largest, 1e-12)
-    thresholds = np.linspace(0, risk.select_coverage(scored, 0.9).risk, 6)
-    whole = risk.at_thresholds(scored, thresholds)
+    items = scored(data.data[:, 0], queries, data.target.astype(float))
+    risk = gap_risk(
+        FixedModel("davidson", 1.5), LOSSES[loss], largest_gap(items), 1e-12
+    )
+    thresholds = np.linspace(0, at_coverage(risk, items, 0.9).risk, 6)
+    whole = at_thresholds(risk, items, thresholds)
     taken = []
-    take = ScoredItems.take
+    take = Scores.stretch
 
     def spy(self, start, stop):
         taken.append((start, stop))
         return take(self, start, stop)
 
-    monkeypatch.setattr(_gap_engine, "_COUNTS", counts)
-    monkeypatch.setattr(ScoredItems, "take", spy)
-    chunked = risk.at_thresholds(scored, thresholds)
+    monkeypatch.setattr(_engine, "_COUNTS", counts)
+    monkeypatch.setattr(Scores, "stretch", spy)
+    chunked = at_thresholds(risk, items, thresholds)
     np.testing.assert_array_equal(chunked, whole)
     # Without gaps or overlaps; single queries at the least.
     assert len(taken) > 1
@@ -165,8 +168,8 @@ def test_queries_counted_in_chunks(counts, loss, data, monkeypatch):
 def test_queries_without_pairs_have_none():
     scores, y = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
     qid = np.array([0, 0, 1, 2])
-    scored = ScoredItems.build(scores, group_queries(qid, 4), y)
+    items = scored(scores, group_queries(qid, 4), y)
     risk = gap_risk(FixedModel("rao_kupper", 1.5), ZERO_ONE, 3.0, 1e-12)
-    accepted, cost = risk.at_thresholds(scored, np.array([0.0, 1.0]))
+    accepted, cost = at_thresholds(risk, items, np.array([0.0, 1.0]))
     np.testing.assert_array_equal(accepted, [[0, 1], [0, 0], [0, 0]])
     np.testing.assert_array_equal(cost, np.zeros((3, 2)))

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from doubles import FirstColumn
 from scipy.stats import binom
+from scored import totals_of
 
 from skrank_abstain import BALToR, RiskControlledRanker, SelectiveRanker
 from skrank_abstain.concentration import certify_risk, choose_start
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
     GuaranteedCoverage,
-    LabelledScores,
+    at_thresholds,
     fit_calibration,
 )
 from skrank_abstain.tie_models import BradleyTerry
@@ -39,7 +40,7 @@ def draw(n_queries, seed, sizes=(2, LARGEST)):
 
 def labelled(n_queries, seed):
     X, y, qid = draw(n_queries, seed)
-    return LabelledScores(X[:, 0], y, group_queries(qid, qid.size))
+    return Scores(X[:, 0], group_queries(qid, qid.size), y=y)
 
 
 def fitted(rule, n_queries=800, seed=0):
@@ -93,8 +94,8 @@ def test_pairs_are_covered_by_weighted_queries(calibration):
     counts = calibration.items.pair_counts
 
     def accepted(threshold):
-        found = calibration.engine.at_thresholds(
-            calibration.items, np.array([threshold])
+        found = at_thresholds(
+            calibration.engine, calibration.items, np.array([threshold])
         )
         return found[0].sum()
 
@@ -108,7 +109,7 @@ def test_equal_sizes_make_the_weightings_equal():
     s = rng.normal(size=900)
     y = np.round(2 * (s + rng.logistic(size=s.size)))
     parts = [
-        LabelledScores(s[rows], y[rows], group_queries(np.repeat(range(n), 6), 6 * n))
+        Scores(s[rows], group_queries(np.repeat(range(n), 6), 6 * n), y=y[rows])
         for rows, n in ((slice(0, 600), 100), (slice(600, 900), 50))
     ]
     calibration = fit_calibration(BradleyTerry(), MISRANKING, *parts)
@@ -199,8 +200,8 @@ def test_fit_warns_where_the_risks_differ_by_more_than_half(weighting):
     rule = CertifiedRisk(0.25, weighting=weighting, largest_query=largest)
     with pytest.warns(UserWarning, match="the selective risk is .* each query") as seen:
         ranker = fitted(rule)
-    totals = ranker._calibration.engine.totals(
-        ranker._region, ranker._calibration.items, None
+    totals = totals_of(
+        ranker._calibration.engine, ranker._region, ranker._calibration.items, None
     )
     by_query, by_pair = both(totals)
     assert by_pair > 1.5 * by_query
@@ -337,7 +338,7 @@ def test_the_share_of_pairs_holds_on_average():
             )
             thresholds[run, k] = rule.select(known).risk
     levels, place = np.unique(thresholds, return_inverse=True)
-    accepted, _ = calibration.engine.at_thresholds(items, levels)
+    accepted, _ = at_thresholds(calibration.engine, items, levels)
     share = accepted / items.pair_counts[:, None]
     by_query = share.mean(axis=0)[place.reshape(-1, 2)[:, 0]]
     by_pair = (accepted.sum(axis=0) / items.n_pairs)[place.reshape(-1, 2)]

@@ -30,5 +30,5 @@ def log_loss(model, items):
         for start, size in zip(items.offsets, np.diff(items.offsets), strict=False)
     ]
     low, high = np.concatenate(sides, axis=1)
-    proba = model._proba(items.values[high], items.values[low])
+    proba = model._proba(items.value[high], items.value[low])
     return pairwise_log_loss(np.sign(items.grades[high] - items.grades[low]), proba)

@@ -3,8 +3,9 @@
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from scored import scored
 
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import BinModel
 
 
@@ -37,7 +38,7 @@ def labelled(draw):
 def fitted(case):
     n_bins, scores, y, qid = case
     model = FixedCells(n_bins).fit(scores, y, qid)
-    return model, ScoredItems.build(scores, group_queries(qid, scores.size), y)
+    return model, scored(scores, group_queries(qid, scores.size), y)
 
 
 def pairs(qid):
@@ -88,7 +89,7 @@ def test_swapping_the_items_mirrors_the_probabilities(case):
 def test_values_by_hand():
     # Bins: below 1, and from 1 on. Three pairs: a tie across, a win, a tie inside.
     model = FixedCells(2).fit([0.5, 1.0, 3.0], [1, 1, 0])
-    items = ScoredItems.build(
+    items = scored(
         np.array([0.5, 1.0, 3.0]), group_queries(None, 3), np.array([1.0, 1.0, 0.0])
     )
     # (0, 0): none; (0, 1): a tie and a lower one preferred; (1, 1): an untied pair.

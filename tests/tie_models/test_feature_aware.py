@@ -1,5 +1,7 @@
 """The tie model that looks at features."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from doubles import FirstColumn
@@ -7,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
 from scipy.stats import rankdata, spearmanr
+from scored import scored
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
@@ -15,7 +18,7 @@ from tie_models.labelled import SMALL_TREE, log_loss, queried, values_of
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
     GradedRelevance,
@@ -234,8 +237,8 @@ def test_a_regressor_that_memorises_promises_no_more_than_it_keeps(
         decisions = ranker.predict_pairs(new.data, qid=new.qid)
         promised = decisions.risk[decisions.accepted].mean()
         assert promised > totals.selective_risk - 0.05
-        _, values, queries, *_ = ranker._scored(new.data, new.qid)
-        items = ScoredItems.build(values, queries, new.target.astype(float))
+        items = ranker._scored(new.data, new.qid)
+        items = replace(items, y=new.target.astype(float)).ascending
         loss[str(model)] = log_loss(ranker.tie_model_, items)
     # Better, or hardly worse, than not to look at the features at all.
     plain, aware = loss.values()
@@ -249,10 +252,8 @@ def test_features_that_tell_more_lower_the_loss():
     plain = GradedRelevance().fit(*train[:3])
     aware = FeatureAwareRelevance(Ridge()).fit(*train)
     losses = [
-        log_loss(plain, ScoredItems.build(scores, queries, y)),
-        log_loss(
-            aware, ScoredItems.build(values_of(aware, scores, qid, X), queries, y)
-        ),
+        log_loss(plain, scored(scores, queries, y)),
+        log_loss(aware, scored(values_of(aware, scores, qid, X), queries, y)),
     ]
     assert losses[1] < 0.9 * losses[0]
 

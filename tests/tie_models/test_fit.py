@@ -6,14 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 import reference
+from scored import scored
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from strategies import LINKS, NO_TIE
 
 from skrank_abstain.pairs import (
     GapOutcomes,
-    ScoredItems,
     enumerate_pairs,
+    gap_outcomes,
     group_queries,
 )
 from skrank_abstain.tie_models import BradleyTerry, ThurstoneMosteller
@@ -394,7 +395,7 @@ def test_a_refit_leaves_no_parameter_of_another_model_behind():
 def test_outcomes_are_seen_from_the_higher_score():
     s = np.array([1.0, 3.0, 3.0, 0.0])
     y = np.array([2.0, 1.0, 2.0, 2.0])
-    pairs = ScoredItems.build(s, group_queries(None, 4), y).outcomes
+    pairs = gap_outcomes(scored(s, group_queries(None, 4), y))
     weight = {
         (round(d, 6), o): w
         for d, o, w in zip(pairs.gap, pairs.outcome, pairs.weight, strict=True)

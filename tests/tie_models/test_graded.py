@@ -8,12 +8,13 @@ import pytest
 from doubles import FirstColumn
 from hypothesis import given
 from hypothesis import strategies as st
+from scored import scored
 from sklearn.base import clone
 from tie_models.labelled import log_loss
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import gap_outcomes, group_queries
 from skrank_abstain.tie_models import (
     BradleyTerry,
     GradedRelevance,
@@ -25,7 +26,7 @@ from skrank_abstain.tie_models._graded_relevance import (
 
 def labelled(data, scores=None):
     scores = data.utility if scores is None else scores
-    return ScoredItems.build(
+    return scored(
         scores, group_queries(data.qid, scores.size), data.target.astype(float)
     )
 
@@ -232,7 +233,7 @@ def test_ten_queries_are_enough_to_be_better_than_the_shares():
     data, new = (make_ranking(n, 10, random_state=s) for n, s in ((10, 3), (300, 4)))
     model = GradedRelevance().fit(data.utility, data.target, data.qid)
     items = labelled(new)
-    tied = labelled(data).outcomes
+    tied = gap_outcomes(labelled(data))
     share = tied.weight[tied.outcome == 0].sum() / tied.weight.sum()
     # The log loss of one forecast for all pairs.
     flat = -share * np.log(share) - (1 - share) * np.log((1 - share) / 2)
@@ -342,7 +343,7 @@ def test_grade_probabilities_are_what_the_table_is_made_of(max_grades):
     data = make_ranking(n_queries=40, random_state=0)
     items = labelled(data)
     model = GradedRelevance(max_grades=max_grades).fit_items(items)
-    centres = divide(items.values)[1]  # of fewer items than are thinned
+    centres = divide(items.value)[1]  # of fewer items than are thinned
     grade = model.grade_proba(centres[[10, 200]])
     assert grade.shape == (model.node_weights_.size, 2, model.tied_shares_.size)
     np.testing.assert_allclose(grade.sum(axis=2), 1, rtol=0, atol=1e-15)

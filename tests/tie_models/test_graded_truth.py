@@ -5,11 +5,12 @@ import itertools
 import numpy as np
 import pytest
 from doubles import FirstColumn
+from scored import scored
 from tie_models.labelled import log_loss
 
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
-from skrank_abstain.pairs import ScoredItems, group_queries
+from skrank_abstain.pairs import group_queries
 from skrank_abstain.tie_models import (
     GradedRelevance,
 )
@@ -101,5 +102,5 @@ def test_a_shared_shift_is_found_and_lowers_the_loss():
     blind = GradedRelevance().fit(scores[:3000], y[:3000], rng.permutation(qid[:3000]))
     assert model.query_spread_ == pytest.approx(2.5, abs=0.3)
     assert blind.query_spread_ < 0.5
-    items = ScoredItems.build(scores[3000:], group_queries(qid[3000:], 3000), y[3000:])
+    items = scored(scores[3000:], group_queries(qid[3000:], 3000), y[3000:])
     assert log_loss(model, items) < log_loss(blind, items) - 0.02

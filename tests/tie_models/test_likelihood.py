@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scored import scored
 
 from skrank_abstain.pairs import (
     GapOutcomes,
-    ScoredItems,
     enumerate_pairs,
+    gap_outcomes,
     group_queries,
     outcomes_of,
 )
@@ -73,7 +74,7 @@ def test_a_fit_equals_the_fit_to_all_pairs(name, link):
             np.ones(label.size),
         ),
     )
-    pairs = ScoredItems.build(s, queries, y).outcomes
+    pairs = gap_outcomes(scored(s, queries, y))
     assert fit_maximum_likelihood(link, pairs) == pytest.approx(expected, rel=1e-6)
     assert n_pairs_of(pairs, 0) == pytest.approx((label == 0).sum())
     assert n_pairs_of(pairs, -1, 1) == pytest.approx((label != 0).sum())
@@ -113,7 +114,7 @@ def test_a_factor_on_the_scores_changes_the_scale_only(factor):
     s, y, qid = simulated()
     fits = []
     for unit in (1.0, factor):
-        items = ScoredItems.build(unit * s, group_queries(qid, s.size), y)
-        scale, margin = fit_maximum_likelihood(RaoKupper(), items.outcomes)
+        items = scored(unit * s, group_queries(qid, s.size), y)
+        scale, margin = fit_maximum_likelihood(RaoKupper(), gap_outcomes(items))
         fits.append((scale * unit, margin))
     assert fits[0] == pytest.approx(fits[1], rel=1e-9)

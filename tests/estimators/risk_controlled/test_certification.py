@@ -333,7 +333,7 @@ class TestQueriesAreDisjoint:
         fit(ranker, data)
         tuned = set(np.unique(spied["tuned"][-1].X[:, 1]))
         # What the threshold comes from, not what was handed over to that end.
-        scores = ranker._calibration.items.values
+        scores = ranker._calibration.items.value
         rest = set(qid[np.isin(X[:, 0], scores)])
         trained = set(ranker.estimator_.seen_)
         assert not trained & tuned

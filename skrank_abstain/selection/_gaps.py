@@ -8,31 +8,35 @@ tolerance do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems
+from skrank_abstain.pairs import (
+    Scores,
+    count_outcomes,
+    count_within,
+    counts_by_gap,
+    semiorder_graph,
+    semiorder_ranks,
+)
 from skrank_abstain.selection._engine import (
+    Classes,
     DecisionArrays,
     RiskEngine,
     RowPairs,
     draw_boundary,
-    settle_draws,
 )
 from skrank_abstain.selection._gap_curve import Cuts, RiskCurve, cuts_at_rank
-from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
+from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import DifferenceModel
 
 #: Pairs whose probabilities are computed at a time: they stay in the cache.
 _BLOCK = 1 << 14
-#: Counts that are held at a time: they stay in the cache, but are work for threads.
-_COUNTS = 1 << 19
 
 
 @dataclass(frozen=True)
@@ -126,13 +130,6 @@ class GapRegion(Value):
             weight[inside & (gap >= low) & (gap <= high)] = self.kappa
         return weight
 
-    def judge(
-        self, values: FloatArray, pairs: RowPairs
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return the probability of accepting each pair, and whether it is a tie."""
-        gap = np.abs(pairs.difference)
-        return self.weight(gap), gap <= self.tie_up_to
-
     def pieces(self) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Cut the gaps where the probability of acceptance or the label changes.
 
@@ -162,7 +159,7 @@ class GapRegion(Value):
         return cut - self.tolerance, cut + self.tolerance
 
 
-class GapEngine(RiskEngine[GapRegion]):
+class GapEngine(RiskEngine):
     """Conditional risk under a model of the score difference.
 
     Parameters
@@ -185,14 +182,14 @@ class GapEngine(RiskEngine[GapRegion]):
         tolerance: float,
     ) -> None:
         self._model = model
-        self._loss = loss
+        self.loss = loss
         self._tolerance = tolerance
         self._curve = RiskCurve(model, loss, largest)
         # Equal scores carry no order, so that the answer is a tie also where that is
         # the worse one: beside the curve there is an atom at a gap of 0.
         self.highest = max(self._curve.highest, self._curve.of_equal)
 
-    def select_risk(self, risk: float) -> GapRegion:
+    def below(self, risk: float) -> GapRegion:
         # Two monotone searches, whatever the number of pairs.
         if risk >= self.highest:
             return self._region(risk, -1.0, 0.0)
@@ -201,26 +198,18 @@ class GapEngine(RiskEngine[GapRegion]):
             outer = max(outer, float(np.nextafter(self._tolerance, np.inf)))
         return self._region(risk, inner, outer)
 
-    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., GapRegion]:
+    def surest(
+        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
+    ) -> GapRegion:
         # Counting finds the order statistic, O(n log n) for n items.
-        if self._is_of_equal_scores(rank, items):
-            region = self.select_risk(self.highest)
+        if self._is_of_equal_scores(rank, scores):
+            region = self.below(self.highest)
         else:
-            cuts = cuts_at_rank(self._curve, items, rank)
+            cuts = cuts_at_rank(self._curve, scores, rank)
             region = self._region(cuts.risk, *self._ends(cuts))
-        return partial(replace, region)
+        return replace(region, kappa=kappa, seed=seed)
 
-    def accepted_mass(
-        self, region: GapRegion, items: ScoredItems, *, ties_only: bool = False
-    ) -> float:
-        starts, weight, tie = region.pieces()
-        if ties_only:
-            weight = weight * tie
-        below = items.count_within(np.nextafter(starts, -np.inf))
-        counts = np.diff(np.append(below, items.n_pairs))
-        return float(weight @ counts)
-
-    def decide(
+    def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         from skrank_abstain._kernels.deciding import settle_pairs
@@ -230,7 +219,7 @@ class GapEngine(RiskEngine[GapRegion]):
         label = np.empty(n_pairs, dtype=np.int64)
         risk = np.empty(n_pairs)
         accepted = np.empty(n_pairs, dtype=bool)
-        loss = self._loss
+        loss = self.loss
         losses = np.array([loss[0, 2], loss[0, 1], loss[1, 0]])
         cuts = region.cuts()
         for first in range(0, n_pairs, _BLOCK):
@@ -257,55 +246,48 @@ class GapEngine(RiskEngine[GapRegion]):
             accepted = draw_boundary(weight, region.seed, pairs)
         return DecisionArrays(label, accepted, risk, proba)
 
-    def totals(
-        self, region: GapRegion, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        starts, accepted, tie = region.pieces()
-        if weight is None:
-            beyond = items.count_outcomes(starts, self._tolerance).astype(np.float64)
-        else:
-            beyond = items.weigh_outcomes(starts, self._tolerance, weight)
-        pieces = beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
-        drawn = None
-        if region.draws:
-            drawn = settle_draws(region.judge, region.seed, items, weight)
-        return PairTotals.of_pieces(pieces, accepted, tie, self._loss, drawn)
+    def _judge(
+        self, region: GapRegion, values: FloatArray, pairs: RowPairs
+    ) -> tuple[FloatArray, BoolArray]:
+        gap = np.abs(pairs.difference)
+        return region.weight(gap), gap <= region.tie_up_to
 
-    def at_thresholds(
-        self, items: ScoredItems, thresholds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        regions = [self.select_risk(float(risk)) for risk in thresholds]
+    def _classes(self, regions: Sequence[GapRegion]) -> Classes:
         pieces = [region.pieces() for region in regions]
+        # A class reaches from its cut to the next one.
         cuts = np.unique(np.concatenate([starts for starts, _, _ in pieces]))
-        # Pairs are counted once for all thresholds. What each makes of the counts is a
-        # product with a matrix that is nearly all zero.
-        price = partial(self._price, cuts, self._prices(cuts, pieces))
-        both = items.by_query(price, max(1, _COUNTS // (4 * cuts.size)))
-        return both[0], both[1]
+        at = [
+            np.searchsorted(starts, cuts, side="right") - 1 for starts, _, _ in pieces
+        ]
+        found = zip(pieces, at, strict=True)
+        accepted = np.stack([weight[place] for (_, weight, _), place in found])
+        return Classes(cuts, accepted, pieces[0][2][at[0]])
 
-    def _price(
-        self, cuts: FloatArray, prices: csr_array, items: ScoredItems
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return accepted pairs of each query and their loss, by threshold."""
-        beyond = items.count_outcomes(cuts, self._tolerance)
-        beyond = beyond.reshape(items.n_queries, -1).T
-        both = (prices @ beyond.astype(np.float64, order="C")).T
-        return both[:, ::2], both[:, 1::2]
+    def _count(
+        self, classes: Classes, scores: Scores, weight: FloatArray | None
+    ) -> FloatArray:
+        beyond = count_outcomes(scores, classes.split, self._tolerance, weight)
+        return beyond - np.pad(beyond[:, 1:], ((0, 0), (0, 1), (0, 0)))
 
-    def profile(self, items: ScoredItems) -> RiskProfile:
-        gap, counts = items.counts_by_gap()
+    def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
+        below = count_within(scores, np.nextafter(classes.split, -np.inf))
+        return np.diff(np.append(below, scores.n_pairs)).astype(np.float64)
+
+    def _by_risk(self, scores: Scores) -> Tally:
+        gap, counts = counts_by_gap(scores)
         tie = gap <= self._region(0.0, -1.0, np.inf).tie_up_to
-        # The order of the other sums: the right order first.
+        # The order of the columns: the right order first.
         counts = np.pad(counts[:, ::-1], ((0, 0), (0, 1)))
         equal = gap <= self._tolerance
         risk = np.where(equal, self._curve.of_equal, self._curve(gap))
-        return RiskProfile.of(risk, counts, tie, self._loss)
+        none = np.empty((0, risk.size))
+        return Tally(counts[None], none, tie, self.loss, risk)
 
-    def rank_bounds(self, region: GapRegion, items: ScoredItems) -> IntArray:
-        return items.rank_bounds(region.order_from)
+    def _ranks(self, region: GapRegion, scores: Scores) -> IntArray:
+        return semiorder_ranks(scores, region.order_from)
 
-    def preference_graph(self, region: GapRegion, items: ScoredItems) -> csr_array:
-        return items.preference_graph(self.rank_bounds(region, items))
+    def _graph(self, region: GapRegion, scores: Scores) -> csr_array:
+        return semiorder_graph(scores, self._ranks(region, scores))
 
     def _region(self, risk: float, inner: float, outer: float) -> GapRegion:
         crossing = self._curve.crossing
@@ -330,29 +312,9 @@ class GapEngine(RiskEngine[GapRegion]):
         inner = min(self._curve.inner_cut(cuts.risk), float(last))
         return max(inner, cuts.inner), cuts.gap
 
-    def _is_of_equal_scores(self, rank: int, items: ScoredItems) -> bool:
+    def _is_of_equal_scores(self, rank: int, scores: Scores) -> bool:
         """Whether the pair of this rank has equal scores and no zone of ties around."""
         if self._curve.crossing > 0:
             return False  # equal scores are the surest ties, on the curve
-        n_equal = int(items.count_within([self._tolerance])[0])
-        return rank > items.n_pairs - n_equal
-
-    def _prices(
-        self, cuts: FloatArray, pieces: list[tuple[FloatArray, FloatArray, BoolArray]]
-    ) -> csr_array:
-        """Return what a pair beyond a cut, of some outcome, adds for each threshold.
-
-        A matrix of shape (2 * n_thresholds, 4 * n_cuts): for each threshold a row for
-        accepted pairs and one for their loss. A piece from one cut to the next adds at
-        the first and takes off at the second.
-        """
-        prices = np.zeros((len(pieces), 2, cuts.size, 4))
-        for k, (starts, weight, tie) in enumerate(pieces):
-            at = np.searchsorted(cuts, starts)
-            # One pair of each outcome: its loss, by piece.
-            spent = loss_of(np.eye(4)[:, None], tie, self._loss).T
-            worth = weight[:, None] * spent
-            for row, value in zip(prices[k], (weight[:, None], worth), strict=True):
-                row[at] += value
-                row[at[1:]] -= value[:-1]
-        return csr_array(prices.reshape(2 * len(pieces), -1))
+        n_equal = int(count_within(scores, [self._tolerance])[0])
+        return rank > scores.n_pairs - n_equal

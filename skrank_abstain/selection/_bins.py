@@ -2,69 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import ScoredItems, check_graph_size
+from skrank_abstain.pairs import (
+    Scores,
+    check_graph_size,
+    semiorder_graph,
+    weigh_bins,
+)
 from skrank_abstain.selection._engine import (
+    Classes,
     DecisionArrays,
     RiskEngine,
     RowPairs,
     draw_boundary,
-    settle_draws,
 )
-from skrank_abstain.selection._totals import PairTotals, RiskProfile, loss_of
+from skrank_abstain.selection._tally import Tally
 from skrank_abstain.tie_models import BinModel, expected_losses
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class BinRegion(Value):
-    """Pairs of bins that are accepted.
+    """The surest pairs of bins, up to a place in their order.
 
     Attributes
     ----------
     risk : float
         The threshold on the conditional risk.
-    weight : ndarray of shape (n_bins, n_bins), float64
-        Probability of acceptance by the bins of the left and of the right item.
+    last : int
+        Place of the last pairs of bins that are accepted, from 0.
+    kappa : float
+        Probability of accepting pairs at the last place.
     seed : int
-        Seed of the draws for probabilities between 0 and 1.
+        Seed of the draws for these.
     """
 
     risk: float
-    weight: FloatArray
+    last: int
+    kappa: float = 1.0
     seed: int = 0
 
     @property
     def draws(self) -> bool:
         """Whether some pairs are accepted by lot."""
-        return bool(((self.weight > 0) & (self.weight < 1)).any())
+        return 0 < self.kappa < 1
 
-    def to_plain(self) -> dict[str, Any]:
-        # Pack the weights, nearly all 0 or 1, into bits.
-        levels, level = np.unique(self.weight, return_inverse=True)
-        bits = level.reshape(1, -1) == np.arange(1, levels.size)[:, None]
-        plain = {"levels": levels, "bits": np.packbits(bits, axis=1)}
-        n_bins = self.weight.shape[0]
-        return {"risk": self.risk, "seed": self.seed, "n_bins": n_bins, **plain}
-
-    @classmethod
-    def of_plain(cls, **plain: Any) -> Self:
-        levels, bits, n_bins = map(plain.pop, ("levels", "bits", "n_bins"))
-        level = np.arange(1, levels.size) @ np.unpackbits(bits, axis=1, count=n_bins**2)
-        return cls(weight=levels[level].reshape(n_bins, n_bins), **plain)
+    def weight(self, place: IntArray) -> FloatArray:
+        """Return the probability of accepting pairs of bins at these places."""
+        weight: FloatArray = (place <= self.last).astype(np.float64)
+        if self.kappa < 1:
+            weight[place == self.last] = self.kappa
+        return weight
 
 
-class BinEngine(RiskEngine[BinRegion]):
+class BinEngine(RiskEngine):
     """Conditional risk under a model that is constant on bins.
+
+    All pairs of bins stand in one order, the surest first, and a region is a place in
+    it. Where risks are equal, orders of items far apart come first and ties last.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ class BinEngine(RiskEngine[BinRegion]):
 
     def __init__(self, model: BinModel, loss: FloatArray) -> None:
         self._model = model
-        self._loss = loss
+        self.loss = loss
         n_bins = model.table_.shape[0]
         self._upper = np.triu_indices(n_bins)
         losses = expected_losses(model.table_.reshape(-1, 3), loss)
@@ -95,34 +97,36 @@ class BinEngine(RiskEngine[BinRegion]):
         self._risk = np.minimum(strict, losses[:, :, 1])
         self._label = np.where(losses[:, :, 1] < strict, 0, order).astype(np.int64)
         self.highest = float(self._risk.max())
-        self._counted: dict[int, tuple[ScoredItems, FloatArray]] = {}
+        nearness = self._nearness()
+        risks, near = self._risk[self._upper], nearness[self._upper]
+        order = np.lexsort((near, risks))
+        new = (np.diff(risks[order]) > 0) | (np.diff(near[order]) > 0)
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.append(0, np.cumsum(new))
+        self._place = np.empty((n_bins, n_bins), dtype=np.int64)
+        self._place[self._upper] = self._place.T[self._upper] = place
+        self._risks = risks[order][np.append(True, new)]
 
-    def select_risk(self, risk: float) -> BinRegion:
-        return BinRegion(risk, (self._risk <= risk).astype(np.float64))
+    def below(self, risk: float) -> BinRegion:
+        last = np.searchsorted(self._risks, risk, side="right") - 1
+        return BinRegion(risk, int(last))
 
-    def up_to_rank(self, items: ScoredItems, rank: int) -> Callable[..., BinRegion]:
-        # Where risks are equal, orders of items far apart come first and ties last.
-        risk, nearness = self._risk[self._upper], self._nearness()
-        order = np.lexsort((nearness[self._upper], risk))
-        last = order[np.searchsorted(np.cumsum(self._count(items)[order]), rank)]
-        threshold, limit = float(risk[last]), nearness[self._upper][last]
-        at = self._risk == threshold
-        below = (self._risk < threshold) | (at & (nearness < limit))
-        at &= nearness == limit
+    def surest(
+        self, scores: Scores, rank: int, *, kappa: float = 1.0, seed: int = 0
+    ) -> BinRegion:
+        place = self._place[self._upper]
+        mass = np.bincount(place, self._pooled(scores).sum(axis=1))
+        last = int(np.searchsorted(np.cumsum(mass), rank))
+        return BinRegion(float(self._risks[last]), last, kappa, seed)
 
-        def region(kappa: float = 1.0, seed: int = 0) -> BinRegion:
-            return BinRegion(threshold, np.where(at, kappa, below), seed)
-
-        return region
-
-    def _count(self, items: ScoredItems) -> FloatArray:
-        """Return the number of pairs of each two bins, shape (n_pairs_of_bins,)."""
-        # Setting and describing a threshold count the same pairs several times. The
-        # items are kept, too, so that no others get their id.
-        if id(items) not in self._counted:
-            counts = self._model.count_pairs(items).sum(axis=1)
-            self._counted[id(items)] = items, counts
-        return self._counted[id(items)][1]
+    def _pooled(self, scores: Scores) -> FloatArray:
+        """Count the pairs of each two bins, by outcome, (n_pairs_of_bins, 4)."""
+        known = scores.ascending.known
+        # Setting and describing a threshold count the same pairs several times.
+        if self not in known:
+            known[self] = self._model.count_pairs(scores)
+        counts: FloatArray = known[self]
+        return counts
 
     def _nearness(self) -> FloatArray:
         """Return an order of the pairs of bins of equal risk, the surest first.
@@ -142,18 +146,52 @@ class BinEngine(RiskEngine[BinRegion]):
         gap = np.abs(centre[:, None] - centre[None, :])
         return np.where(self._label == 0, gap, -gap)
 
-    def accepted_mass(
-        self, region: BinRegion, items: ScoredItems, *, ties_only: bool = False
-    ) -> float:
-        weight = region.weight * (self._label == 0) if ties_only else region.weight
-        return float((self._count(items) * weight[self._upper]).sum())
+    def _classes(self, regions: Sequence[BinRegion]) -> Classes:
+        ends = [region.last for region in regions]
+        ends += [region.last - 1 for region in regions if region.kappa < 1]
+        distinct = np.unique(ends)
+        # Up to each end, beyond the one before it; and beyond all.
+        places = np.append(distinct, self._risks.size)
+        accepted = np.stack([region.weight(places) for region in regions])
+        tie = np.arange(2 * places.size) % 2 == 1
+        return Classes(distinct, np.repeat(accepted, 2, axis=1), tie)
 
-    def decide(
+    def _count(
+        self, classes: Classes, scores: Scores, weight: FloatArray | None
+    ) -> FloatArray:
+        level = np.searchsorted(classes.split, self._place)
+        group, n_groups = 2 * level + (self._label == 0), classes.tie.size
+        edges = self._model.edges_
+        return weigh_bins(scores, edges, group, n_groups, by_query=True, weight=weight)
+
+    def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
+        known, n_places = scores.ascending.known, self._risks.size
+        # A search for thresholds asks again and again: what lies below each place, as
+        # orders and as ties, is added up once.
+        if (self, "below") not in known:
+            entry = 2 * self._place + (self._label == 0)
+            counts = self._pooled(scores).sum(axis=1)
+            mass = np.bincount(entry[self._upper], counts, 2 * n_places)
+            known[self, "below"] = np.cumsum(mass.reshape(n_places, 2), axis=0)
+        ends = np.append(classes.split, n_places - 1)
+        below = np.where((ends >= 0)[:, None], known[self, "below"][ends], 0.0)
+        return np.diff(below, axis=0, prepend=0.0).ravel()
+
+    def _by_risk(self, scores: Scores) -> Tally:
+        counts = self._pooled(scores)
+        seen = counts.any(axis=1)
+        risk, label = self._risk[self._upper][seen], self._label[self._upper][seen]
+        none = np.empty((0, risk.size))
+        return Tally(counts[seen][None], none, label == 0, self.loss, risk)
+
+    def _decide(
         self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
         pair = self._pairs_of_bins(values, pairs)
-        weight = region.weight.reshape(-1)[pair]
-        accepted = draw_boundary(weight, region.seed, pairs)
+        place = self._place.reshape(-1)[pair]
+        accepted = place <= region.last
+        if region.kappa < 1:
+            accepted = draw_boundary(region.weight(place), region.seed, pairs)
         return DecisionArrays(
             label=self._label.reshape(-1)[pair],
             accepted=accepted,
@@ -166,95 +204,48 @@ class BinEngine(RiskEngine[BinRegion]):
         pair: IntArray = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
         return pair
 
-    def totals(
-        self, region: BinRegion, items: ScoredItems, weight: FloatArray | None
-    ) -> PairTotals:
-        # Pairs of equal probability of acceptance and equal label are one group: two to
-        # six groups, however many bins there are.
-        levels, level = np.unique(region.weight, return_inverse=True)
-        group = 2 * level.reshape(region.weight.shape) + (self._label == 0)
-        n_groups = 2 * levels.size
-        pieces = items.weigh_bins(
-            self._model.edges_, group, n_groups, by_query=True, weight=weight
-        )
-        tie = np.arange(n_groups) % 2 == 1
-        accepted, drawn = np.repeat(levels, 2), None
-        if region.draws:
-            drawn = settle_draws(
-                partial(self._judge, region), region.seed, items, weight
-            )
-        return PairTotals.of_pieces(pieces, accepted, tie, self._loss, drawn)
-
     def _judge(
         self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> tuple[FloatArray, BoolArray]:
-        """Return the probability of accepting each pair, and whether it is a tie."""
         pair = self._pairs_of_bins(values, pairs)
-        return region.weight.reshape(-1)[pair], self._label.reshape(-1)[pair] == 0
+        chance = region.weight(self._place.reshape(-1)[pair])
+        return chance, self._label.reshape(-1)[pair] == 0
 
-    def at_thresholds(
-        self, items: ScoredItems, thresholds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        order = np.argsort(thresholds, kind="stable")
-        # The first threshold, in ascending order, that accepts the pairs of two bins.
-        first = np.searchsorted(thresholds[order], self._risk, side="left")
-        tie = self._label == 0
-        n_thresholds = thresholds.size
-        group = np.where(first < n_thresholds, 2 * first + tie, -1)
-        pieces = items.weigh_bins(
-            self._model.edges_, group, 2 * n_thresholds, by_query=True
-        )
-        mass = pieces.sum(axis=2)
-        is_tie = np.arange(2 * n_thresholds) % 2 == 1
-        spent = loss_of(pieces, is_tie, self._loss)
-        accepted = np.empty((items.n_queries, n_thresholds))
-        cost = np.empty((items.n_queries, n_thresholds))
-        accepted[:, order] = np.cumsum(mass[:, ::2] + mass[:, 1::2], axis=1)
-        cost[:, order] = np.cumsum(spent[:, ::2] + spent[:, 1::2], axis=1)
-        return accepted, cost
-
-    def profile(self, items: ScoredItems) -> RiskProfile:
-        counts = self._model.count_pairs(items)
-        tie = self._label[self._upper] == 0
-        seen = counts.any(axis=1)
-        risk = self._risk[self._upper][seen]
-        return RiskProfile.of(risk, counts[seen], tie[seen], self._loss)
-
-    def rank_bounds(self, region: BinRegion, items: ScoredItems) -> IntArray:
+    def _ranks(self, region: BinRegion, scores: Scores) -> IntArray:
         over = self._over(region)
         below = over.sum(axis=1)
-        bins = self._model.bins(items.values)
+        bins = self._model.bins(scores.value)
         bounds = np.empty((bins.size, 2), dtype=np.int64)
         if not _is_semiorder(over, below):
             # Items far apart may be called a tie where closer ones are ordered: orders
             # that follow through other items are found query by query.
             from skrank_abstain._kernels.closing import ranks_of_bins
 
-            bounds[items.rows] = ranks_of_bins(bins, items.offsets, over)
+            bounds[scores.rows] = ranks_of_bins(bins, scores.offsets, over)
             return bounds
         n_bins = below.size
         above = np.searchsorted(below, np.arange(n_bins), side="right")
-        query = np.repeat(np.arange(items.n_queries), np.diff(items.offsets))
-        key = query * (n_bins + 1) + bins  # ascending
-        start, stop = items.offsets[query], items.offsets[query + 1]
+        query, offsets = scores.queries.codes, scores.offsets
         place = query * (n_bins + 1)
+        key = place + bins  # ascending
+        start, stop = offsets[query], offsets[query + 1]
         n_below = np.searchsorted(key, place + below[bins]) - start
         n_above = stop - np.searchsorted(key, place + above[bins])
-        bounds[items.rows, 0] = 1 + n_above
-        bounds[items.rows, 1] = stop - start - n_below
+        bounds[scores.rows, 0] = 1 + n_above
+        bounds[scores.rows, 1] = stop - start - n_below
         return bounds
 
-    def preference_graph(self, region: BinRegion, items: ScoredItems) -> csr_array:
+    def _graph(self, region: BinRegion, scores: Scores) -> csr_array:
         from skrank_abstain._kernels.closing import reduced_orders
 
         over = self._over(region)
         if _is_semiorder(over, over.sum(axis=1)):
-            return items.preference_graph(self.rank_bounds(region, items))
-        bins = self._model.bins(items.values)
+            return semiorder_graph(scores, self._ranks(region, scores))
+        bins = self._model.bins(scores.value)
         new = np.append(True, bins[1:] != bins[:-1])[: bins.size]
-        new[items.offsets[:-1]] = True
+        new[scores.offsets[:-1]] = True
         first = np.flatnonzero(new)  # of the items of one query and one bin: a group
-        starts = np.searchsorted(first, items.offsets)
+        starts = np.searchsorted(first, scores.offsets)
         higher, lower = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for start, stop in pairwise(starts):
             found = reduced_orders(bins[first[start:stop]], over)
@@ -267,13 +258,15 @@ class BinEngine(RiskEngine[BinRegion]):
         group = np.cumsum(new) - 1
         size = np.bincount(group)
         check_graph_size(int((size[entries[0]] * size[entries[1]]).sum()))
-        shape = (bins.size, first.size)
-        member = csr_array((np.ones(bins.size, bool), (items.rows, group)), shape=shape)
+        member = csr_array(
+            (np.ones(bins.size, bool), (scores.rows, group)),
+            shape=(bins.size, first.size),
+        )
         return member @ groups @ member.T
 
     def _over(self, region: BinRegion) -> BoolArray:
         """Return which bin is accepted over which lower one, (n_bins, n_bins)."""
-        return np.tril((region.weight == 1) & (self._label == 1))
+        return np.tril((region.weight(self._place) == 1) & (self._label == 1))
 
 
 def _is_semiorder(over: BoolArray, below: IntArray) -> bool:

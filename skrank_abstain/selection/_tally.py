@@ -1,4 +1,8 @@
-"""Sums of decided pairs by query, and counts of pairs by risk."""
+"""One table of counts, and all that follows from it.
+
+An engine counts pairs by query, class and outcome, a class being pairs that the asked
+regions treat alike. Totals, profile, coverage and tables of losses are sums over it.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from skrank_abstain._validation import BoolArray, FloatArray
 from skrank_abstain.pairs import PairDecisions, Queries, pair_labels
@@ -74,64 +79,6 @@ class PairTotals:
     tie_loss: FloatArray
 
     @classmethod
-    def of_pieces(
-        cls,
-        pieces: FloatArray,
-        accepted: FloatArray,
-        tie: BoolArray,
-        loss: FloatArray,
-        drawn: FloatArray | None = None,
-    ) -> PairTotals:
-        """Add up groups of pairs that are decided alike.
-
-        Parameters
-        ----------
-        pieces : ndarray of shape (n_queries, n_pieces, 4)
-            Pairs of each piece by outcome: concordant, tied, discordant, and untied
-            pairs of equal values.
-        accepted : ndarray of shape (n_pieces,), float64
-            Probability of acceptance.
-        tie : ndarray of shape (n_pieces,), bool
-            Whether a tie is predicted.
-        loss : ndarray of shape (3, 3), float64
-        drawn : ndarray of shape (n_queries, 2, 4), default=None
-            The accepted ones of the pairs that are accepted with a probability between
-            0 and 1, as orders and as ties. None: they count with their probability.
-        """
-        if drawn is not None:
-            # Into pieces of their own, and out of those that they are in.
-            pieces = np.concatenate([pieces, drawn, -drawn], axis=1)
-            certain = np.where(accepted < 1, 0.0, accepted)
-            accepted = np.concatenate([certain, [1, 1, 0, 0]])
-            tie = np.concatenate([tie, [False, True, False, True]])
-        mass = pieces.sum(axis=2)
-        tied = pieces[:, :, 1]
-        # Neither label is right for the fourth column: such pairs are not tied, and
-        # there is no order to predict.
-        right = np.where(tie, tied, pieces[:, :, 0])
-        # Half for a tie, as for equal scores in the AUC (equation 1 of Agarwal,
-        # Har-Peled and Roth 2005, "A Uniform Convergence Bound for the Area Under the
-        # ROC Curve").
-        ordered = np.where(tie, (mass - tied) / 2, pieces[:, :, 0])
-        spent = loss_of(pieces, tie, loss)
-        coin = loss[0, 1] * tied + loss[0, 2] / 2 * (mass - tied)
-        return cls(
-            pairs=mass.sum(axis=1),
-            accepted=mass @ accepted,
-            correct=right @ accepted,
-            correct_all=right.sum(axis=1),
-            tied=tied.sum(axis=1),
-            accepted_tied=tied @ accepted,
-            answered_tie=mass @ (accepted * tie),
-            ordered=ordered @ accepted,
-            misranked=np.where(tie, 0.0, pieces[:, :, 2]) @ accepted,
-            loss=spent @ accepted,
-            loss_all=spent.sum(axis=1),
-            coin_loss=coin @ accepted,
-            tie_loss=loss[1, 0] * (mass - tied) @ accepted,
-        )
-
-    @classmethod
     def of_decisions(
         cls,
         decisions: PairDecisions,
@@ -156,14 +103,14 @@ class PairTotals:
         truth, tie = pair_labels(y, left, right), label == 0
         # A tie is wrong about any order, whichever column that stands in.
         outcome = np.where(truth == 0, 1, np.where(tie | (label == truth), 0, 2))
-        pieces = np.zeros((queries.n_queries, 4, 4))
+        counts = np.zeros((queries.n_queries, 4, 4))
         np.add.at(
-            pieces,
+            counts,
             (queries.codes[left], 2 * tie + decisions.accepted, outcome),
             1.0 if weight is None else weight[left] * weight[right],
         )
-        answers_tie = np.array([False, False, True, True])
-        return cls.of_pieces(pieces, np.array([0.0, 1, 0, 1]), answers_tie, loss)
+        calls_tie = np.array([False, False, True, True])
+        return Tally(counts, np.array([[0.0, 1, 0, 1]]), calls_tie, loss).totals()
 
     def of_queries(self, queries: Any) -> PairTotals:
         """Return the totals of some queries.
@@ -258,6 +205,7 @@ class RiskProfile:
     Examples
     --------
     >>> import numpy as np
+    from scipy.sparse import csr_array
     >>> from skrank_abstain.selection import RiskProfile
     >>> risk, n_pairs, loss = np.array([[0.1, 0.4], [6, 4], [0, 2]])
     >>> profile = RiskProfile(risk, n_pairs, loss, n_pairs / 2, n_pairs / 2 - loss)
@@ -270,24 +218,6 @@ class RiskProfile:
     loss: FloatArray
     n_unlike: FloatArray
     ordered: FloatArray
-
-    @classmethod
-    def of(
-        cls, risk: FloatArray, counts: FloatArray, tie: BoolArray, loss: FloatArray
-    ) -> RiskProfile:
-        """Sort groups of pairs by risk and merge equal risks.
-
-        ``counts`` (n_groups, 4), ``tie`` and ``loss`` are as in ``loss_of``.
-        """
-        levels, entry = np.unique(risk, return_inverse=True)
-        pairs = counts.sum(axis=1)
-        unlike = pairs - counts[:, 1]
-        ordered = np.where(tie, unlike / 2, counts[:, 0])
-        sums = (
-            np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
-            for values in (pairs, loss_of(counts, tie, loss), unlike, ordered)
-        )
-        return cls(levels, *sums)
 
     @property
     def coverage(self) -> FloatArray:
@@ -314,23 +244,115 @@ class RiskProfile:
         return found
 
 
-def loss_of(counts: FloatArray, tie: BoolArray, loss: FloatArray) -> FloatArray:
-    """Return the loss of predictions about groups of pairs.
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Pairs by query, class and outcome.
 
-    Parameters
+    Attributes
     ----------
-    counts : ndarray of shape (..., n_groups, 4)
-        Pairs of each group by outcome, as in ``PairTotals.of_pieces``.
-    tie : ndarray of shape (n_groups,), bool
-        Whether a tie is predicted, not an order.
-    loss : ndarray of shape (3, 3)
-
-    Returns
-    -------
-    spent : ndarray of shape (..., n_groups), float64
+    counts : ndarray of shape (n_queries, n_classes, 4), float64
+        By outcome: concordant, tied, discordant, and untied pairs of equal values. A
+        pair counts 1, or its weight.
+    accepted : ndarray of shape (n_regions, n_classes), float64
+        Probability that a region accepts a pair of the class.
+    tie : ndarray of shape (n_classes,), bool
+        Whether a tie is predicted.
+    loss : ndarray of shape (3, 3), float64
+    risk : ndarray of shape (n_classes,), float64, or None
+        Conditional risk of the class, where it has one.
+    drawn : ndarray of shape (n_queries, 2, 4), float64, or None
+        The accepted ones of the pairs that are accepted with a probability between 0
+        and 1, as orders and as ties. None: they count with their probability.
     """
-    # An order never meets the fourth column: equal values are always called a tie.
-    of_order = loss[0, 1] * counts[..., 1] + loss[0, 2] * counts[..., 2]
-    of_tie = loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
-    spent: FloatArray = np.where(tie, of_tie, of_order)
-    return spent
+
+    counts: FloatArray
+    accepted: FloatArray
+    tie: BoolArray
+    loss: FloatArray
+    risk: FloatArray | None = None
+    drawn: FloatArray | None = None
+
+    def mass(self) -> tuple[float, float]:
+        """Return the expected number of accepted pairs, and of those called a tie."""
+        accepted = self.counts.sum(axis=(0, 2)) * self.accepted[0]
+        return float(accepted.sum()), float(accepted[self.tie].sum())
+
+    def at_regions(self) -> tuple[FloatArray, FloatArray]:
+        """Return accepted pairs and their loss, (n_queries, n_regions) both."""
+        # Neighbouring classes are mostly treated alike: the steps between them are
+        # sparse. Sums in a fixed order, which a matrix product does not promise.
+        steps = csr_array(np.diff(self.accepted, prepend=0.0))
+
+        def add(mass: FloatArray) -> FloatArray:
+            beyond = np.cumsum(mass[:, ::-1], axis=1)[:, ::-1]
+            return np.asarray((steps @ beyond.T).T)
+
+        return add(self.counts.sum(axis=2)), add(self._spent(self.counts, self.tie))
+
+    def totals(self) -> PairTotals:
+        """Return the sums over the pairs of each query, decided by the first region."""
+        counts, accepted, tie = self.counts, self.accepted[0], self.tie
+        if self.drawn is not None:
+            # The drawn pairs become classes of their own: the accepted ones are added
+            # there and taken out of the class that they were counted in.
+            counts = np.concatenate([counts, self.drawn, -self.drawn], axis=1)
+            fixed = np.where(accepted < 1, 0.0, accepted)
+            accepted = np.concatenate([fixed, [1, 1, 0, 0]])
+            tie = np.concatenate([tie, [False, True, False, True]])
+        mass = counts.sum(axis=2)
+        tied = counts[:, :, 1]
+        # Neither label is right for the fourth column: such pairs are not tied, and
+        # there is no order to predict.
+        right = np.where(tie, tied, counts[:, :, 0])
+        ordered = self._ordered(counts, tie)
+        spent = self._spent(counts, tie)
+        coin = self.loss[0, 1] * tied + self.loss[0, 2] / 2 * (mass - tied)
+        return PairTotals(
+            pairs=mass.sum(axis=1),
+            accepted=mass @ accepted,
+            correct=right @ accepted,
+            correct_all=right.sum(axis=1),
+            tied=tied.sum(axis=1),
+            accepted_tied=tied @ accepted,
+            answered_tie=mass @ (accepted * tie),
+            ordered=ordered @ accepted,
+            misranked=np.where(tie, 0.0, counts[:, :, 2]) @ accepted,
+            loss=spent @ accepted,
+            loss_all=spent.sum(axis=1),
+            coin_loss=coin @ accepted,
+            tie_loss=self.loss[1, 0] * (mass - tied) @ accepted,
+        )
+
+    def profile(self) -> RiskProfile:
+        """Return the pairs by risk, equal risks merged."""
+        levels, entry = np.unique(np.asarray(self.risk), return_inverse=True)
+        counts = self.counts.sum(axis=0)
+        pairs = counts.sum(axis=1)
+        columns = (
+            pairs,
+            self._spent(counts, self.tie),
+            pairs - counts[:, 1],
+            self._ordered(counts, self.tie),
+        )
+        sums = (
+            np.bincount(entry.reshape(-1), values, levels.size).astype(np.float64)
+            for values in columns
+        )
+        return RiskProfile(levels, *sums)
+
+    def _ordered(self, counts: FloatArray, tie: BoolArray) -> FloatArray:
+        """Return the pairs in the right order, a called tie counting one half.
+
+        As equal scores do in the AUC (equation 1 of Agarwal, Har-Peled and Roth 2005,
+        "A Uniform Convergence Bound for the Area Under the ROC Curve").
+        """
+        unlike = counts.sum(axis=-1) - counts[..., 1]
+        return np.where(tie, unlike / 2, counts[..., 0])
+
+    def _spent(self, counts: FloatArray, tie: BoolArray) -> FloatArray:
+        """Return the loss of the predictions about the pairs of each class."""
+        # An order never meets the fourth column: equal values are called a tie.
+        of_order = self.loss[0, 1] * counts[..., 1] + self.loss[0, 2] * counts[..., 2]
+        of_tie = self.loss[1, 0] * (counts[..., 0] + counts[..., 2] + counts[..., 3])
+        spent: FloatArray = np.where(tie, of_tie, of_order)
+        return spent

@@ -1,0 +1,26 @@
+"""Sorted items, and what engines make of them, in the short form that tests need."""
+
+from skrank_abstain.pairs import Scores
+from skrank_abstain.selection import Calibration
+
+
+def scored(value, queries, y=None, novel=None, **others):
+    """Return items sorted by value within their queries."""
+    return Scores(value, queries, y=y, novel=novel, **others).ascending
+
+
+def mass_of(engine, region, items):
+    """Return the expected number of accepted pairs."""
+    return engine.tally(items, [region], outcomes=False).mass()[0]
+
+
+def totals_of(engine, region, items, weight=None):
+    """Return the sums by query."""
+    return engine.tally(items, [region], weight=weight).totals()
+
+
+def at_coverage(engine, items, coverage, *, seed=0, **options):
+    """Return the region that an engine finds for a coverage of calibration items."""
+    calibration = Calibration(None, items.ascending, engine.loss, seed=seed)
+    vars(calibration)["engine"] = engine
+    return calibration.at_coverage(coverage, **options)
