@@ -27,13 +27,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-from scored import mass_of, scored
 from sklearn.base import BaseEstimator
 from tqdm import tqdm
 
 from skrank_abstain import BALToR, RiskControlledRanker
-from skrank_abstain.pairs import group_queries
-from skrank_abstain.selection import decide_queries, risk_engine
+from skrank_abstain.pairs import Scores, group_queries, semiorder_ranks
+from skrank_abstain.selection import Calibration, decide_queries
 from skrank_abstain.tie_models import BradleyTerry
 
 LOSS = 1.0 - np.eye(3)
@@ -80,17 +79,11 @@ def simulate(n_queries: int, size: int, seed: int = 0) -> dict[str, np.ndarray]:
 
 def calibrate(data: dict[str, np.ndarray]) -> tuple[Any, ...]:
     """Maximum likelihood and quantile from sorted scores: what ``fit`` does."""
-    items = scored(data["scores"], data["queries"], data["y"])
+    items = Scores(data["scores"], data["queries"], y=data["y"]).ascending
     model = BradleyTerry().fit_items(items)
-    engine = risk_engine(model, LOSS, items)
-    region = engine.select_coverage(items, 0.8)
-    return (
-        items,
-        model,
-        engine,
-        region,
-        mass_of(engine, region, items) / items.n_pairs,
-    )
+    calibration = Calibration(model, items, LOSS)
+    region = calibration.at_coverage(0.8)
+    return items, model, calibration.engine, region, calibration.coverage(region)
 
 
 def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> float:
@@ -110,9 +103,8 @@ def enumerate_with_numpy(data: dict[str, np.ndarray], theta: float = 2.0) -> flo
 
 def curve_of_risk_and_coverage(items: Any, risk: Any) -> np.ndarray:
     """Coverage and selective risk at 100 points of the curve of all pairs."""
-    profile = risk.tally(
-        replace(items)
-    ).profile()  # a copy: what was counted before is gone
+    # A copy, so that what was counted before is gone.
+    profile = risk.tally(replace(items)).profile()
     at = np.searchsorted(profile.coverage, np.linspace(0.01, 1, 100) - 1e-12)
     return np.stack([profile.coverage[at], profile.selective_risk[at]], axis=1)
 
@@ -296,7 +288,7 @@ def run(args: Namespace) -> tuple[list[dict[str, Any]], dict[str, list[list[floa
 
     def fit_and_rank() -> None:
         items, _, _, region, _ = calibrate(one)
-        items.rank_bounds(region.order_from)
+        semiorder_ranks(items, region.order_from)
 
     fit_and_rank()
     single = best_of(fit_and_rank, repeats)

@@ -336,7 +336,7 @@ def bytes_held(name: str, parts: list[Rows]) -> tuple[int, int, int]:
         ranker = calibrate(baltor(name), [()])
         kept, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    return ranker._calibration.items.values.size, kept, peak
+    return ranker._calibration.items.value.size, kept, peak
 
 
 def run(args: Namespace) -> tuple[list[str], dict[str, Any]]:

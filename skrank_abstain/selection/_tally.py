@@ -205,7 +205,6 @@ class RiskProfile:
     Examples
     --------
     >>> import numpy as np
-    from scipy.sparse import csr_array
     >>> from skrank_abstain.selection import RiskProfile
     >>> risk, n_pairs, loss = np.array([[0.1, 0.4], [6, 4], [0, 2]])
     >>> profile = RiskProfile(risk, n_pairs, loss, n_pairs / 2, n_pairs / 2 - loss)
