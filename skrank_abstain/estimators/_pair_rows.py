@@ -437,37 +437,32 @@ def check_halves(names: list[str]) -> None:
         name[-1:].isdecimal() for name in names
     ):
         return
-    unclear = len(_SIDES), False
-    rank, swapped = alternating, turned = unclear
-    matching = half == 1 or _match(names[:half], names[half:])
-    if matching:
-        rank, swapped = _sides(names[0], names[half])
-    if half > 1 and _match(names[::2], names[1::2]):
-        alternating, turned = _sides(names[0], names[1])
-        if matching and rank == alternating:
+    halves = _sides(names[:half], names[half:])
+    alternating = _sides(names[::2], names[1::2]) if half > 1 else None
+    if alternating and (not halves or alternating[0] <= halves[0]):
+        if halves and alternating[0] == halves[0]:
             raise ValueError(
                 "X must have column names that say which item they are of, got "
                 f"{listed(names)}, which may be two halves or alternate. Mark the "
                 "sides, as in age_left, bmi_left, age_right, bmi_right."
             )
-        if not matching or alternating < rank:
-            # Where each right one stands before its left one, the remedy turns them.
-            first, second = ("1", "") if turned else ("", "1")
-            ordered = names[int(first or 0) :: 2] + names[int(second or 0) :: 2]
-            raise ValueError(
-                "X must have all columns of the left item and then all of the right "
-                f"one, got columns that alternate: {listed(names)}. Reorder them with "
-                f"X[[*X.columns[{first}::2], *X.columns[{second}::2]]]: "
-                f"{listed(ordered)}."
-            )
-    if not matching:
+        # Where each right one stands before its left one, the remedy turns them.
+        first, second = ("1", "") if alternating[1] else ("", "1")
+        ordered = names[int(first or 0) :: 2] + names[int(second or 0) :: 2]
+        raise ValueError(
+            "X must have all columns of the left item and then all of the right "
+            f"one, got columns that alternate: {listed(names)}. Reorder them with "
+            f"X[[*X.columns[{first}::2], *X.columns[{second}::2]]]: "
+            f"{listed(ordered)}."
+        )
+    if not halves:
         raise ValueError(
             "X must have the same names in both halves, in the same order, but for one "
             "prefix or suffix a side, as in age, bmi, age_right, bmi_right, got "
             f"{listed(names[:half])} and {listed(names[half:])}. Rename or reorder the "
             "columns, or pass X.to_numpy(), whose columns count by their positions."
         )
-    if swapped:
+    if halves[1]:
         raise ValueError(
             "X must have all columns of the left item and then all of the right one, "
             f"got the right one first: {listed(names)}. Reorder them with "
@@ -499,11 +494,6 @@ def names_for(left: list[Any], known: list[str] | None) -> list[Any]:
     return left
 
 
-def _match(left: list[str], right: list[str]) -> bool:
-    """Return whether names are equal but for one prefix or suffix of each side."""
-    return not _stripped(left).isdisjoint(_stripped(right))
-
-
 def _stripped(names: list[str]) -> set[tuple[str, ...]]:
     """Return names without any prefix, or any suffix, that all of them share."""
     ways = {tuple(names)}
@@ -516,16 +506,21 @@ def _stripped(names: list[str]) -> set[tuple[str, ...]]:
     return {way for way in ways if all(way)}
 
 
-def _sides(one: str, other: str) -> tuple[int, bool]:
-    """Return how clear the words are that tell two names apart, and if they swap.
+def _sides(left: list[str], right: list[str]) -> tuple[int, bool] | None:
+    """Return how clear the words for the two sides are, and whether they are swapped.
 
-    0 for left and right, `len(_SIDES)` for words that name no side.
+    0 for left and right, `len(_SIDES)` for words that name no side; None for names that
+    differ by more than one prefix or suffix of each side.
     """
-    words = [Counter(re.findall(r"[a-z]+|\d+", name.lower())) for name in (one, other)]
+    if len(left) > 1 and _stripped(left).isdisjoint(_stripped(right)):
+        return None
+    words = [
+        Counter(re.findall(r"[a-z]+|\d+", name.lower())) for name in (left[0], right[0])
+    ]
     found = tuple(" ".join(words[k] - words[1 - k]) for k in (0, 1))
-    for rank, (left, right) in enumerate(_SIDES):
-        if found in ((left, right), ("", right)):
+    for rank, (one, other) in enumerate(_SIDES):
+        if found in ((one, other), ("", other)):
             return rank, False
-        if found in ((right, left), (right, "")):
+        if found in ((other, one), (other, "")):
             return rank, True
     return len(_SIDES), False

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags, _safe_indexing, check_random_state
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skrank_abstain._transaction import all_or_nothing
@@ -38,6 +38,7 @@ from skrank_abstain.estimators._pair_rows import (
 from skrank_abstain.intake import (
     describe_rows,
     divide_queries,
+    draw_seeds,
     find_repeats,
     groups_of_queries,
     hash_halves,
@@ -92,8 +93,7 @@ class PairwiseRankerClassifier(ClassifierMixin, RuleThreshold):
     tie_model : str or DifferenceModel, default="bradley_terry"
         How scores become probabilities: "bradley_terry", "davidson",
         "thurstone_mosteller", "isotonic_difference", or an instance of a model of the
-        score difference. "auto" takes "bradley_terry" unless the cross-fitted log loss
-        of another is lower by more than two standard errors of the gain.
+        score difference.
     loss : "zero_one" or array-like of shape (3, 3), default="zero_one"
         Loss of a prediction: see :class:`BALToR`. With two kinds of labels only the
         corners count.
@@ -281,8 +281,7 @@ n_features_in_, feature_names_in_
         self._answers_ties = self._classes.has_ties
         self._loss = loss if self._answers_ties else without_ties(loss)
         rule.check(self._loss)
-        random = check_random_state(self.random_state)
-        split_seed, seed = random.randint(2**31 - 1, size=2).tolist()
+        split_seed, seed = draw_seeds(self.random_state)
         pairs = np.arange(label.size)
         named = group_queries(pairs if qid is None else qid, label.size)
         self._fitted_with_qid = qid is not None and named.n_queries > 1
@@ -349,8 +348,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -369,8 +368,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -386,8 +385,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -403,8 +402,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -420,8 +419,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -436,8 +435,8 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
+        X
+            As in ``fit``.
 
         Returns
         -------
@@ -494,13 +493,10 @@ n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like, sparse matrix or frame of shape (n_pairs, 2 * n_features)
-            One row per pair, ``[left | right]``.
-        y : array-like of shape (n_pairs,)
-            True labels.
+        X, y
+            As in ``fit``; ``y`` are the true labels.
         qid : None, scalar or array-like of shape (n_pairs,), default=None
-            Query of each pair. None: each pair is a query of its own. The pooled shares
-            are the same either way.
+            Query of each pair. None: each pair is a query of its own.
         sample_weight : array-like of shape (n_pairs,), default=None
             Pair weights.
 
@@ -510,7 +506,6 @@ n_features_in_, feature_names_in_
             Pairs, accepted pairs, correct ones and more, each of shape (n_queries,);
             ``totals.coverage``, ``selective_risk``, its ``yardstick``, ``accuracy`` and
             ``concordance`` pool them.
-
         """
         check_row_order(X, sample_weight=sample_weight)
         gaps = self._labelled_gaps(X, y, qid)
