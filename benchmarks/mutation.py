@@ -388,7 +388,7 @@ def main(argv: list[str] | None = None) -> dict[str, Any]:
     if args.smoke:
         args.mutants, args.rooms = 3, ["concentration"]
         args.tests = [
-            f"tests/concentration/test_{k}.py" for k in ("ratio", "conformal")
+            f"tests/concentration/test_{k}.py" for k in ("intervals", "conformal")
         ]
     work = (args.work or args.out / "mutation").resolve()
     base, log = work / "base", args.out / "mutation.jsonl"
