@@ -321,14 +321,14 @@ def test_each_weighting_keeps_its_own_bound(max_risk, n_queries):
 @pytest.mark.slow
 def test_the_share_of_pairs_holds_on_average():
     calibration, everything = world()
-    items = everything.transformed_by(calibration.model)
+    items = everything.ascending
     rng = np.random.default_rng(0)
     thresholds = np.empty((N_RUNS, 2))
     for run in range(N_RUNS):
         drawn = everything.take_queries(rng.integers(N_POPULATION, size=100))
         known = Calibration(
             calibration.model,
-            drawn.transformed_by(calibration.model),
+            drawn.ascending,
             MISRANKING,
             calibration.tuning,
         )
