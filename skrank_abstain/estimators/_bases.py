@@ -63,7 +63,7 @@ _MOST_EXCESS = 0.1
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-#: Which estimator sets its threshold by which number.
+#: The estimator whose threshold each parameter sets.
 _SETS = {
     "coverage": "BALToR",
     "cost": "CostAbstainer",
@@ -132,7 +132,7 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         if self._is_prefit(model):
             # Nothing is trained here, so that every labelled row can calibrate.
             return model, True, np.arange(n_rows)
-        # Not before: with a fitted model calibration_size is never read.
+        # Only here: with a fitted model calibration_size is never read.
         check_fraction(self.calibration_size, "calibration_size")
         training, calibration = split(self.calibration_size)
         return train(model, training), False, calibration
@@ -257,7 +257,7 @@ class RuleThreshold(ModelWrapper):
     verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
-    #: What other parameters must be where a rule is given.
+    #: Values that other parameters must have beside a rule.
     _beside_a_rule: ClassVar[dict[str, Any]] = {}
 
     def _rule(self) -> Rule:
@@ -276,8 +276,8 @@ class RuleThreshold(ModelWrapper):
         item_groups: list[Any] | None = None,
     ) -> None:
         """Fit tie model and threshold; parameters as in `fit_calibration`."""
-        # The calibration keeps all that a rule can ask for: another threshold needs
-        # neither the features nor another run of the model.
+        # The calibration keeps all that rules need: another threshold takes neither
+        # the features nor another run of the model.
         self._calibration = fit_calibration(
             tie_model,
             self._loss,
@@ -323,7 +323,7 @@ class RuleThreshold(ModelWrapper):
 
     def _set_threshold(self, rule: Rule) -> None:
         self._region = self._calibration.select(rule)
-        self._fitted_rule = replace(cast("Any", rule))  # a copy, that nobody can change
+        self._fitted_rule = replace(cast("Any", rule))  # the caller may change its own
         # For people to read. Decisions ask the region: where many pairs have the
         # threshold's risk, one number does not say which of them are accepted.
         self.threshold_: float = self._region.risk
@@ -333,7 +333,7 @@ class RuleThreshold(ModelWrapper):
     def _keys_of_draws(self, hash_of: Callable[[Any], Any], X: Any) -> Any:
         """Return hashes of the rows where pairs are drawn by them, or None."""
         boundary = getattr(self._fitted_rule, "boundary", "accept")
-        # A rule of one's own may call it something else.
+        # A user's rule may have another name for it.
         if boundary == "accept" and not getattr(self._region, "draws", False):
             return None
         keys = hash_of(X)

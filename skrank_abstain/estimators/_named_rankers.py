@@ -70,8 +70,8 @@ default="misranking"
         draw of a pair is a hash of ``random_state`` and its two rows: equal rows share
         their draws.
     quantile : {"inverted_cdf", "linear"}, default="inverted_cdf"
-        An order statistic, or numpy's linear interpolation, as we believe the
-        experiments of [1]_ to use.
+        An order statistic, or numpy's linear interpolation, which the experiments of
+        [1]_ seem to use.
     coverage_guarantee : {None, "hierarchical"}, default=None
         None takes the plain quantile of [1]_. ``"hierarchical"`` takes the
         hierarchical conformal quantile [2]_ on calibration queries that did not fit
@@ -80,16 +80,16 @@ default="misranking"
         queries. Fewer than ``coverage / (1 - coverage)`` queries accept every pair.
     groups : str or int, default=None
         Column of X with the group of each item, such as a sex or a site, which the
-        model does not see. Each two groups, and each by itself, get a threshold of
-        their own, so that no group is decided less often than another. Goes with the
-        plain quantile, and with neither ``novelty`` nor ``review``.
+        model does not see. Each pair of groups, and each group by itself, gets its own
+        threshold, so that no group is decided less often than another. Needs the plain
+        quantile; excludes ``novelty`` and ``review``.
     weighting : {"queries", "pairs"}, default="queries"
-        What the guarantee counts alike. With "pairs", at least a share ``coverage`` of
-        the pairs of new queries is accepted in expectation. Without a guarantee the
-        threshold is that of pooled pairs, and only "queries" is allowed.
+        Whether all queries or all pairs count alike in the guarantee. With "pairs", at
+        least a share ``coverage`` of the pairs of new queries is accepted in
+        expectation. The plain quantile pools pairs, and allows only "queries".
     largest_query : int, default=None
-        For ``weighting="pairs"``: items of the largest query that may ever come.
-        Larger ones are refused, by ``fit`` and by all methods that decide.
+        For ``weighting="pairs"``: items of the largest query to expect. ``fit`` and
+        all methods that decide refuse larger ones.
     prefit : {"auto", True, False}, default="auto"
         Whether ``estimator`` is used as it is and only calibrated. ``"auto"`` does so
         if it is fitted; True insists on it; False always refits a clone. Scores on
@@ -136,7 +136,7 @@ default="misranking"
     See Also
     --------
     skrank_abstain.tie_models.GradedRelevance : The default tie model.
-    skrank_abstain.metrics.selective_utility : What to choose ``coverage`` by.
+    skrank_abstain.metrics.selective_utility : A score to choose ``coverage`` by.
 
     Notes
     -----
@@ -196,8 +196,7 @@ default="misranking"
     ) -> None:
         super().__init__(
             estimator,
-            # Not built here: set_params, which comes later, has to reach the rule.
-            rule=None,
+            rule=None,  # built in _rule, so that set_params reaches it
             tie_model=tie_model,
             loss=loss,
             novelty=novelty,
@@ -377,10 +376,9 @@ class RiskControlledRanker(SelectiveRanker):
     tuning_size : float, default=0.3
         Share of the calibration queries that fit the tie model and choose the start.
     weighting : {"queries", "pairs"}, default="queries"
-        What counts alike in the risk.
+        Whether all queries or all pairs count alike in the risk.
     largest_query : int, default=None
-        For ``weighting="pairs"``: items of the largest query that may ever come, at
-        least 2. Larger ones are refused, by ``fit`` and by all methods that decide.
+        As in :class:`BALToR`; at least 2.
     calibration_size : float, default=0.25
         As in :class:`BALToR`. Certification needs many queries: think of 0.5, or pass a
         fitted ranker.

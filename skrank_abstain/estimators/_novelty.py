@@ -140,9 +140,9 @@ def find_novel(
 ) -> tuple[NoveltyTest, CalibrationData]:
     """Fit a detector unless it is fitted, and mark novel calibration items.
 
-    ``rows`` are all that ``fit`` got. Reference of the test are the queries that fit
-    the tie model, so that the promise of a rule about the others rests on decisions
-    that they have no part in. Raises ``ValueError`` if there are too few of them.
+    ``rows`` are all that ``fit`` got. The reference of the test are the queries that
+    fit the tie model: decisions then do not depend on the queries with which a rule
+    certifies. Raises ``ValueError`` if there are too few of them.
 
     An unfitted detector learns from the rows that trained the ranker. With a fitted
     ranker it learns from half of the reference queries, and the other half is the

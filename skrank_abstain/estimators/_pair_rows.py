@@ -44,7 +44,7 @@ from skrank_abstain.scorers import (
 
 #: Share of even odds mixed into a classifier's probabilities: certainty stays finite.
 _DOUBT = 1e-3
-#: What to do about labels of one kind, and of more than three.
+#: Remedies for labels of one kind, and for more than three kinds.
 _REMEDIES = (
     "Swap the halves and the label of some pairs.",
     "Leave out the rows of the others, or replace their labels by one of three.",
@@ -263,10 +263,10 @@ def split_pairs(
 ) -> tuple[IntArray, IntArray]:
     """Return the rows that train and those that calibrate, ascending.
 
-    No query is in both parts. Each of several ``groups``, of shape (n_queries,), is
-    split by itself; else single pairs are drawn with equal shares of each label if
-    there are enough of them. Raises ``ValueError`` if either part has fewer than two
-    pairs.
+    No query is in both parts. Several ``groups``, of shape (n_queries,), are split one
+    by one. In a single group, pairs without queries are drawn with equal shares of each
+    label if there are enough of them. Raises ``ValueError`` if either part has fewer
+    than two pairs.
     """
     if np.unique(groups).size > 1:
         units = hold_out_of_each(groups, calibration_size, random_state)

@@ -73,8 +73,8 @@ from skrank_abstain.tie_models import TieModel, resolve_tie_model
 class PairDecider(ModelWrapper):
     """Base of the rankers of items that abstain on some of their pairs.
 
-    ``fit`` sets ``_region``, what is accepted, and what ``take_labelled_rows`` and
-    ``train_and_score`` set. ``_decision`` decides pairs of new items.
+    ``fit`` sets ``_region``, the accepted pairs, and calls ``_take_over``.
+    ``_decision`` decides pairs of new items.
     """
 
     _fitted_state: tuple[str, ...] = (
@@ -476,7 +476,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         return self._fit(X, y, qid)
 
     def _fit(self, X: Any, y: Any, qid: Any, groups: Any = None) -> Self:
-        # Refuse what can be refused before anything is trained.
+        # Check all that can be checked before anything is trained.
         rule = self._checked_rule()
         tie_model = resolve_tie_model(self.tie_model)
         if self.novelty is not None:
@@ -768,7 +768,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         gold: Any = None,
         labels: Any = None,
     ) -> Review:
-        """Take in people's answers about some pairs; choose what to ask next.
+        """Take people's answers about some pairs; choose the next questions.
 
         Parameters
         ----------
@@ -850,8 +850,8 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         X, qid
             As in ``predict_pairs``.
         y : array-like of shape (n_items,), default=None
-            Relevance, higher is better. None: the page says what is decided and
-            expected on unlabelled data, and that nothing was measured.
+            Relevance, higher is better. None: the page describes decisions and
+            expectations, and says that nothing was measured.
         groups : array-like of shape (n_items,), default=None
             Kind of query of each item, such as a site, the same for all items of a
             query: adds a row for each.
@@ -1012,7 +1012,7 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
         -----
         (1 + the sum over reference queries of the share of their items that are at
         least as strange) / (n_queries + 1) [1]_: the query is the sample, since items
-        of one query are alike. Reference are the calibration queries that the detector
+        of one query are alike. The reference are calibration queries that the detector
         has not learned from and that certify nothing.
 
         References

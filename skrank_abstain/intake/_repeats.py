@@ -374,7 +374,7 @@ def _columns_of(X: Any) -> Iterator[tuple[int, NDArray[Any]]]:
     for position, column in enumerate(columns):
         values = np.asarray(column)
         if values.dtype.kind not in "iufbmM":
-            # As dates, whose bits are taken as they are.
+            # Viewed as dates, whose bits are not converted.
             values = _bits_of_objects(values.tolist()).view("M8[ns]")
         yield position, values[:, None]
 

@@ -245,7 +245,7 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
 
 
 def _renamed(name: str, column: str, columns: list[Any]) -> str:
-    """Say what a ColumnTransformer made of a name."""
+    """Suggest the name that a ColumnTransformer gave the column."""
     found = [each for each in columns if str(each).endswith(f"__{column}")]
     if not found:
         return ""
@@ -283,7 +283,7 @@ def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:
 
 
 class OneQueryWarning(UserWarning):
-    """All rows are taken as one query, and nothing says that this is meant.
+    """All rows count as one query, and the caller did not ask for it.
 
     Training and calibration then compare items of different queries. Pass the query of
     each row as ``qid``; a scalar such as ``qid=0`` says that all rows are one query.

@@ -199,7 +199,7 @@ def draw_seeds(random_state: Any) -> list[int]:
 
 
 def check_pairs_to_calibrate(sizes: IntArray) -> None:
-    """Refuse queries, of so many items each, that have no pair."""
+    """Refuse queries of these sizes if none has a pair."""
     if not (sizes > 1).any():
         raise ValueError(
             "qid must give at least one calibration query with two items, got "

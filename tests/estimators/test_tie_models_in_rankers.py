@@ -1,4 +1,4 @@
-"""Tie models that look at grades and features, inside the rankers."""
+"""Tie models inside the rankers: by name on little data, and with features."""
 
 import itertools
 import pickle
@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from doubles import FirstColumn
-from estimators.weak import NAMES, weak_scores
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
@@ -16,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
-from skrank_abstain import BALToR, CostAbstainer
+from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
+from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import selective_utility
 from skrank_abstain.pairs import pair_labels
 from skrank_abstain.tie_models import (
@@ -24,8 +24,29 @@ from skrank_abstain.tie_models import (
     GradedRelevance,
 )
 
+NAMES = [
+    "bradley_terry",
+    "davidson",
+    "thurstone_mosteller",
+    "graded_relevance",
+    "isotonic_difference",
+    "feature_aware_relevance",
+]
+# What tie models say of pairs that are all tied, or that their scores divide.
+FEW = [
+    "ignore:All items have the same:UserWarning",
+    "ignore:The maximum-like:UserWarning",
+]
 AWARE = FeatureAwareRelevance(DecisionTreeRegressor(max_depth=3, random_state=0))
 CELLS = {"graded": GradedRelevance(), "aware": AWARE}
+
+
+def weak_scores(n_queries=40, random_state=0):
+    """Queries whose first column is a noisy utility, and the second a better one."""
+    data = make_ranking(n_queries, (1, 12), random_state=random_state)
+    noise = np.random.default_rng(random_state).normal(size=(data.utility.size, 2))
+    noisy = data.utility[:, None] + noise * [2, 0.2]
+    return np.column_stack([noisy, data.data]), data.target, data.qid
 
 
 @pytest.fixture(scope="module", params=sorted(CELLS))
@@ -388,3 +409,65 @@ def test_every_tie_model_has_a_report(kind, tie_model, data, new):
         assert garbage not in lines[place]
     if isinstance(ranker.tie_model_, GradedRelevance):
         assert f"slope_ = {ranker.tie_model_.slope_:.6g}" in lines[place]
+
+
+# Every model by its name, on little data
+
+
+@pytest.mark.filterwarnings(*FEW)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("n_items", [2, 60])
+def test_little_data(name, n_items):
+    X, y, qid = (part[:n_items] for part in weak_scores(12))
+    if n_items == 2:
+        y, qid = np.argsort(X[:, 0]), np.zeros(2)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=name, coverage=0.5)
+    ranker.fit(X, y, qid=qid)
+    decisions = ranker.predict_pairs(X, qid=qid)
+    assert decisions.accepted.any()
+    np.testing.assert_allclose(decisions.proba.sum(axis=1), 1)
+    assert 0 <= ranker.threshold_ <= 2 / 3 + 1e-12
+
+
+@pytest.mark.filterwarnings(*FEW)
+@pytest.mark.parametrize("name", NAMES)
+def test_all_pairs_tied(name):
+    X, _, qid = weak_scores(12)
+    y = np.ones(qid.size)
+    ranker = BALToR(FirstColumn().fit(None, None), tie_model=name, loss="zero_one")
+    decisions = ranker.fit(X, y, qid=qid).predict_pairs(X, qid=qid)
+    assert (decisions.label == 0).all()
+    assert ranker.score(X, y, qid=qid) == 1
+    # No item is known to be better than another.
+    sizes = np.bincount(qid)[qid]
+    expected = np.stack([np.ones_like(sizes), sizes], axis=1)
+    np.testing.assert_array_equal(ranker.rank_intervals(X, qid=qid), expected)
+
+
+# Labelled pairs
+def pairs_of_two(n, kind, seed=0):
+    """Queries of two items that follow a model of the score difference exactly."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(0, 2, (n, 2))
+    noise = rng.logistic(size=n) if kind == "logit" else rng.normal(size=n)
+    latent = scores[:, 0] - scores[:, 1] + noise
+    label = np.sign(np.where(np.abs(latent) < 1, 0, latent))
+    y = np.stack([label, np.zeros(n)], axis=1).ravel()
+    return scores.reshape(-1, 1), y, np.repeat(np.arange(n), 2)
+
+
+def test_labelled_pairs_know_no_relevance():
+    scores, y, _ = pairs_of_two(200, "logit")
+    for name in ("graded_relevance", "feature_aware_relevance"):
+        classifier = PairwiseRankerClassifier(
+            FirstColumn().fit(None, None), tie_model=name
+        )
+        with pytest.raises(
+            ValueError, match="tie_model must be one of 'bradley_terry'"
+        ):
+            classifier.fit(scores.reshape(-1, 2), y[::2])
+    classifier = PairwiseRankerClassifier(
+        FirstColumn().fit(None, None), tie_model=GradedRelevance()
+    )
+    with pytest.raises(TypeError, match=r"tie_model .* a model of the score"):
+        classifier.fit(scores.reshape(-1, 2), y[::2])
