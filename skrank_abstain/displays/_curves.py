@@ -28,10 +28,7 @@ from skrank_abstain.displays._display import (
 from skrank_abstain.displays._reading import check_coverages, no_pairs, totals_at
 from skrank_abstain.metrics import area_of_prefixes
 from skrank_abstain.review import review_curve
-from skrank_abstain.selection import (
-    RiskProfile,
-    Tally,
-)
+from skrank_abstain.selection import RiskProfile, Tally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,14 +21,8 @@ from skrank_abstain.distance._pairs import (
     check_norm,
     distances,
 )
-from skrank_abstain.estimators import (
-    PairDecider,
-    score_new_items,
-)
-from skrank_abstain.intake import (
-    take_labelled_rows,
-    train_and_score,
-)
+from skrank_abstain.estimators import PairDecider, score_new_items
+from skrank_abstain.intake import take_labelled_rows, train_and_score
 from skrank_abstain.pairs import Scores
 
 #: With larger features, sums and differences may overflow.

@@ -42,12 +42,7 @@ from skrank_abstain.distance._pairs import (
     check_pairs_of_labels,
 )
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import (
-    Scores,
-    check_pairs,
-    count_outcomes,
-    group_queries,
-)
+from skrank_abstain.pairs import Scores, check_pairs, count_outcomes, group_queries
 
 #: With batch_size="auto", up to _FEW_PAIRS pairs are all used in each step; of more,
 #: _BATCH are drawn.

@@ -18,10 +18,7 @@ from scipy.special import expit, log_expit
 from skrank_abstain._validation import FloatArray, check_positive, shown
 from skrank_abstain.distance._pairs import DistanceRule, take_pairs
 from skrank_abstain.metrics import undefined
-from skrank_abstain.pairs import (
-    Scores,
-    count_outcomes,
-)
+from skrank_abstain.pairs import Scores, count_outcomes
 
 
 class MarginLoss(ABC):

@@ -27,15 +27,8 @@ from skrank_abstain.distance._pairs import (
     farthest_near,
     in_blocks,
 )
-from skrank_abstain.pairs import (
-    Scores,
-    count_outcomes,
-)
-from skrank_abstain.selection import (
-    DecisionArrays,
-    RowPairs,
-    Tally,
-)
+from skrank_abstain.pairs import Scores, count_outcomes
+from skrank_abstain.selection import DecisionArrays, RowPairs, Tally
 
 #: Largest number of pairs to choose gamma from.
 _MOST_PAIRS = 1 << 22

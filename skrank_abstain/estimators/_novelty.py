@@ -21,11 +21,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
-from skrank_abstain.intake import (
-    CalibrationData,
-    Rows,
-    hold_out,
-)
+from skrank_abstain.intake import CalibrationData, Rows, hold_out
 from skrank_abstain.pairs import Scores
 from skrank_abstain.scorers import describe, is_fitted, last_step
 

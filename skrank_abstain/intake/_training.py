@@ -24,15 +24,8 @@ from skrank_abstain.intake._repeats import (
     warn_of_repeats,
 )
 from skrank_abstain.intake._rows import Rows, groups_of_queries
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-)
-from skrank_abstain.scorers import (
-    check_queries,
-    fit_ranker,
-    score_items,
-)
+from skrank_abstain.pairs import Queries, Scores
+from skrank_abstain.scorers import check_queries, fit_ranker, score_items
 from skrank_abstain.selection import Groups
 
 

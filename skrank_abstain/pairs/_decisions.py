@@ -17,12 +17,7 @@ from skrank_abstain._validation import (
     IntArray,
     check_positive_int,
 )
-from skrank_abstain.pairs._tables import (
-    SHOWN,
-    Table,
-    html_of_rows,
-    python_rows,
-)
+from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
 
 
 class PairRecord(NamedTuple):

@@ -9,12 +9,7 @@ from typing import Any, NamedTuple
 from numpy.typing import NDArray
 
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs._tables import (
-    SHOWN,
-    Table,
-    html_of_rows,
-    python_rows,
-)
+from skrank_abstain.pairs._tables import SHOWN, Table, html_of_rows, python_rows
 
 
 class RankedItem(NamedTuple):

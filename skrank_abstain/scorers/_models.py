@@ -20,12 +20,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import MetadataRequest
 from sklearn.utils.validation import _num_samples
 
-from skrank_abstain._validation import (
-    FloatArray,
-    check_scores,
-    names_of_columns,
-    shown,
-)
+from skrank_abstain._validation import FloatArray, check_scores, names_of_columns, shown
 from skrank_abstain.pairs import Queries
 from skrank_abstain.scorers._boosters import (
     BOOSTERS,

@@ -11,12 +11,7 @@ from scipy.sparse import csr_array
 
 from skrank_abstain._saving import Value
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray
-from skrank_abstain.pairs import (
-    Scores,
-    check_graph_size,
-    semiorder_graph,
-    weigh_bins,
-)
+from skrank_abstain.pairs import Scores, check_graph_size, semiorder_graph, weigh_bins
 from skrank_abstain.selection._engine import (
     Classes,
     DecisionArrays,

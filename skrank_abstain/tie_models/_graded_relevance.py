@@ -29,11 +29,7 @@ from skrank_abstain._validation import (
     check_scores,
 )
 from skrank_abstain._warnings import warn_user
-from skrank_abstain.pairs import (
-    Scores,
-    pairs_by_grade,
-    thinned,
-)
+from skrank_abstain.pairs import Scores, pairs_by_grade, thinned
 from skrank_abstain.tie_models._tie_model import EQUAL, BinModel, warn_of_disagreement
 
 #: Bins that the values are divided into; more make no measurable difference.

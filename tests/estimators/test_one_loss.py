@@ -17,12 +17,7 @@ from skrank_abstain.metrics import (
     selective_utility,
 )
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.selection import (
-    CertifiedRisk,
-    Coverage,
-    GuaranteedCoverage,
-    Price,
-)
+from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
 from skrank_abstain.tie_models import (
     BradleyTerry,
     GradedRelevance,

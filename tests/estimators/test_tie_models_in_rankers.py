@@ -19,10 +19,7 @@ from skrank_abstain import BALToR, CostAbstainer, PairwiseRankerClassifier
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.metrics import selective_utility
 from skrank_abstain.pairs import pair_labels
-from skrank_abstain.tie_models import (
-    FeatureAwareRelevance,
-    GradedRelevance,
-)
+from skrank_abstain.tie_models import FeatureAwareRelevance, GradedRelevance
 
 NAMES = [
     "bradley_terry",

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import auc, roc_auc_score
 
-from skrank_abstain.metrics import (
-    augrc_loss,
-    aurc_loss,
-    risk_coverage_curve,
-)
+from skrank_abstain.metrics import augrc_loss, aurc_loss, risk_coverage_curve
 
 AREAS = [aurc_loss, augrc_loss]
 COSTS = np.array([[0, 0.5, 2], [0.25, 0, 0.25], [2, 0.5, 0]])

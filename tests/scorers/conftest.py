@@ -6,13 +6,7 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scorers.boosters import (
-    N_QUERIES,
-    PER_QUERY,
-    ToyBoost,
-    make_ranker,
-    train_natively,
-)
+from scorers.boosters import N_QUERIES, PER_QUERY, ToyBoost, make_ranker, train_natively
 
 from skrank_abstain.scorers import BOOSTERS
 

@@ -15,13 +15,8 @@ from tie_models.labelled import log_loss
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import gap_outcomes, group_queries
-from skrank_abstain.tie_models import (
-    BradleyTerry,
-    GradedRelevance,
-)
-from skrank_abstain.tie_models._graded_relevance import (
-    divide,
-)
+from skrank_abstain.tie_models import BradleyTerry, GradedRelevance
+from skrank_abstain.tie_models._graded_relevance import divide
 
 
 def labelled(data, scores=None):

@@ -11,9 +11,7 @@ from tie_models.labelled import log_loss
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.pairs import group_queries
-from skrank_abstain.tie_models import (
-    GradedRelevance,
-)
+from skrank_abstain.tie_models import GradedRelevance
 
 
 def conditional_accuracy(proba, label, surest, coverage):

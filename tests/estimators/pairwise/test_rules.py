@@ -11,12 +11,7 @@ from skrank_abstain import BALToR, PairwiseRankerClassifier
 from skrank_abstain.pairs import gap_outcomes
 from skrank_abstain.report import _results
 from skrank_abstain.report._results import LossCurve
-from skrank_abstain.selection import (
-    CertifiedRisk,
-    Coverage,
-    GuaranteedCoverage,
-    Price,
-)
+from skrank_abstain.selection import CertifiedRisk, Coverage, GuaranteedCoverage, Price
 from skrank_abstain.tie_models import BradleyTerry
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*of this report were in")

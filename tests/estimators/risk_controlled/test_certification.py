@@ -23,9 +23,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.linear_model import Ridge
 
 from skrank_abstain import BALToR, RiskControlledRanker
-from skrank_abstain.concentration import (
-    choose_start,
-)
+from skrank_abstain.concentration import choose_start
 
 
 @pytest.mark.parametrize("loss", LOSS)

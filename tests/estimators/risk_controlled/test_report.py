@@ -15,9 +15,7 @@ from estimators.risk_controlled.certifying import (
 from scipy import stats
 
 from skrank_abstain import BALToR, RiskControlledRanker
-from skrank_abstain.concentration import (
-    ratio_interval,
-)
+from skrank_abstain.concentration import ratio_interval
 from skrank_abstain.metrics import augrc_loss, aurc_loss
 from skrank_abstain.pairs import pair_labels
 
