@@ -63,11 +63,7 @@ def count_within(
         _within_range(scores, offsets, q0, q1, distinct, out)
         return out
 
-    parts = map_ranges(
-        count,
-        np.diff(offsets) * (4.0 * distinct.size) + 5.0,
-        n_threads,
-    )
+    parts = map_ranges(count, np.diff(offsets) * (4.0 * distinct.size) + 5.0, n_threads)
     counts: IntArray = sum(parts, np.zeros(distinct.size, dtype=np.int64))
     return counts[where.reshape(-1)]
 

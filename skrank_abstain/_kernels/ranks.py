@@ -13,11 +13,7 @@ IntArray = NDArray[np.int64]
 
 
 def rank_bounds(
-    scores: FloatArray,
-    offsets: IntArray,
-    delta: float,
-    *,
-    n_threads: int | None = None,
+    scores: FloatArray, offsets: IntArray, delta: float, *, n_threads: int | None = None
 ) -> IntArray:
     """Return the best and the worst rank of each item within its query.
 

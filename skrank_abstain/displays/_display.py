@@ -50,11 +50,7 @@ def draw_curve(
     used = _colours(ax)
     free = [k for k, colour in enumerate(PALETTE) if colour not in used]
     k = free[0] if free else len(ax.lines) % len(PALETTE)
-    default = {
-        "color": PALETTE[k],
-        "linestyle": LINE_STYLES[k],
-        "marker": MARKERS[k],
-    }
+    default = {"color": PALETTE[k], "linestyle": LINE_STYLES[k], "marker": MARKERS[k]}
     # `normalize_kwargs` turns short names, such as c, into long ones.
     options = {**default, **style, **normalize_kwargs(chosen, Line2D)}
     return ax.plot(x, y, **options)[0]

@@ -244,9 +244,7 @@ default="misranking"
                 f"{self.quantile!r} and {self.groups!r}: it has its own quantile."
             )
         return GuaranteedCoverage(
-            self.coverage,
-            weighting=self.weighting,
-            largest_query=self.largest_query,
+            self.coverage, weighting=self.weighting, largest_query=self.largest_query
         )
 
 
@@ -503,13 +501,7 @@ n_features_in_, feature_names_in_
         self.largest_query = largest_query
 
     @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        groups: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
         """Train the ranker unless it is fitted, tune, and certify.
 
         Parameters

@@ -226,11 +226,7 @@ n_features_in_, feature_names_in_
 
     @all_or_nothing
     def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: ArrayLike, qid: Any = None, groups: ArrayLike | None = None
     ) -> Self:
         """Train the model unless it is fitted, then calibrate.
 

@@ -365,7 +365,7 @@ def warn_of_batch(estimator: Any, rows: Rows) -> None:
         warn_user(
             f"Each of the {n_items} rows is a query of its own, so that there is "
             f"no pair: is qid the items' names? {type(estimator).__name__} takes "
-            "names as item_id=, and as qid= what the items of one list share.",
+            "names as item_id=, and as qid= what the items of one list share."
         )
     if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(

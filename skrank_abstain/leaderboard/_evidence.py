@@ -325,11 +325,7 @@ def _draws(covariance: FloatArray, rng: np.random.Generator) -> Single:
 
 @jit
 def largest_differences(
-    draws: Single,
-    left: IntArray,
-    right: IntArray,
-    precision: Single,
-    largest: Single,
+    draws: Single, left: IntArray, right: IntArray, precision: Single, largest: Single
 ) -> None:
     """Find the largest standardised difference of each draw.
 

@@ -180,10 +180,7 @@ class Davidson:
 
 VoteModel = RaoKupper | Davidson
 #: Values of ``Leaderboard(ties=)``.
-VOTE_MODELS: dict[str, VoteModel] = {
-    "rao_kupper": RaoKupper(),
-    "davidson": Davidson(),
-}
+VOTE_MODELS: dict[str, VoteModel] = {"rao_kupper": RaoKupper(), "davidson": Davidson()}
 
 
 @dataclass(frozen=True, eq=False)

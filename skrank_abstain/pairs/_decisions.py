@@ -319,10 +319,7 @@ def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
 
 
 def bounds_of_orders(
-    winner: IntArray,
-    loser: IntArray,
-    query: IntArray,
-    rows: IntArray | None = None,
+    winner: IntArray, loser: IntArray, query: IntArray, rows: IntArray | None = None
 ) -> IntArray:
     """Return best and worst rank of each item, by orders and what follows from them.
 

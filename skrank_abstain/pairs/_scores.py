@@ -521,10 +521,7 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
 
 
 def count_outcomes(
-    scores: Scores,
-    cuts: FloatArray,
-    tolerance: float,
-    weight: FloatArray | None = None,
+    scores: Scores, cuts: FloatArray, tolerance: float, weight: FloatArray | None = None
 ) -> FloatArray:
     """Count the pairs of each query with gap at least each cut, by outcome.
 

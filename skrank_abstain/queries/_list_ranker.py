@@ -263,11 +263,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return model
 
     def _learn(
-        self,
-        model: GradedRelevance,
-        rows: Rows,
-        tuning_size: float,
-        groups: Any = None,
+        self, model: GradedRelevance, rows: Rows, tuning_size: float, groups: Any = None
     ) -> tuple[list[tuple[Lists, FloatArray]], CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 

@@ -251,13 +251,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         self.verbose = verbose
 
     @all_or_nothing
-    def fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        qid: Any = None,
-        groups: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, qid: Any = None, groups: Any = None) -> Self:
         """Train the ranker unless it is fitted, and set the threshold.
 
         Parameters

@@ -435,10 +435,7 @@ def draw_reliability(
 
 
 def draw_groups(
-    figure: Figure,
-    *,
-    names: Sequence[str],
-    panels: dict[str, tuple[FloatArray, float]],
+    figure: Figure, *, names: Sequence[str], panels: dict[str, tuple[FloatArray, float]]
 ) -> None:
     """Draw shares by group, side by side.
 
@@ -473,11 +470,7 @@ def draw_groups(
 
 
 def draw_risks(
-    figure: Figure,
-    *,
-    edges: FloatArray,
-    shares: list[FloatArray],
-    threshold: float,
+    figure: Figure, *, edges: FloatArray, shares: list[FloatArray], threshold: float
 ) -> None:
     """Draw shares of pairs by their risk, also of the calibration pairs if known."""
     ax = figure.add_subplot()

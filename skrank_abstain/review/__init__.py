@@ -8,10 +8,4 @@ from skrank_abstain.review._judging import Contradiction
 from skrank_abstain.review._questions import Questions, read_answers
 from skrank_abstain.review._review import Review
 
-__all__ = [
-    "Review",
-    "Questions",
-    "QuestionObjective",
-    "read_answers",
-    "review_curve",
-]
+__all__ = ["Review", "Questions", "QuestionObjective", "read_answers", "review_curve"]

@@ -168,10 +168,7 @@ def join_gold(answers: Any, gold: Any, *, by_name: bool) -> dict[str, list[Any]]
 
 
 def take_answers(
-    answers: Any,
-    queries: Queries,
-    item_id: NDArray[Any] | None,
-    labels: Any = None,
+    answers: Any, queries: Queries, item_id: NDArray[Any] | None, labels: Any = None
 ) -> Answers:
     """Check a table of answers and sort it.
 

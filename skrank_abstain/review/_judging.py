@@ -174,9 +174,7 @@ def known_rates(
 
 
 def judge_reviewers(
-    answers: Answers,
-    known: FloatArray,
-    label_proba: Callable[[FloatArray], FloatArray],
+    answers: Answers, known: FloatArray, label_proba: Callable[[FloatArray], FloatArray]
 ) -> Reviewers:
     """Estimate the error rates that are not known.
 

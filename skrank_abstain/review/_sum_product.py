@@ -299,10 +299,7 @@ def _pass_messages(
 
 @jit
 def _evidence(
-    tied: FloatArray,
-    answered: Answered,
-    log_belief: FloatArray,
-    messages: FloatArray,
+    tied: FloatArray, answered: Answered, log_belief: FloatArray, messages: FloatArray
 ) -> FloatArray:
     """Return the logarithm of P(all answers | node) (H,).
 
@@ -331,10 +328,7 @@ def _evidence(
 
 @jit
 def _given(
-    tied: FloatArray,
-    answered: Answered,
-    log_belief: FloatArray,
-    messages: FloatArray,
+    tied: FloatArray, answered: Answered, log_belief: FloatArray, messages: FloatArray
 ) -> FloatArray:
     """Return P(grade of one item of a pair | grade of the other): see Beliefs."""
     n_nodes, n_grades = log_belief.shape[1], tied.shape[0]

@@ -175,11 +175,7 @@ class GapEngine(RiskEngine):
     """
 
     def __init__(
-        self,
-        model: DifferenceModel,
-        loss: FloatArray,
-        largest: float,
-        tolerance: float,
+        self, model: DifferenceModel, loss: FloatArray, largest: float, tolerance: float
     ) -> None:
         self._model = model
         self.loss = loss

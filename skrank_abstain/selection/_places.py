@@ -115,10 +115,7 @@ def true_places(grades: IntArray, offsets: IntArray) -> IntArray:
 
 
 def confident_places(
-    shares: FloatArray,
-    n_queries: int,
-    items: Scores,
-    confidence: float,
+    shares: FloatArray, n_queries: int, items: Scores, confidence: float
 ) -> IntArray:
     """Return places that hold the true place of a random item of a new query.
 

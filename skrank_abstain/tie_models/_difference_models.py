@@ -247,7 +247,7 @@ def _warn_no_optimum() -> None:
     warn_user(
         "The maximum-likelihood tie model does not exist on these pairs (all are "
         "tied, or their gaps separate the outcomes perfectly): half a pair "
-        "of each outcome was added.",
+        "of each outcome was added."
     )
 
 
@@ -376,7 +376,7 @@ class _ParametricModel(DifferenceModel):
             if not n_untied:
                 warn_user(
                     "All pairs are tied: half a pair was counted as not tied, so that "
-                    "the tie parameter stays finite.",
+                    "the tie parameter stays finite."
                 )
             n_pairs = float(outcomes.weight.sum())
             self.scale_ = 1.0

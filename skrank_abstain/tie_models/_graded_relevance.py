@@ -166,7 +166,7 @@ class GradedRelevance(BinModel):
         n_grades = int(merged.max()) + 1
         if n_grades == 1:
             warn_user(
-                "All items have the same relevance: every pair is expected to be tied.",
+                "All items have the same relevance: every pair is expected to be tied."
             )
             self.slope_, self.query_spread_ = 0.0, 0.0
             self.cut_points_, self.tied_shares_ = np.empty(0), np.ones(1)
