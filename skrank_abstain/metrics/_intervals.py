@@ -95,9 +95,8 @@ class Averaging:
     codes: IntArray | None
     average: str
     interval: str | None
-    confidence: float
-    n_resamples: int
-    random_state: Any
+    #: Options of `cluster_bootstrap`.
+    options: dict[str, Any]
 
     def ratio(
         self,
@@ -134,24 +133,14 @@ class Averaging:
         if self.interval is None:
             return value
         if by_query:
-            return self._mean(value, ratios, limits)
-        return self.estimate(value, part, whole, weight, limits)
-
-    def estimate(
-        self,
-        value: float,
-        part: FloatArray,
-        whole: FloatArray,
-        weight: FloatArray,
-        limits: tuple[float, float] = (0.0, 1.0),
-    ) -> Estimate:
-        """Return a pooled ratio with an interval; parameters as in ``ratio``."""
+            # A mean is a ratio of sums, too: the values over their number.
+            return Estimate(value, *self._bounds(ratios, np.ones(ratios.size), limits))
         # Queries without weight would add degrees of freedom.
         present = _add_up(weight, self.codes) > 0
         parts, wholes = (
             _add_up(column, self.codes)[present] for column in (part, whole)
         )
-        return Estimate(value, *self._ratio_bounds(parts, wholes, limits))
+        return Estimate(value, *self._bounds(parts, wholes, limits))
 
     def area(
         self,
@@ -187,40 +176,36 @@ class Averaging:
                 area(cost[q], risk[q], np.zeros_like(q))(np.ones(1)) for q in pieces
             ]
             value = float(np.mean(values))
-            return value if self.interval is None else self._mean(value, values)
+            if self.interval is None:
+                return value
+            return Estimate(
+                value, *self._bounds(np.array(values), np.ones(len(values)))
+            )
         of_queries = area(cost, risk, codes)
         n_queries = int(codes.max()) + 1
         value = of_queries(np.ones(n_queries))
         if self.interval is None:
             return value
-        ends = self._bootstrap(
-            lambda block: [of_queries(times) for times in block], n_queries
+        ends = cluster_bootstrap(
+            lambda block: [of_queries(times) for times in block],
+            n_queries,
+            **self.options,
         )
         return Estimate(value, *ends)
 
-    def _mean(
-        self, value: float, values: Any, limits: tuple[float, float] = (-np.inf, np.inf)
-    ) -> Estimate:
-        # A mean is a ratio of sums, too: the values over their number.
-        ones = np.ones(len(values))
-        return Estimate(value, *self._ratio_bounds(np.asarray(values), ones, limits))
-
-    def _ratio_bounds(
-        self, part: FloatArray, whole: FloatArray, limits: tuple[float, float]
+    def _bounds(
+        self,
+        part: FloatArray,
+        whole: FloatArray,
+        limits: tuple[float, float] = (-np.inf, np.inf),
     ) -> tuple[Any, Any]:
         if self.interval == "delta":
+            confidence = self.options["confidence"]
             # Symmetric about the ratio, which may be near a limit.
-            low, high = ratio_interval(part, whole, confidence=self.confidence)
+            low, high = ratio_interval(part, whole, confidence=confidence)
             return max(low, limits[0]), min(high, limits[1])
-        return self._bootstrap(lambda times: times @ part / (times @ whole), part.size)
-
-    def _bootstrap(self, statistic: Any, n_queries: int) -> tuple[Any, Any]:
         return cluster_bootstrap(
-            statistic,
-            n_queries,
-            n_resamples=self.n_resamples,
-            confidence=self.confidence,
-            random_state=self.random_state,
+            lambda times: times @ part / (times @ whole), part.size, **self.options
         )
 
 
@@ -235,19 +220,17 @@ def check_averaging(
 ) -> Averaging:
     """Check the parameters that all metrics share."""
     check_choice(average, "average", ("pooled", "query"))
-    if qid is None and average == "query":
-        raise ValueError('qid must be given for average="query", got None.')
+    if qid is None and (average == "query" or interval is not None):
+        raise ValueError(
+            "qid must be given for averages and intervals over queries, got None."
+        )
     codes = None if qid is None else encode_qid(qid, n_pairs, unit="pair")[0]
+    options = {"random_state": random_state}
     if interval is not None:
         check_choice(interval, "interval", ("delta", "bootstrap"))
-        if qid is None:
-            raise ValueError(
-                f"qid= must be given for interval={interval!r}, which is over queries, "
-                "got None."
-            )
-        check_fraction(confidence, "confidence")
-        n_resamples = check_positive_int(n_resamples, "n_resamples")
-    return Averaging(codes, average, interval, confidence, n_resamples, random_state)
+        options["confidence"] = check_fraction(confidence, "confidence")
+        options["n_resamples"] = check_positive_int(n_resamples, "n_resamples")
+    return Averaging(codes, average, interval, options)
 
 
 def _add_up(column: FloatArray, codes: IntArray | None) -> FloatArray:

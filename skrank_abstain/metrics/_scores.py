@@ -202,19 +202,16 @@ def class_acceptance(
     over = check_averaging(
         truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
     )
-    # Labels -1, 0, +1 are the bins 0, 1, 2.
-    totals = np.bincount(truth + 1, weights=decided, minlength=3)
-    if totals.sum() == 0:
-        fraction = np.full(3, undefined("class_acceptance"))
-    else:
-        fraction = totals / totals.sum()
-    if over.interval is None:
-        return fraction
+    if not decided.any():
+        unknown = np.full(3, undefined("class_acceptance"))
+        return unknown if interval is None else Estimate(unknown, unknown, unknown)
     # Three intervals, not a region: a reader compares one share at a time.
     each = [
-        over.estimate(fraction[label + 1], decided * (truth == label), decided, weight)
+        over.ratio(decided * (truth == label), decided, weight, "class_acceptance")
         for label in (-1, 0, 1)
     ]
+    if interval is None:
+        return np.array(each)
     return Estimate(*map(np.array, zip(*each, strict=True)))
 
 
