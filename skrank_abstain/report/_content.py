@@ -10,9 +10,13 @@ from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
 from skrank_abstain.pairs import Scores
-from skrank_abstain.report._facts import RankerFacts, ReportData, as_number, as_percent
 from skrank_abstain.report._page import Report, Section, Table, write_page
-from skrank_abstain.report._results import sections_of_results
+from skrank_abstain.report._results import (
+    RankerFacts,
+    ReportData,
+    as_number,
+    sections_of_results,
+)
 from skrank_abstain.scorers import describe, numeric_columns
 from skrank_abstain.selection import RuleText, coverage_interval
 
@@ -117,25 +121,25 @@ def _summary(data: ReportData) -> list[str]:
     )
     lines = [
         f"{accepted:.0f} of {pairs:.0f} pairs are decided "
-        f"({as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
+        f"({_as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
         f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
     ]
-    if data.labelled and accepted:
-        lines.append(_what_is_right(data))
+    if data.labelled and accepted and data.ranker.counts_errors:
+        lines.append(f"of the decided pairs {_as_percent(totals.accuracy)} are right")
+    elif data.labelled and accepted:
+        lines.append(
+            f"a decided pair loses {as_number(totals.selective_risk)} on average; a "
+            f"coin, or always a tie, would lose {as_number(totals.yardstick)}"
+        )
     if data.labelled and accepted > ties:
-        wrong = as_percent(totals.misranking_rate)
+        wrong = _as_percent(totals.misranking_rate)
         lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
 
 
-def _what_is_right(data: ReportData) -> str:
-    totals = data.totals
-    if data.ranker.counts_errors:
-        return f"of the decided pairs {as_percent(totals.accuracy)} are right"
-    return (
-        f"a decided pair loses {as_number(totals.selective_risk)} on average; a coin, "
-        f"or always a tie, would lose {as_number(totals.yardstick)}"
-    )
+def _as_percent(share: float) -> str:
+    """Return a share in percent."""
+    return "an undefined share" if np.isnan(share) else f"{100 * share:.1f} %"
 
 
 def _counted(data: ReportData) -> list[str]:

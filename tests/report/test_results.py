@@ -395,8 +395,7 @@ def test_levels_are_no_more_than_the_risks_that_occur(monkeypatch, ranker, new):
         ranker._scored(new.data, new.qid), y=new.target.astype(float)
     ).ascending
     curve = LossCurve.of(ranker._calibration.engine, items)
-    assert curve.place.size == 7
-    assert curve.place[-1] == curve.profile.risk.size - 1
+    assert curve.pairs.shape[1] == curve.predicted.size == 7
     assert curve.pairs[:, -1].sum() == items.n_pairs
 
 
@@ -408,6 +407,6 @@ def test_a_forgotten_qid_is_on_the_page(ranker, new):
 
 def test_no_interval_of_the_loss_falls_below_zero():
     loss = np.array([[1.0], [0.0], [0.0], [0.0]])
-    low, high = _results.intervals(loss, np.full((4, 1), 9.0))[0]
+    low, high = _results._intervals(loss, np.full((4, 1), 9.0))[0]
     assert low == 0
     assert high > 1 / 36
