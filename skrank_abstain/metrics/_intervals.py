@@ -92,7 +92,7 @@ class Estimate(NamedTuple):
 class Averaging:
     """Queries of pairs, and the options of averages and intervals."""
 
-    codes: IntArray | None
+    qid: Any
     average: str
     interval: str | None
     #: Options of `cluster_bootstrap`.
@@ -122,9 +122,9 @@ class Averaging:
         limits : (float, float), default=(0.0, 1.0)
             Of the ratio; an interval ends there.
         """
-        by_query = self.average == "query"
-        codes = self.codes if by_query else None
-        parts, wholes = _add_up(part, codes), _add_up(whole, codes)
+        by_query, codes = self.average == "query", self._codes(part.size)
+        unit = codes if by_query else np.zeros_like(codes)
+        parts, wholes = _add_up(part, unit), _add_up(whole, unit)
         # A query without an accepted pair has no accuracy: 0 or 1 would punish or
         # reward abstention.
         defined = wholes > 0
@@ -136,10 +136,8 @@ class Averaging:
             # A mean is a ratio of sums, too: the values over their number.
             return Estimate(value, *self._bounds(ratios, np.ones(ratios.size), limits))
         # Queries without weight would add degrees of freedom.
-        present = _add_up(weight, self.codes) > 0
-        parts, wholes = (
-            _add_up(column, self.codes)[present] for column in (part, whole)
-        )
+        present = _add_up(weight, codes) > 0
+        parts, wholes = (_add_up(column, codes)[present] for column in (part, whole))
         return Estimate(value, *self._bounds(parts, wholes, limits))
 
     def area(
@@ -167,7 +165,7 @@ class Averaging:
         if cost.size == 0:
             value = undefined(name)
             return value if self.interval is None else Estimate(value, np.nan, np.nan)
-        codes = np.zeros_like(risk, np.int64) if self.codes is None else self.codes
+        codes = self._codes(cost.size)
         if self.average == "query":
             # Sort once and slice: masks would cost queries times pairs.
             order = np.argsort(codes, kind="stable")
@@ -193,6 +191,12 @@ class Averaging:
         )
         return Estimate(value, *ends)
 
+    def _codes(self, n_pairs: int) -> IntArray:
+        """Return the number of the query of each pair; all are one without ``qid``."""
+        if self.qid is None:
+            return np.zeros(n_pairs, dtype=np.int64)
+        return encode_qid(self.qid, n_pairs, unit="pair")[0]
+
     def _bounds(
         self,
         part: FloatArray,
@@ -209,8 +213,7 @@ class Averaging:
         )
 
 
-def check_averaging(
-    n_pairs: int,
+def check_average(
     qid: Any,
     average: str,
     interval: str | None,
@@ -224,19 +227,15 @@ def check_averaging(
         raise ValueError(
             "qid must be given for averages and intervals over queries, got None."
         )
-    codes = None if qid is None else encode_qid(qid, n_pairs, unit="pair")[0]
     options = {"random_state": random_state}
     if interval is not None:
         check_choice(interval, "interval", ("delta", "bootstrap"))
         options["confidence"] = check_fraction(confidence, "confidence")
         options["n_resamples"] = check_positive_int(n_resamples, "n_resamples")
-    return Averaging(codes, average, interval, options)
+    return Averaging(qid, average, interval, options)
 
 
-def _add_up(column: FloatArray, codes: IntArray | None) -> FloatArray:
-    """Return the sums by query, or a single sum without codes."""
-    if codes is None:
-        codes = np.zeros(column.size, dtype=np.int64)
+def _add_up(column: FloatArray, codes: IntArray) -> FloatArray:
     return np.bincount(codes, weights=column).astype(np.float64)
 
 

@@ -148,26 +148,21 @@ def _or_default(
 
 
 def _scorer(
-    measure: Callable[..., float], name: str, needs: str = "evaluate"
-) -> RankerScorer:
-    return RankerScorer(partial(_or_default, measure, name, np.nan), name, needs)
-
-
-def _with_number(
     measure: Callable[..., float],
     name: str,
-    number: float,
-    zero_division: float,
-    needs: str = "risk_profile",
+    needs: str,
+    *number: float,
+    zero_division: float = np.nan,
 ) -> RankerScorer:
     default = check_real(zero_division, "zero_division")
     rest = "" if np.isnan(default) else f", zero_division={default}"
-    measured = partial(_or_default, partial(measure, number), name, default)
-    return RankerScorer(measured, f"{name}({number}{rest})", needs)
+    measured = partial(_or_default, partial(measure, *number), name, default)
+    shown_as = f"{name}({number[0]}{rest})" if number else name
+    return RankerScorer(measured, shown_as, needs)
 
 
-selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer")
-selective_auc_scorer = _scorer(_auc, "selective_auc_scorer")
+selective_accuracy_scorer = _scorer(_accuracy, "selective_accuracy_scorer", "evaluate")
+selective_auc_scorer = _scorer(_auc, "selective_auc_scorer", "evaluate")
 neg_aurc_scorer = _scorer(_neg_aurc, "neg_aurc_scorer", "risk_profile")
 
 
@@ -205,7 +200,10 @@ def accuracy_at_coverage(
     accuracy_at_coverage(0.8)
     """
     checked = check_fraction(coverage, "coverage", include_one=True)
-    return _with_number(_accuracy_at, "accuracy_at_coverage", checked, zero_division)
+    name = "accuracy_at_coverage"
+    return _scorer(
+        _accuracy_at, name, "risk_profile", checked, zero_division=zero_division
+    )
 
 
 def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -238,7 +236,10 @@ def coverage_at_risk(max_risk: float, *, zero_division: float = np.nan) -> Ranke
     coverage_at_risk(0.1)
     """
     checked = check_real(max_risk, "max_risk", 0, np.inf, include_high=False)
-    return _with_number(_coverage_at, "coverage_at_risk", checked, zero_division)
+    name = "coverage_at_risk"
+    return _scorer(
+        _coverage_at, name, "risk_profile", checked, zero_division=zero_division
+    )
 
 
 def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerScorer:
@@ -277,9 +278,8 @@ def selective_utility(cost: float, *, zero_division: float = np.nan) -> RankerSc
     selective_utility(0.3)
     """
     checked = check_real(cost, "cost", 0, np.inf, include_high=False)
-    return _with_number(
-        _utility, "selective_utility", checked, zero_division, needs="evaluate"
-    )
+    name = "selective_utility"
+    return _scorer(_utility, name, "evaluate", checked, zero_division=zero_division)
 
 
 def neg_place_width(
@@ -309,8 +309,9 @@ def neg_place_width(
     neg_place_width(0.9)
     """
     checked = check_fraction(confidence, "confidence")
-    return _with_number(
-        _neg_width, "neg_place_width", checked, zero_division, needs="evaluate_places"
+    name = "neg_place_width"
+    return _scorer(
+        _neg_width, name, "evaluate_places", checked, zero_division=zero_division
     )
 
 

@@ -18,7 +18,7 @@ from skrank_abstain.metrics._intervals import (
     Estimate,
     MetricValue,
     check_accepted,
-    check_averaging,
+    check_average,
     pair_weight,
     undefined,
 )
@@ -98,9 +98,7 @@ def selective_accuracy_score(
     predicted = check_labels(y_pred, "y_pred", truth.size)
     mask = check_accepted(accepted, truth.size)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_averaging(
-        truth.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     decided = weight * mask
     correct = decided * (truth == predicted)
     return over.ratio(correct, decided, weight, "accuracy", fallback)
@@ -147,9 +145,7 @@ def coverage_score(
     # No zero_division: neither 0 nor 1 would be the coverage of no pairs.
     mask = check_accepted(accepted)
     weight = pair_weight(sample_weight, mask.size)
-    over = check_averaging(
-        mask.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     return over.ratio(weight * mask, weight, weight, "coverage")
 
 
@@ -199,9 +195,7 @@ def class_acceptance(
     truth = check_labels(y_true, "y_true")
     weight = pair_weight(sample_weight, truth.size)
     decided = weight * check_accepted(accepted, truth.size)
-    over = check_averaging(
-        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, "pooled", interval, confidence, n_resamples, random_state)
     if not decided.any():
         unknown = np.full(3, undefined("class_acceptance"))
         return unknown if interval is None else Estimate(unknown, unknown, unknown)
@@ -279,9 +273,7 @@ def selective_auc_score(
     # Pairs of equal relevance have no right order and are in neither sum.
     mask = check_accepted(accepted, truth.size) & (truth != 0)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_averaging(
-        truth.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     strict = weight * mask
     # truth * predicted is +1 in the right order, -1 in the wrong one, 0 for a tie.
     ordered = strict * (1 + truth * predicted) / 2
@@ -346,9 +338,7 @@ def correctness_completeness_score(
     """
     truth = check_labels(y_true, "y_true")
     predicted = check_labels(y_pred, "y_pred", truth.size)
-    over = check_averaging(
-        truth.size, qid, "pooled", interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, "pooled", interval, confidence, n_resamples, random_state)
     mask = check_accepted(accepted, truth.size)
     # +1 for a concordant pair, -1 for a discordant one, 0 without an order to judge:
     # the absolute values sum to C + D.
@@ -424,9 +414,7 @@ def pairwise_log_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_averaging(
-        truth.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     # scikit-learn's clipping, so that the two agree to the last digit.
     eps = np.finfo(np.float64).eps
     # Column 0, 1, 2 for the label -1, 0, +1.
@@ -486,9 +474,7 @@ def pairwise_brier_loss(
     """
     truth, rows = _check_inputs(y_true, proba)
     weight = pair_weight(sample_weight, truth.size)
-    over = check_averaging(
-        truth.size, qid, average, interval, confidence, n_resamples, random_state
-    )
+    over = check_average(qid, average, interval, confidence, n_resamples, random_state)
     costs = weight * ((rows - np.eye(3)[truth + 1]) ** 2).sum(axis=1)
     return over.ratio(costs, weight, weight, "pairwise Brier loss", limits=(0.0, 2.0))
 
