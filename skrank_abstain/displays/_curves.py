@@ -180,7 +180,7 @@ class RiskCoverageDisplay(Display):
         band = None
         if n_resamples is not None:
             cls.open_ranker(ranker, X, "operating_points")
-            tables = totals_at(ranker, X, y, qid, _GRID, ("loss", "accepted"))
+            tables = totals_at(ranker, (X, y, qid), _GRID, "loss", "accepted")
             band = band_of_totals(tables, n_resamples, confidence, random_state)
         name = type(ranker).__name__ if name is None else name
         loss = getattr(ranker, "loss", "zero_one")
@@ -246,12 +246,7 @@ default="zero_one"
 
     @classmethod
     def _of_profile(
-        cls,
-        profile: RiskProfile,
-        loss: Any,
-        band: FloatArray | None,
-        kind: str,
-        name: str | None,
+        cls, profile: RiskProfile, loss: Any, band: Any, kind: str, name: str | None
     ) -> Self:
         if band is not None and kind == "concordance":
             raise ValueError(
@@ -282,20 +277,15 @@ default="zero_one"
         check_choice(kind, "kind", tuple(_Y_LABELS))
         fact = "" if self.aurc is None else f"AURC = {self.aurc:.3f}"
         # With a point for each threshold, markers would hide the line.
-        style = {"marker": "none", "label": join_label(name, fact)}
+        style: Any = {"marker": "none", "label": join_label(name, fact)}
         values = self._values(kind)
         self.line_ = draw_curve(self.ax_, self.coverage, values, style, kwargs)
         self.band_: Any = None
         if self.band is not None and kind != "concordance":
-            at, low, high = self.band.T
-            self.band_ = self.ax_.fill_between(
-                at,
-                _of_kind(low, kind),
-                _of_kind(high, kind),
-                color=self.line_.get_color(),
-                alpha=0.18,
-                linewidth=0,
-            )
+            at, *ends = self.band.T
+            low, high = (_of_kind(end, kind) for end in ends)
+            style = {"color": self.line_.get_color(), "alpha": 0.18, "linewidth": 0}
+            self.band_ = self.ax_.fill_between(at, low, high, **style)
         self.reference_ = self._draw_references(kind) if reference else []
         self.ax_.set(
             xlabel="coverage (share of pairs accepted)",

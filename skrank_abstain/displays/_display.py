@@ -99,30 +99,19 @@ def draw_outcomes(
 def draw_intervals(line: Any, interval: FloatArray, capsize: float) -> Any:
     """Draw an interval, (n_points, 2), at each point of a line, in its colour."""
     x, y = line.get_data()
+    # Lengths down and up, as matplotlib takes them.
+    lengths, colour = np.abs(interval.T - y), line.get_color()
     return line.axes.errorbar(
-        x,
-        y,
-        # Lengths down and up, as matplotlib takes them.
-        yerr=np.abs(interval.T - y),
-        fmt="none",
-        ecolor=line.get_color(),
-        elinewidth=1,
-        capsize=capsize,
+        x, y, yerr=lengths, fmt="none", ecolor=colour, elinewidth=1, capsize=capsize
     )
 
 
 def draw_reference(ax: Axes, x: Any, y: Any, label: str, linestyle: str = ":") -> Any:
     """Draw a grey line, which the legend names once for all models."""
-    named = any(line.get_label() == label for line in ax.lines)
-    return ax.plot(
-        x,
-        y,
-        color=GREY,
-        linestyle=linestyle,
-        linewidth=1.0,
-        label="_nolegend_" if named else label,
-        zorder=1,
-    )[0]
+    if any(line.get_label() == label for line in ax.lines):
+        label = "_nolegend_"
+    style: Any = {"color": GREY, "linestyle": linestyle, "linewidth": 1.0}
+    return ax.plot(x, y, label=label, zorder=1, **style)[0]
 
 
 def put_legend(ax: Axes, columns: int) -> None:
@@ -145,15 +134,9 @@ def put_legend(ax: Axes, columns: int) -> None:
         ends = [tick.get_window_extent().height for tick in ticks]
         room += max(0.0, max(ends) / ax.figure.dpi - size)
     below = ax.transAxes + ScaledTranslation(0, -room, ax.figure.dpi_scale_trans)
-    ax.legend(
-        *zip(*entries, strict=True),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=below,
-        borderaxespad=0.0,
-        frameon=False,
-        ncols=columns,
-    )
+    place: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
+    look: Any = {"borderaxespad": 0.0, "frameon": False, "ncols": columns}
+    ax.legend(*zip(*entries, strict=True), bbox_transform=below, **place, **look)
 
 
 def join_label(name: str | None, fact: str = "") -> str:
@@ -258,16 +241,11 @@ def check_coverages(coverages: ArrayLike, name: str = "coverages") -> FloatArray
 
 
 def totals_at(
-    ranker: Any,
-    X: Any,
-    y: ArrayLike,
-    qid: Any,
-    coverages: FloatArray,
-    names: tuple[str, ...],
-    **options: Any,
+    ranker: Any, data: Any, coverages: FloatArray, *names: str, **options: Any
 ) -> tuple[FloatArray, ...]:
-    """Return totals by query and coverage, and the pairs of each query."""
-    points = ranker.operating_points(X, y, qid, coverages=coverages.tolist(), **options)
+    """Return totals of (X, y, qid) by query and coverage, and the pairs of queries."""
+    shares = coverages.tolist()
+    points = ranker.operating_points(*data, coverages=shares, **options)
     totals = [point.totals for point in points]
     # The pairs are the same at each coverage.
     if totals[0].pairs.sum() == 0:

@@ -216,8 +216,8 @@ class RankIntervalDisplay(Display):
         Raises
         ------
         ValueError
-            If lengths differ, a rank is not in 1, ..., n_items, ``places`` are not a
-            permutation of these, two items have one name, or ``top_k`` is below 1.
+            If lengths differ, a rank is not in 1, ..., n_items, two items have one
+            name, or ``top_k`` is below 1.
         """
         ranks = _check_intervals(intervals)
         n_items = len(ranks)
@@ -286,17 +286,12 @@ class RankIntervalDisplay(Display):
             )
             self.figure_.colorbar(points, ax=self.ax_, label="relevance")
             return [points]
-        return [
-            self.ax_.scatter(
-                row[relevance == grade],
-                row[relevance == grade],
-                color=PALETTE[k],
-                marker=MARKERS[k],
-                zorder=3,
-                label=f"relevance {grade:g}",
-            )
-            for k, grade in enumerate(grades)
-        ]
+        drawn = []
+        for k, grade in enumerate(grades):
+            place, label = row[relevance == grade], f"relevance {grade:g}"
+            style = {"color": PALETTE[k], "marker": MARKERS[k], "label": label}
+            drawn.append(self.ax_.scatter(place, place, zorder=3, **style))
+        return drawn
 
     def _label_axes(self) -> None:
         n_items = len(self.intervals)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ from skrank_abstain.displays._display import (
     totals_at,
 )
 from skrank_abstain.metrics import coverage_score
-from skrank_abstain.pairs import PairDecisions, pair_labels
+from skrank_abstain.pairs import pair_labels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -155,8 +155,8 @@ class CoverageDisplay(Display):
         unknown = np.zeros(_num_samples(X))
         # Expected numbers: a randomised boundary adds no noise to the picture.
         options = {} if groups is None else {"groups": groups}
-        names = ("accepted",)
-        accepted, pairs = totals_at(ranker, X, unknown, qid, target, names, **options)
+        data = X, unknown, qid
+        accepted, pairs = totals_at(ranker, data, target, "accepted", **options)
         if name is None:
             kind = type(ranker).__name__
             name = kind if groups is None else ", ".join(map(str, groups))
@@ -334,7 +334,7 @@ class ClassFractionDisplay(Display):
         ranker, X = cls.open_ranker(estimator, X)
         target = _targets(ranker, coverages, _FINE_COVERAGES)
         names = "accepted", "accepted_tied"
-        *tables, pairs = totals_at(ranker, X, y, qid, target, names)
+        *tables, pairs = totals_at(ranker, (X, y, qid), target, *names)
         # Question Q3 of [1]_ pools accepted pairs over queries.
         sums = np.array([[part.sum() for part in table.T] for table in tables])
         # A coverage at which no pair is accepted has no shares.
@@ -535,19 +535,10 @@ class PairReliabilityDisplay(Display):
         """
         ranker, X = cls.open_ranker(estimator, X)
         check_positive_int(max_pairs, "max_pairs")
-        decisions, label, difference = _labelled_pairs(
-            ranker, X, y, qid, max_pairs, random_state
-        )
+        *arrays, qid = _labelled_pairs(ranker, X, y, qid, max_pairs, random_state)
+        kwargs = {"name": name, "ax": ax, **kwargs}
         return cls.from_predictions(
-            label,
-            cast("FloatArray", decisions.proba),
-            difference,
-            qid=decisions.qid,
-            n_bins=n_bins,
-            confidence=confidence,
-            name=name,
-            ax=ax,
-            **kwargs,
+            *arrays, qid=qid, n_bins=n_bins, confidence=confidence, **kwargs
         )
 
     @classmethod
@@ -693,17 +684,13 @@ def _targets(
 
 def _labelled_pairs(
     ranker: Any, X: Any, y: ArrayLike, qid: Any, max_pairs: int, random_state: Any
-) -> tuple[PairDecisions, IntArray, FloatArray]:
+) -> tuple[Any, ...]:
     """Form the pairs of all queries, or of random queries up to ``max_pairs`` pairs.
 
     Returns
     -------
-    decisions : PairDecisions
-        ``left`` and ``right`` number the rows of the drawn queries.
-    label : ndarray of shape (n_pairs,), int64
-        True label of each pair.
-    difference : ndarray of shape (n_pairs,), float64
-        Score of the left item minus score of the right one.
+    label, proba, difference, qid : ndarray of shape (n_pairs, ...)
+        As in ``PairReliabilityDisplay.from_predictions``.
     """
     # `evaluate` raises if `fit` had a qid and there is none now.
     n_pairs = ranker.evaluate(X, y, qid=qid).pairs
@@ -720,5 +707,9 @@ def _labelled_pairs(
         qid = None if qid is None else queries.codes[rows]
     decisions = ranker.predict_pairs(X, qid=qid)
     scores = ranker.predict(X, qid)
-    label = pair_labels(relevance, decisions.left, decisions.right)
-    return decisions, label, scores[decisions.left] - scores[decisions.right]
+    left, right = decisions.left, decisions.right
+    label, difference = (
+        pair_labels(relevance, left, right),
+        scores[left] - scores[right],
+    )
+    return label, decisions.proba, difference, decisions.qid

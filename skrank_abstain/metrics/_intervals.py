@@ -245,8 +245,7 @@ def check_accepted(accepted: ArrayLike, n_pairs: int | None = None) -> BoolArray
     # A mask of 0 and 1 would index rows 0 and 1. An empty list is not boolean.
     if array.size and array.dtype != np.bool_:
         raise TypeError(f"accepted must be boolean, got dtype {array.dtype}.")
-    mask: BoolArray = array.astype(np.bool_, copy=False)
-    return mask
+    return np.asarray(array, dtype=np.bool_)
 
 
 def pair_weight(weight: ArrayLike | None, n_pairs: int) -> FloatArray:

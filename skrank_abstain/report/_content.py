@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
@@ -266,25 +265,23 @@ def section_of_ends(
     missing values aside.
     """
     several = np.diff(items.offsets) > 1
-    if issparse(X) or not several.any():
+    if not several.any():
         return None
     ends = np.append(items.offsets[1:][several] - 1, items.offsets[:-1][several])
     rows = items.rows[ends]
     try:
         names, values = numeric_columns(_safe_indexing(X, rows))
-    except (TypeError, ValueError):  # an array with texts
+    except (TypeError, ValueError):  # texts, or a sparse matrix
         return None
-    # A column needs a finite value at each end.
-    halves = np.stack(np.split(values, 2))
-    known = np.all(np.isfinite(halves).any(axis=1), axis=0).tolist()
-    names = [name for name, is_known in zip(names, known, strict=True) if is_known]
-    found = np.ma.masked_invalid(halves[:, :, known])
-    first, last = found.mean(axis=1).data
-    spread = found.std(axis=(0, 1)).data
+    found = np.ma.masked_invalid(np.stack(np.split(values, 2)))
+    first, last = found.mean(axis=1).filled(np.nan)
+    spread = found.std(axis=(0, 1)).filled(0.0)
+    # NaN, which is sorted last, for a column without a finite value at an end.
     apart = np.abs(first - last) / np.where(spread > 0, spread, np.inf)
     table = [
         [str(names[k]), f"{first[k]:.4g}", f"{last[k]:.4g}"]
         for k in np.argsort(-apart, kind="stable")[:_N_FEATURES]
+        if not np.isnan(apart[k])
     ]
     if relevance is not None:
         top, bottom = np.split(relevance[rows], 2)

@@ -626,14 +626,7 @@ def _draw_risks(
 
 def _put_legend(ax: Axes) -> None:
     # Above the axes, where the legend covers no data.
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        borderaxespad=0.2,
-        frameon=False,
-        ncols=4,
-        fontsize="small",
-        handlelength=1.5,
-        columnspacing=1.2,
-    )
+    place: Any = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    look: Any = {"fontsize": "small", "handlelength": 1.5, "columnspacing": 1.2}
+    ax.legend(frameon=False, ncols=4, **place, **look)
     ax.spines[["top", "right"]].set_visible(False)
