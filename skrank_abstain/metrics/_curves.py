@@ -31,7 +31,7 @@ from skrank_abstain._validation import (
     check_loss,
     check_numbers,
 )
-from skrank_abstain.metrics._intervals import (
+from skrank_abstain.metrics._scores import (
     Area,
     MetricValue,
     check_average,

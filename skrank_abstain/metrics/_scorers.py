@@ -35,7 +35,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from skrank_abstain._validation import check_fraction, check_real, shown
 from skrank_abstain.metrics._curves import area_of_prefixes
-from skrank_abstain.metrics._intervals import undefined
+from skrank_abstain.metrics._scores import undefined
 
 
 @dataclass(frozen=True, eq=False, repr=False)
