@@ -155,14 +155,11 @@ class RankIntervalDisplay(Display):
         rows = _rows_of_query(ranker, X, qid, query)
         if rows.size < _num_samples(X):
             # Names tell the caller's rows, not the rows within the query.
-            item_id = (
-                [f"row {row}" for row in rows]
-                if item_id is None
-                else _safe_indexing(
-                    check_item_id(item_id, rows_by_query(ranker, X, qid)), rows
-                )
-            )
-            X = _safe_indexing(X, rows)
+            names = [f"row {row}" for row in rows]
+            if item_id is not None:
+                named = check_item_id(item_id, rows_by_query(ranker, X, qid))
+                names = _safe_indexing(named, rows)
+            item_id, X = names, _safe_indexing(X, rows)
             relevance = None if relevance is None else relevance[rows]
         # One query is left: a scalar, unless X has a column of queries.
         ranking = ranker.ranking(X, None if qid is None else 0, confidence=confidence)
