@@ -69,9 +69,8 @@ class MultilabelRanker(Saved, BaseEstimator):
         check_is_fitted(self, "n_labels_")
         return self._check_features(X, reset=False)
 
-    def _check_features(self, X: Any, *, reset: bool) -> Any:
-        """Check the columns of X, and that there are samples."""
-        return check_columns(self, X, reset=reset)
+    #: Checks the columns of X, and that there are samples.
+    _check_features = check_columns
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return a score of each label of each sample.
@@ -179,13 +178,11 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
             ]
             # The expected class: P(1) for 0/1 labels, and 0 for a label that was never
             # relevant, whose only class is 0.
-            scores = np.stack(
-                [
-                    p @ np.asarray(c, dtype=np.float64)
-                    for p, c in zip(proba, classes, strict=True)
-                ],
-                axis=1,
-            )
+            expected = [
+                p @ np.asarray(c, dtype=np.float64)
+                for p, c in zip(proba, classes, strict=True)
+            ]
+            scores = np.stack(expected, axis=1)
         else:
             scores = np.asarray(proba)
             if n_labels == 1 and scores.ndim == 2 and scores.shape[1] > 1:
@@ -199,7 +196,7 @@ def label_scores(estimator: Any, X: Any, n_labels: int) -> FloatArray:
 
 
 def pairwise_logistic_objective(
-    params: FloatArray, X: Any, relevance: FloatArray, alpha: float, fit_intercept: bool
+    params: FloatArray, X: Any, relevance: FloatArray, alpha: float
 ) -> tuple[float, FloatArray]:
     """Return the objective of `LinearMultilabelRanker` and its gradient.
 
@@ -224,7 +221,7 @@ def pairwise_logistic_objective(
     n_samples, n_features = X.shape
     weights = params.reshape(relevance.shape[1], -1)
     coef, intercept = weights[:, :n_features], weights[:, n_features:]
-    scores = X @ coef.T + intercept.T if fit_intercept else X @ coef.T
+    scores = X @ coef.T + intercept.sum(axis=1)
     slopes = np.empty(relevance.shape)
     total = logistic_over_label_pairs(np.ascontiguousarray(scores), relevance, slopes)
     gradient = np.empty_like(weights)
@@ -359,7 +356,7 @@ class LinearMultilabelRanker(MultilabelRanker):
         result = minimize(
             pairwise_logistic_objective,
             np.zeros(self.n_labels_ * n_columns),
-            args=(X, relevance, float(self.alpha), bool(self.fit_intercept)),
+            args=(X, relevance, float(self.alpha)),
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": self.max_iter, "gtol": self.tol, "ftol": 0.0},
@@ -375,9 +372,8 @@ class LinearMultilabelRanker(MultilabelRanker):
             )
         weights = result.x.reshape(self.n_labels_, n_columns)
         self.coef_ = weights[:, : X.shape[1]].copy()
-        self.intercept_ = (
-            weights[:, -1].copy() if self.fit_intercept else np.zeros(self.n_labels_)
-        )
+        # The sum over one column, or over none.
+        self.intercept_ = weights[:, X.shape[1] :].sum(axis=1)
         # No iteration is needed if no two labels differ in relevance, but scikit-learn
         # asks for at least one.
         self.n_iter_ = max(int(result.nit), 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,27 +27,6 @@ from skrank_abstain.multilabel._losses import TOP_LOSSES, check_top, rank_labels
 from skrank_abstain.multilabel._ranker import MultilabelRanker
 
 
-class BinaryProblems(NamedTuple):
-    """A family of binary problems per label, one for each threshold.
-
-    Attributes
-    ----------
-    thresholds : ndarray of shape (n_thresholds,)
-        Ranks or grades.
-    vote_weights : ndarray of shape (n_thresholds,), float64
-        Votes that a probability of one is worth.
-    targets : iterator
-        The targets of each threshold, shape (n_samples, n_labels), made when needed.
-    sample_weight : ndarray of shape (n_samples,), float64, or None
-        None if all samples weigh the same.
-    """
-
-    thresholds: IntArray | FloatArray
-    vote_weights: FloatArray
-    targets: Iterator[FloatArray]
-    sample_weight: FloatArray | None = None
-
-
 def top_targets(
     relevance: FloatArray, ranks: ArrayLike, ties: str
 ) -> Iterator[FloatArray]:
@@ -66,46 +45,27 @@ def top_targets(
         yield np.clip((j + 1.0 - best) / (worst + 1.0 - best), 0.0, 1.0)
 
 
-def rank_problems(relevance: FloatArray, ranks: IntArray, ties: str) -> BinaryProblems:
-    """Return the problems "is among the ``j`` most relevant", for each j in ``ranks``.
+def sample_weights(
+    relevance: FloatArray, ranks: IntArray, ties: str
+) -> FloatArray | None:
+    """Return weights of samples for targets of shared places; None for equal weights.
 
-    With shared ties samples are weighted, so that the most and the least relevant label
-    of each are as far apart in votes as in relevance.
+    The most and the least relevant label of each sample are then as far apart in votes
+    as in relevance.
     """
-    weight = None
-    if ties == "share":
-        # Without weights, a sample counts by the range of its votes. For the first rank
-        # alone that is 1 / r with r relevant labels, which is best for recall but not
-        # for the sum and precision losses.
-        votes = sum(top_targets(relevance, ranks, ties))
-        spread = np.ptp(np.asarray(votes), axis=1)
-        distance = np.ptp(relevance, axis=1)
-        weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
-        # No weights if all are zero or equal; otherwise of mean one, so that penalties
-        # of the base learner keep their meaning.
-        varies = np.ptp(weight) > 1e-9 * weight.max(initial=0.0)
-        weight = weight / weight.mean() if varies else None
-    targets = top_targets(relevance, ranks, ties)
-    return BinaryProblems(ranks, np.ones(ranks.size), targets, weight)
-
-
-def grade_problems(relevance: FloatArray) -> BinaryProblems:
-    """Return the problems "is at least of this grade", for each but the lowest grade.
-
-    Votes weigh the gaps between grades and so add up to the relevance beyond the lowest
-    grade.
-    """
-    grades = np.unique(relevance)
-    if grades.size > MOST_GRADES:
-        raise ValueError(
-            f"y must have at most {MOST_GRADES} different values with "
-            f"thresholds='grade', got {grades.size}. Round it, or use "
-            "thresholds='rank'."
-        )
-    # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels are best
-    # ordered (thresholds as in Frank and Hall 2001).
-    targets = ((relevance >= grade).astype(np.float64) for grade in grades[1:])
-    return BinaryProblems(grades[1:], np.diff(grades), targets)
+    if ties == "index":
+        return None
+    # Without weights, a sample counts by the range of its votes. For the first rank
+    # alone that is 1 / r with r relevant labels, which is best for recall but not for
+    # the sum and precision losses.
+    votes = sum(top_targets(relevance, ranks, ties))
+    spread = np.ptp(np.asarray(votes), axis=1)
+    distance = np.ptp(relevance, axis=1)
+    weight = np.where(spread > 0, distance / np.where(spread > 0, spread, 1.0), 0.0)
+    # No weights if all are zero or equal; otherwise of mean one, so that penalties of
+    # the base learner keep their meaning.
+    varies = np.ptp(weight) > 1e-9 * weight.max(initial=0.0)
+    return weight / weight.mean() if varies else None
 
 
 class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
@@ -202,6 +162,8 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
            [3, 1, 2]])
     """
 
+    thresholds_: IntArray | FloatArray
+
     def __init__(
         self,
         estimator: Any,
@@ -256,32 +218,43 @@ class ThresholdDecompositionRanker(MetaEstimatorMixin, MultilabelRanker):
             )
         X, relevance = self._check_fit(X, y)
         p = check_top(self.p, self.n_labels_, "loss", self.loss)
-        problems = self._problems(relevance, p)
+        targets, weight = self._problems(relevance, p)
         weight_name = _weight_name(self.estimator)
         # Targets are made when workers ask for them; all at once they would take
         # n_thresholds times the memory of y.
         fitted = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_problem)(
-                self.estimator, X, column, problems.sample_weight, weight_name
-            )
-            for target in problems.targets
+            delayed(_fit_problem)(self.estimator, X, column, weight, weight_name)
+            for target in targets
             for column in target.T
         )
         k = self.n_labels_
         self.estimators_ = [fitted[i : i + k] for i in range(0, len(fitted), k)]
-        self.thresholds_ = problems.thresholds
-        self.vote_weights_ = problems.vote_weights
         return self
 
-    def _problems(self, relevance: FloatArray, p: int) -> BinaryProblems:
+    def _problems(
+        self, relevance: FloatArray, p: int
+    ) -> tuple[Iterator[FloatArray], FloatArray | None]:
+        """Set thresholds and votes; return the targets of each, and weights."""
         if self.thresholds == "grade":
-            return grade_problems(relevance)
+            grades = np.unique(relevance)
+            if grades.size > MOST_GRADES:
+                raise ValueError(
+                    f"y must have at most {MOST_GRADES} different values with "
+                    f"thresholds='grade', got {grades.size}. Round it, or use "
+                    "thresholds='rank'."
+                )
+            # sum_k (g_k - g_{k-1}) P(y >= g_k | x) = E[y | x] - g_0, by which labels
+            # are best ordered (thresholds as in Frank and Hall 2001).
+            self.thresholds_, self.vote_weights_ = grades[1:], np.diff(grades)
+            return ((relevance >= g).astype(np.float64) for g in grades[1:]), None
         # All labels are among the n_labels best, so there is nothing to learn.
         last = min(p, max(self.n_labels_ - 1, 1))
         # H_i^j for all j <= p, or for j = p alone: learnability of the two families of
         # losses rests on these (Theorems 4.1 and 4.2 of [1]_).
         ranks = np.arange(1 if self.loss == "sum" else last, last + 1)
-        return rank_problems(relevance, ranks, self.ties)
+        self.thresholds_, self.vote_weights_ = ranks, np.ones(ranks.size)
+        weight = sample_weights(relevance, ranks, self.ties)
+        return top_targets(relevance, ranks, self.ties), weight
 
     def _scores(self, X: Any) -> FloatArray:
         # Sorting by votes minimises <ranks, votes>: Algorithm 7 of [1]_ in one line.

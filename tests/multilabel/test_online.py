@@ -291,7 +291,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"experts": [("a", [1, 2]), ("a", [2, 1])]},
             ValueError,
-            r"different names, got the names \['a', 'a'\]",
+            r"with different names, got \[\('a', \[1, 2\]\)",
         ),
         (
             {"experts": [("a", [0, 1])]},
@@ -309,12 +309,12 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"loss": auc_loss},
             ValueError,
-            r"loss must return one value per sample, 2, got shape \(\)\. multilabel_s",
+            r"loss must return one value per sample, 2, .* got shape \(\)",
         ),
         (
             {"experts": [[1, 2]]},
             ValueError,
-            r"experts must be a list of \(name, expert\) tuples, got \[\[1, 2\]\]",
+            r"\(name, expert\) tuple, with .* got \[\[1, 2\]\]",
         ),
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1"),
     ],
