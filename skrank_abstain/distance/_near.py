@@ -22,7 +22,7 @@ from skrank_abstain._validation import (
     rounded_share,
 )
 from skrank_abstain.distance._pairs import (
-    StrictPairs,
+    NumberedPairs,
     distances,
     farthest_near,
     in_blocks,
@@ -115,7 +115,7 @@ class NearCurve:
         """
         # A sample of four million pairs puts a share off by 0.00025 (one standard
         # error) at most.
-        high, low = StrictPairs.every(items.offsets).sample(_MOST_PAIRS)
+        high, low = NumberedPairs.every(items.offsets).sample(_MOST_PAIRS)
         distance = distances(X, items.rows[low], items.rows[high], norm)
         order = np.argsort(distance)
         distance = distance[order]
@@ -259,7 +259,7 @@ class NearDecision:
         """Yield blocks of positions of near pairs, low before high."""
         sizes = np.diff(offsets)
         positions = np.flatnonzero(np.repeat(~searched, sizes))
-        pairs = StrictPairs.every(np.append(0, np.cumsum(sizes[~searched])))
+        pairs = NumberedPairs.every(np.append(0, np.cumsum(sizes[~searched])))
         for numbers in in_blocks(pairs.n_pairs):
             high, low = (positions[side] for side in pairs.decode(numbers))
             near = distances(X, low, high, self.norm) <= farthest_near(gamma)
@@ -270,7 +270,7 @@ class NearDecision:
 
     def _near_share(self, X: FloatArray, gamma: float, items: Scores) -> float:
         """Estimate the share of pairs at most gamma apart."""
-        later, earlier = StrictPairs.every(items.offsets).sample(_SOME_PAIRS)
+        later, earlier = NumberedPairs.every(items.offsets).sample(_SOME_PAIRS)
         distance = distances(X, later, earlier, self.norm)
         n_near = int((distance <= farthest_near(gamma)).sum())
         return n_near / max(distance.size, 1)
