@@ -345,9 +345,6 @@ def _check_permutations(
 #: Largest number of sums to compute, one for each function and choice of signs.
 MAX_SUMS = 2**24
 
-#: Largest number of subclasses, or of sets of points, to look at.
-MAX_SUBCLASSES = 250_000
-
 
 def empirical_rademacher_complexity(values: ArrayLike) -> float:
     """Return how well a finite class of functions follows random signs on a sample.
@@ -494,8 +491,7 @@ def vc_dimension(members: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000 sets
-        of points would have to be looked at.
+        If ``members`` is not a non-empty matrix of 0 and 1.
 
     See Also
     --------
@@ -520,13 +516,12 @@ def vc_dimension(members: ArrayLike) -> int:
     # A shattered set holds no two points at which every function has equal values.
     array = _distinct(members)
     shattered: list[tuple[int, ...]] = [()]
-    size = looked_at = 0
+    size = 0
     while True:
         larger = []
         for points in shattered:
             last = points[-1] + 1 if points else 0
             for point in range(last, array.shape[1]):
-                looked_at = _count(looked_at, "sets of points")
                 columns = array[:, [*points, point]]
                 codes = columns @ (1 << np.arange(size + 1))
                 if np.unique(codes).size == 2 ** (size + 1):
@@ -554,8 +549,7 @@ def littlestone_dimension(members: ArrayLike) -> int:
     Raises
     ------
     ValueError
-        If ``members`` is not a non-empty matrix of 0 and 1, or more than 250,000
-        subclasses would have to be looked at.
+        If ``members`` is not a non-empty matrix of 0 and 1.
 
     See Also
     --------
@@ -583,7 +577,6 @@ def littlestone_dimension(members: ArrayLike) -> int:
 
     def dimension(left: int) -> int:
         if left not in known:
-            _count(len(known), "subclasses")
             found, most = 0, left.bit_count().bit_length() - 1
             for says_one in ones:
                 one, zero = left & says_one, left & ~says_one
@@ -602,12 +595,3 @@ def _distinct(members: ArrayLike) -> IntArray:
     """Return a class without repeated functions and without points that look alike."""
     array = check_codes(members, "members", 2, "n_functions", "n_points")
     return np.unique(np.unique(array, axis=0), axis=1)
-
-
-def _count(looked_at: int, what: str) -> int:
-    if looked_at >= MAX_SUBCLASSES:
-        raise ValueError(
-            f"members must ask for at most {MAX_SUBCLASSES} {what}, got more. Take "
-            "fewer functions or points."
-        )
-    return looked_at + 1

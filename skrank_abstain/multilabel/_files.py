@@ -15,7 +15,7 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -34,8 +34,7 @@ Attributes = dict[str, dict[str, float]]
 QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{'\"]\S*)\s*(.*)$", re.IGNORECASE)
 #: A value, in a sparse row after its position.
-VALUE = re.compile(rf"\s*((?:\d+\s+)?(?:{QUOTED}|[^,]*?))\s*,")
-SPARSE_VALUE = re.compile(rf"(\d+)\s+({QUOTED}|[^,]+)$")
+VALUE = re.compile(rf"\s*((?:\d+\s+)?(?:{QUOTED})|[^,]*?)\s*,")
 
 
 def _text_lines(path: str | os.PathLike[str]) -> tuple[Path, list[str]]:
@@ -53,7 +52,7 @@ def at_line(file: Path, number: int) -> Iterator[None]:
     """Put the file and the number of the line in front of an error."""
     try:
         yield
-    except (ValueError, csv.Error) as error:
+    except (ValueError, IndexError, csv.Error) as error:
         raise ValueError(f"{file}, line {number}: {error}") from error
 
 
@@ -208,21 +207,13 @@ def _read_header(file: Path, lines: list[str]) -> tuple[Attributes, int]:
     attributes: Attributes = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        # Keywords of ARFF may be in capitals.
-        keyword = text.lower().partition(" ")[0]
-        if keyword == "@data" and attributes:
+        keyword = text.lower()  # of ARFF, which may be in capitals
+        if keyword.startswith("@data") and attributes:
             return attributes, number
-        with at_line(file, number):
-            if text.lower().startswith("@attribute"):
+        if keyword.startswith("@attribute"):
+            with at_line(file, number):
                 name, codes = _attribute(text)
-                if name in attributes:
-                    raise ValueError(f"the attribute '{name}' must be declared once.")
                 attributes[name] = codes
-            elif text and text[0] != "%" and keyword != "@relation":
-                raise ValueError(
-                    "the header must hold @relation, @attribute and then @data, got "
-                    f"'{text[:40]}'."
-                )
     raise ValueError(f"{file}: there must be attributes and then a line @data.")
 
 
@@ -247,8 +238,6 @@ def _attribute(text: str) -> tuple[str, dict[str, float]]:
 
 def _split(text: str) -> list[str]:
     """Split at commas outside of quotes."""
-    if "'" not in text and '"' not in text:
-        return [value.strip() for value in text.split(",")]
     return VALUE.findall(text + ",")
 
 
@@ -284,46 +273,29 @@ def _read_rows(
     ends = [0]
     for number, text in rows.items():
         with at_line(file, number):
-            entries = (_sparse_row if sparse else _dense_row)(text, len(known))
-            for position, value in entries:
+            for position, value in _entries(text, len(known)):
                 columns.append(position)
                 values.append(_number(value, *known[position]))
         ends.append(len(columns))
     shape = (len(rows), len(known))
-    if not sparse:
-        return np.array(values).reshape(shape), list(rows)
     table = csr_matrix((values, columns, ends), shape=shape, dtype=np.float64)
     # Explicit zeros would make equal matrices differ.
     table.eliminate_zeros()
-    return table, list(rows)
+    return table if sparse else table.toarray(), list(rows)
 
 
-def _dense_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
-    values = _split(text)
+def _entries(text: str, n_attributes: int) -> Iterable[tuple[int, str]]:
+    """Return the positions and the values of a row."""
+    values = _split(text.strip("{}"))
+    if text.startswith("{"):
+        pairs = [value.split(None, 1) for value in values if value]
+        return [(int(position), value) for position, value in pairs]
     if len(values) != n_attributes:
         raise ValueError(
             f"a row must have one value per attribute, {n_attributes}, got "
             f"{len(values)}."
         )
-    return list(enumerate(values))
-
-
-def _sparse_row(text: str, n_attributes: int) -> list[tuple[int, str]]:
-    entries = _split(text[1:-1]) if text[1:-1].strip() else []
-    found = [match for match in map(SPARSE_VALUE.match, entries) if match]
-    positions = [int(match[1]) for match in found]
-    # A matrix would add up the values of a position that comes twice.
-    if (
-        text[0] + text[-1] != "{}"
-        or len(found) < len(entries)
-        or positions != sorted(set(positions))
-        or max(positions, default=0) >= n_attributes
-    ):
-        raise ValueError(
-            "a sparse row must hold 'position value' in braces, with positions that "
-            f"increase up to {n_attributes - 1}, got '{text[:40]}'."
-        )
-    return [(int(match[1]), match[2]) for match in found]
+    return enumerate(values)
 
 
 def _number(text: str, name: str, codes: dict[str, float]) -> float:

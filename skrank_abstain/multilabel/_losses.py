@@ -94,7 +94,9 @@ def pairwise_loss(ranked: RankedLabels) -> FloatArray:
     # quadratic.
     loss = np.zeros(ranked.y.shape[0])
     for grade in range(2, int(level.max(initial=1)) + 1):
-        loss += _misordered(ranked, level < grade, level == grade)
+        # Each worse label above counts twice, and one of an equal score once.
+        above, until = _counts_around(ranked, level < grade)
+        loss += ((level == grade) * (above + until)).sum(axis=1) / 2
     return loss
 
 
@@ -149,16 +151,6 @@ def _missed(ranked: RankedLabels, weights: FloatArray, gains: FloatArray) -> Flo
     # Rounding may take a loss of 0 below it.
     loss: FloatArray = np.maximum(best - (gains * exact).sum(axis=1), 0.0)
     return loss
-
-
-def _misordered(
-    ranked: RankedLabels, worse: BoolArray, better: BoolArray
-) -> FloatArray:
-    """Count the worse labels above better ones; equal scores are half a pair."""
-    # With groups of one label, above + until counts each worse label above twice.
-    above, until = _counts_around(ranked, worse)
-    pairs: FloatArray = (better * (above + until)).sum(axis=1) / 2
-    return pairs
 
 
 def _counts_around(
@@ -292,9 +284,6 @@ def multilabel_loss(
     """
     values = multilabel_sample_losses(y_true, y_score, loss=loss, p=p, ties=ties)
     weight = check_sample_weight(sample_weight, values.size, unit="sample")
-    # np.average would raise a ZeroDivisionError, which names no parameter.
-    if weight is not None and weight.sum() == 0:
-        raise ValueError("sample_weight must not be zero for all samples.")
     return float(np.average(values, weights=weight))
 
 
@@ -412,12 +401,10 @@ def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> Flo
         ("n_samples", "n_labels"),
         remedy=" It has one column for each label, higher is better.",
     )
-    for what, got, asked in zip(
-        ("samples", "labels"), matrix.shape, shape, strict=True
-    ):
-        if asked not in (None, got):
+    for axis, what in enumerate(("samples", "labels")):
+        if shape[axis] not in (None, matrix.shape[axis]):
             raise ValueError(
-                f"{name} must have {asked} {what}, got shape {matrix.shape} "
+                f"{name} must have {shape[axis]} {what}, got shape {matrix.shape} "
                 "(inconsistent numbers of samples or labels)."
             )
     return matrix

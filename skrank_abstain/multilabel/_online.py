@@ -26,6 +26,7 @@ from sklearn.utils import (
 from skrank_abstain._transaction import all_or_nothing, new_or_old
 from skrank_abstain._validation import (
     FloatArray,
+    check_choice,
     check_positive,
     check_positive_int,
     shown,
@@ -264,12 +265,8 @@ class OnlineMultilabelRanker(MultilabelRanker):
 
     def _start(self) -> None:
         """Check the parameters, take the experts and reset their losses."""
-        if not callable(self.loss) and self.loss != "misordered_share":
-            raise ValueError(
-                "loss must be 'misordered_share' or a function (y_true, y_score) -> "
-                f"losses of samples, got {shown(self.loss)}. For a named loss pass "
-                "functools.partial(multilabel_sample_losses, loss='sum')."
-            )
+        if not callable(self.loss):
+            check_choice(self.loss, "loss", ("misordered_share",))
         check_positive(self.loss_bound, "loss_bound")
         if self.eta is not None:
             check_positive(self.eta, "eta")

@@ -471,11 +471,7 @@ def auc_uniform_bound(
     0.501
     """
     m, n = check_positive_int(m, "m"), check_positive_int(n, "n")
-    log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
-    # Twice the items: the proof compares the sample with a second one of its size.
-    log_term += _log_coefficient(log_shatter, 2 * m, 2 * n)
-    # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
-    return math.sqrt(8 * (1 / m + 1 / n) * log_term)
+    return _uniform_bound(m, n, log_shatter, delta)
 
 
 def auc_uniform_bound_by_share(
@@ -530,10 +526,15 @@ def auc_uniform_bound_by_share(
     """
     total = check_positive_int(n_items, "n_items", minimum=2)
     share = check_fraction(positive_share, "positive_share")
+    return _uniform_bound(share * total, (1 - share) * total, log_shatter, delta)
+
+
+def _uniform_bound(m: float, n: float, log_shatter: Any, delta: float) -> float:
     log_term = math.log(4 / check_fraction(delta, "delta", include_one=True))
-    m, n = share * total, (1 - share) * total
+    # Twice the items: the proof compares the sample with a second one of its size.
     # 0.3 * 20 is 6.000000000000001, which must count as 6 items.
     sizes = (math.ceil(round(2 * size, 6)) for size in (m, n))
+    # Logarithms throughout: r(2m, 2n) itself is beyond float64 for most samples.
     log_term += _log_coefficient(log_shatter, *sizes)
     return math.sqrt(8 * (1 / m + 1 / n) * log_term)
 
@@ -733,11 +734,6 @@ def auc_sample_size(
         # 0.9 / 0.1 is 9.000000000000002, which must count as 9.
         larger = math.ceil(round(smaller * ratio, 6))
         return (smaller, larger) if share <= 0.5 else (larger, smaller)
-
-    if not callable(bound):
-        raise TypeError(f"bound must be a function, got {shown(bound)}.")
-    if "delta" in getattr(bound, "keywords", {}):
-        raise ValueError("bound must leave delta open: it is given as delta= here.")
 
     def is_enough(smaller: int) -> bool:
         found = bound(*sizes(smaller), delta=delta)

@@ -21,10 +21,11 @@ from skrank_abstain._validation import (
     check_positive_int,
     check_relevance,
     check_scores,
-    encode_qid,
+    shown,
 )
 from skrank_abstain.concentration import cluster_bootstrap, ratio_interval
 from skrank_abstain.metrics import Estimate
+from skrank_abstain.pairs import Scores, count_outcomes, group_queries
 
 _ITEM_METHODS = ("delong", "bootstrap", "hoeffding", "mcdiarmid")
 _QUERY_METHODS = ("cluster", "bootstrap")
@@ -188,12 +189,10 @@ def _check_items(y: ArrayLike, scores: ArrayLike) -> tuple[BoolArray, FloatArray
     relevance = check_relevance(y)
     classes = np.unique(relevance)
     if classes.size != 2:
-        listed = ", ".join(f"{value:g}" for value in classes[:5])
-        more = ", ..." if classes.size > 5 else ""
         raise ValueError(
             "y must have two different values, the higher one being positive, got "
-            f"{classes.size}: [{listed}{more}]. Turn grades into two classes first, "
-            "such as y >= 2."
+            f"{shown(classes.tolist())}. Turn grades into two classes first, such as "
+            "y >= 2."
         )
     positive: BoolArray = relevance == classes[1]
     return positive, check_scores(scores, positive.size)
@@ -266,21 +265,14 @@ def _pairs_of_queries(
     positive: BoolArray, scores: FloatArray, qid: Any
 ) -> tuple[FloatArray, FloatArray]:
     """Return pairs won, ties one half, and pairs of queries that have any."""
-    codes, _ = encode_qid(qid, positive.size)
-    sizes = np.bincount(codes)
-    positives = np.bincount(codes, weights=positive)
-    pairs = positives * (sizes - positives)
-    # U = sum of ranks of the positives - P (P + 1) / 2, the Mann-Whitney count.
-    # Average ranks within queries, from one ranking of queries and then scores.
-    level = rankdata(scores, method="dense").astype(np.int64)
-    before = np.cumsum(sizes) - sizes
-    rank = rankdata(codes * (level.max() + 1) + level) - before[codes]
-    won = np.bincount(codes, weights=rank * positive) - positives * (positives + 1) / 2
+    items = Scores(scores, group_queries(qid, scores.size), y=1.0 * positive)
+    right, _, wrong, undecided = count_outcomes(items, np.zeros(1), 0.0)[:, 0].T
+    won, pairs = right + undecided / 2, right + wrong + undecided
     mixed = pairs > 0
     if mixed.sum() < 2:
         raise ValueError(
             "qid must name at least two queries with items of both classes, got "
-            f"{int(mixed.sum())} such queries of {sizes.size}."
+            f"{int(mixed.sum())} such queries of {mixed.size}."
         )
     return won[mixed], pairs[mixed]
 

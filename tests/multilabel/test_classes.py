@@ -21,7 +21,6 @@ from multilabel.definitions import (
 from multilabel.tiny import tiny_classes, top_label_loss
 
 from skrank_abstain.multilabel import (
-    _classes,
     bin_rel,
     empirical_rademacher_complexity,
     label_ranks,
@@ -300,7 +299,7 @@ def test_dimensions_of_all_functions_and_of_one():
     assert vc_dimension([[1, 1]] * 3) == littlestone_dimension([[1, 1]] * 3) == 0
 
 
-def test_complexity_errors(monkeypatch):
+def test_complexity_errors():
     for dimension in (vc_dimension, littlestone_dimension):
         with pytest.raises(
             ValueError, match="members must hold whole numbers from 0 to 1, got"
@@ -322,9 +321,3 @@ def test_complexity_errors(monkeypatch):
         rademacher_bound([[[1, 2]]], [0], family="max")
     with pytest.raises(ValueError, match="p must be given with family='precision'"):
         rademacher_bound([[[1, 2]]], [0], family="precision")
-    monkeypatch.setattr(_classes, "MAX_SUBCLASSES", 5)
-    cube = [*product([0, 1], repeat=4)]
-    with pytest.raises(ValueError, match="at most 5 sets of points, got more"):
-        vc_dimension(cube)
-    with pytest.raises(ValueError, match="at most 5 subclasses, got more"):
-        littlestone_dimension(cube)
