@@ -134,9 +134,7 @@ class OneHiddenLayerScorers:
 
     def reach(self, distance: ArrayLike) -> FloatArray:
         """Return the largest difference of scores of items so far apart."""
-        return (
-            self.output_norm * self.weight_norm * np.asarray(distance, dtype=np.float64)
-        )
+        return LinearScorers(self.output_norm * self.weight_norm).reach(distance)
 
 
 def minimal_conditional_risk(
@@ -422,8 +420,7 @@ def _exponential_pairwise(s: FloatArray, u: float) -> FloatArray:
     knee = np.tanh(u) * np.tanh(u / 2)  # 1 - 1 / cosh(u), without cancellation
     # Inverse of 1 - sqrt(1 - t^2); beyond the knee the minimiser is out of reach.
     curve = np.sqrt(s * (2 - np.minimum(s, 1.0)))
-    result: FloatArray = np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2))
-    return result
+    return np.asarray(np.where(s <= knee, curve, s / np.sinh(u) + np.tanh(u / 2)))
 
 
 def _exponential_bipartite(s: FloatArray, u: float) -> FloatArray:

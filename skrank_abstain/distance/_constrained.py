@@ -33,10 +33,7 @@ from skrank_abstain.distance._descent import (
     train_network,
 )
 from skrank_abstain.distance._losses import check_surrogate
-from skrank_abstain.distance._pairs import (
-    NumberedPairs,
-    labelled_pairs,
-)
+from skrank_abstain.distance._pairs import NumberedPairs, labelled_pairs
 from skrank_abstain.metrics import undefined
 from skrank_abstain.pairs import Scores, count_outcomes, group_queries
 
@@ -207,8 +204,6 @@ class ConstrainedRanker(Saved, BaseEstimator, ABC):
         relevance = check_relevance(y, scores.size)
         items = Scores(scores, group_queries(qid, scores.size), y=relevance)
         weight = check_sample_weight(sample_weight, scores.size)
-        if weight is None:
-            weight = np.ones(scores.size)
         totals = count_outcomes(items, np.zeros(1), 0.0, weight).sum(axis=0)[0]
         right, _, wrong, undecided = totals.tolist()
         strict = right + wrong + undecided

@@ -113,15 +113,11 @@ class Batch(NamedTuple):
     better: IntArray
     worse: IntArray
 
-    def margins(self, scores: FloatArray) -> FloatArray:
-        """Return how much higher the better item of each pair is scored."""
-        return scores[self.better] - scores[self.worse]
-
     def loss(
         self, scores: FloatArray, surrogate: MarginLoss
     ) -> tuple[float, FloatArray]:
         """Return the mean surrogate of the margins, and its gradient in the scores."""
-        margin = self.margins(scores)
+        margin = scores[self.better] - scores[self.worse]
         # An item is in many pairs, so slopes are summed by item.
         slope = surrogate.derivative(margin) / margin.size
         gradient: Any = np.bincount(self.better, slope, scores.size)
@@ -391,17 +387,6 @@ class Network(NamedTuple):
         """Return the score of each item."""
         return self.activations(items) @ self.output
 
-    def gradient(
-        self, items: FloatArray, active: FloatArray, slope: FloatArray
-    ) -> Network:
-        """Return the gradient of a loss from the one in the scores.
-
-        The derivative of max(0, t) at 0 is set to 0.
-        """
-        # Back-propagation through both factors of u_j max(0, .).
-        inner = np.where(active > 0, np.outer(slope, self.output), 0.0)
-        return Network(inner.T @ items, inner.sum(axis=0), active.T @ slope)
-
 
 @dataclass(frozen=True)
 class NetworkBounds:
@@ -508,7 +493,9 @@ def _slope(
     """Return the mean surrogate of a batch, and its gradient in the parameters."""
     active = network.activations(batch.items)
     loss, slope = batch.loss(active @ network.output, surrogate)
-    gradient = network.gradient(batch.items, active, slope)
+    # Back-propagation through both factors of u_j max(0, .).
+    inner = np.where(active > 0, np.outer(slope, network.output), 0.0)
+    gradient = Network(inner.T @ batch.items, inner.sum(axis=0), active.T @ slope)
     batch.check_finite(loss, *gradient)
     return loss, gradient
 
@@ -520,7 +507,6 @@ def _first_rate(
     loss, gradient = _slope(start, surrogate, batch)
     for rate in _FIRST_STEP * 0.25 ** np.arange(20):
         moved = _step(start, gradient, _squares(gradient), bounds, rate)
-        margin = batch.margins(moved.scores(batch.items))
-        if surrogate.value(margin).mean() <= loss:
+        if batch.loss(moved.scores(batch.items), surrogate)[0] <= loss:
             break
     return float(rate)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
 
 from skrank_abstain._validation import (
     BoolArray,
@@ -195,9 +195,7 @@ def take_pairs(
     """Check the arguments of a loss; ``abstention`` is X, gamma, norm and cost."""
     check_choice(setting, "setting", ("pairwise", "bipartite"))
     if n_pairs is not None and pairs is not None:
-        raise ValueError(
-            f"n_pairs must be None where pairs are given, got {n_pairs!r}."
-        )
+        raise ValueError("n_pairs must be None where pairs are given, got both.")
     if pair_labels is not None:
         values = check_scores(scores)
         relevance = np.zeros(values.size)
@@ -237,11 +235,7 @@ def take_pairs(
         return LossPairs(values, relevance, queries, chosen, None, gamma, norm, 0.0)
     price = check_fraction(cost, "cost", include_zero=True, include_one=True)
     features = check_features(X)
-    if features.shape[0] != values.size:
-        raise ValueError(
-            f"X must have one row per item: y has {values.size} values, X has "
-            f"{features.shape[0]} rows."
-        )
+    check_consistent_length(features, values)
     return LossPairs(values, relevance, queries, chosen, features, gamma, norm, price)
 
 
@@ -256,9 +250,7 @@ def labelled_pairs(
     if pairs is None:
         raise ValueError("pairs must be given with pair_labels: which pairs they are.")
     if y is not None:
-        raise ValueError(
-            "y must be None where pair_labels are given: they take its place."
-        )
+        raise ValueError("y must be None where pair_labels are given, got both.")
     left, right = check_pairs(pairs, queries)
     labels = check_vector(pair_labels, "pair_labels", left.size, unit="pair")
     # Compared before the conversion, which would turn 1.5 into 1; True is not a label.
@@ -361,10 +353,9 @@ def distances(X: FloatArray, left: Any, right: Any, norm: float) -> FloatArray:
 
 def check_features(X: ArrayLike) -> FloatArray:
     """Return ``X`` as a finite float64 matrix."""
-    features: FloatArray = check_array(
-        X, dtype=np.float64, input_name="X", ensure_min_samples=0
+    return np.asarray(
+        check_array(X, dtype=np.float64, input_name="X", ensure_min_samples=0)
     )
-    return features
 
 
 def check_gamma(gamma: Any) -> float:

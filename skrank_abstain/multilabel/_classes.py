@@ -181,9 +181,8 @@ def check_member(
     if not _membership(grades, losses, family, p).member:
         raise ValueError(
             f"loss must be in the family of the {family} loss at p = {p}, got "
-            f"{getattr(loss, '__name__', loss)}, which is not: loss_family_membership "
-            "shows why. Pass the p of a loss as in functools.partial(multilabel_loss, "
-            f"loss={family!r}, p={p})."
+            f"{getattr(loss, '__name__', loss)}, which is not: see "
+            f"loss_family_membership, and pass p as in functools.partial(loss, p={p})."
         )
 
 
@@ -315,16 +314,14 @@ def check_class(class_ranks: ArrayLike) -> IntArray:
     return _check_permutations(class_ranks, "class_ranks", axes)
 
 
-def check_codes(
-    values: ArrayLike, name: str, n_codes: int, *axes: str, remedy: str = ""
-) -> IntArray:
+def check_codes(values: ArrayLike, name: str, n_codes: int, *axes: str) -> IntArray:
     """Return the numbers 0 to ``n_codes - 1`` as integers, or raise."""
     array = check_finite(values, name, axes)
     wrong = ~np.isin(array, range(n_codes))
     if wrong.any():
         raise ValueError(
             f"{name} must hold whole numbers from 0 to {n_codes - 1}, got "
-            f"{array[wrong][0]:g}.{remedy}"
+            f"{array[wrong][0]:g}."
         )
     return array.astype(np.int64)
 

@@ -98,7 +98,7 @@ def load_mulan_arff(
         If a line is broken, an attribute is of another type than numeric or nominal, or
         a label is missing or not 0 or 1 (the message has the file, the number of the
         line and what is wrong with it); if the XML file is broken or names labels that
-        the ARFF file does not have; if there are no samples, features or labels.
+        the ARFF file does not have; if there are no samples or labels.
 
     Notes
     -----
@@ -153,8 +153,6 @@ def load_mulan_arff(
         )
     target_names = [name for name in attributes if name in listed]
     feature_names = [name for name in attributes if name not in listed]
-    if not feature_names:
-        raise ValueError(f"{file}: there must be an attribute that is no label.")
     table, numbers = _read_rows(file, lines, n_header, attributes)
     is_label = np.array([name in listed for name in attributes])
     # Few columns of zeros and ones: dense even where the features are sparse.

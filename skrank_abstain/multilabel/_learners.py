@@ -399,8 +399,7 @@ def draw_updates(
     if n_followers >= MAX_EXPERTS:
         raise ValueError(
             f"there must be at most {MAX_EXPERTS} experts, got {n_followers + 1} for "
-            f"{n_labels} labels and {n_updates} learning rounds. Take fewer rounds or "
-            "a smaller beta."
+            f"{n_labels} labels and {n_updates} learning rounds. Take fewer rounds."
         )
     return updated
 
@@ -621,14 +620,8 @@ def online_expert_run(
     p = check_family(family, p, n_labels)
     stream = check_codes(points, "points", n_points, "n_rounds")
     n_grades = check_grades(n_labels, max_grade)
-    relevance = check_codes(
-        check_label_matrix(y, "y", (stream.size, n_labels)),
-        "y",
-        n_grades,
-        "n_rounds",
-        "n_labels",
-        remedy=" Say by max_grade which grades could come.",
-    )
+    matrix = check_label_matrix(y, "y", (stream.size, n_labels))
+    relevance = check_codes(matrix, "y", n_grades, "n_rounds", "n_labels")
     rng = check_random_state(random_state)
     updated = draw_updates(beta, stream.size, n_labels, rng)
     rankings = all_rankings(n_labels)

@@ -149,8 +149,7 @@ def _missed(ranked: RankedLabels, weights: FloatArray, gains: FloatArray) -> Flo
     # Rearrangement inequality: the best order is that of decreasing gains.
     best = (-np.sort(-gains, axis=1) * weights).sum(axis=1)
     # Rounding may take a loss of 0 below it.
-    loss: FloatArray = np.maximum(best - (gains * exact).sum(axis=1), 0.0)
-    return loss
+    return np.asarray(np.maximum(best - (gains * exact).sum(axis=1), 0.0))
 
 
 def _counts_around(
@@ -225,7 +224,7 @@ def multilabel_loss(
         If ``p`` is not an integer.
     ValueError
         If shapes differ or are empty, scores are not finite, relevance is not what the
-        loss needs, a choice is unknown, all weights are zero, or ``p`` is out of range,
+        loss needs, a choice is unknown, or ``p`` is out of range,
         missing, or given to a loss of all labels.
 
     See Also
@@ -385,8 +384,7 @@ def label_ranks(y_score: ArrayLike) -> IntArray:
            [1, 3, 2]])
     """
     scores = check_label_matrix(y_score, "y_score")
-    ranks: IntArray = rankdata(-scores, method="ordinal", axis=1).astype(np.int64)
-    return ranks
+    return np.asarray(rankdata(-scores, method="ordinal", axis=1), dtype=np.int64)
 
 
 def check_label_matrix(values: Any, name: str, shape: Any = (None, None)) -> FloatArray:

@@ -427,9 +427,8 @@ def _take_expert(name: str, expert: Any, n_labels: int) -> Any:
         return expert
     if not hasattr(expert, "partial_fit"):
         raise TypeError(
-            "experts that are estimators must be fitted or have partial_fit, got "
-            f"{expert!r} for {name!r}. A fitted one loses its fit when it is cloned: "
-            "wrap it in sklearn.frozen.FrozenEstimator."
+            "experts that are estimators must be fitted, inside a FrozenEstimator, or "
+            f"have partial_fit, got {expert!r} for {name!r}."
         )
     return clone(expert)
 

@@ -267,7 +267,7 @@ default="misranking"
         self.random_state = random_state
 
     @all_or_nothing
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(self, X: Any, y: Any) -> Self:
         """Train the estimator unless it is fitted, then calibrate.
 
         Parameters
@@ -295,7 +295,16 @@ default="misranking"
             raise ValueError(f"y must have at least 2 labels, got {relevance.shape}.")
         # Separate seeds, so that the split does not depend on later draws.
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=2)
-        rows = self._fit_labels(X, y, int(seeds[0]))
+        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
+        labels = y.tocsr() if issparse(y) else np.asarray(y)
+        # Samples are split one by one, like the items of one query: independent.
+        self.estimator_, self.prefit_, rows = self._train_or_take(
+            X.shape[0],
+            lambda size: split_for_calibration(
+                group_queries(None, X.shape[0]), size, int(seeds[0])
+            ),
+            lambda model, rows: clone(model).fit(_safe_indexing(X, rows), labels[rows]),
+        )
         samples = group_queries(np.arange(X.shape[0]), X.shape[0])
         hashes = hash_rows(X)
         self._fit_rows = find_repeats(hashes, samples, rows, relevance)
@@ -315,23 +324,6 @@ default="misranking"
         # With one sample, a scalar qid says that one query is meant.
         self._take(ranker.fit(items.X, items.y, items.qid if rows.size > 1 else 0))
         return self
-
-    def _fit_labels(self, X: Any, y: Any, seed: int) -> IntArray:
-        """Set ``estimator_``, and return the samples that are left to calibrate on."""
-        # The type is kept: 0/1 stay integers. Not every sparse format has rows to take.
-        y = y.tocsr() if issparse(y) else np.asarray(y)
-
-        def split(size: float) -> tuple[IntArray, IntArray]:
-            # Samples are split one by one, like the items of one query: they are
-            # independent.
-            return split_for_calibration(group_queries(None, X.shape[0]), size, seed)
-
-        def train(model: Any, rows: IntArray) -> Any:
-            return clone(model).fit(_safe_indexing(X, rows), y[rows])
-
-        found = self._train_or_take(X.shape[0], split, train)
-        self.estimator_, self.prefit_, rows = found
-        return rows
 
     _fitted_state: tuple[str, ...] = ("selective_ranker_", "n_labels_", "threshold_")
 
@@ -532,9 +524,8 @@ default="misranking"
             Markdown, see `SelectiveRanker.report`. Its queries are the samples, its
             items their labels.
         """
-        check_is_fitted(self, "selective_ranker_")
-        ranker = self.selective_ranker_
         items = self.to_items(X, y)
+        ranker = self.selective_ranker_
         scored = ranker._scored(items.X, items.qid)
         hashes = hash_rows(self._check_samples(X))
         n_samples = items.qid.size // self.n_labels_
@@ -550,10 +541,8 @@ default="misranking"
             prefit=self.prefit_,
             note="; each label of a sample an item",
         )
-        data = ReportData(
-            facts, replace(scored, y=known).ascending, y is not None, rows, kinds
-        )
-        return write_report(data)
+        ascending = replace(scored, y=known).ascending
+        return write_report(ReportData(facts, ascending, y is not None, rows, kinds))
 
     def score(self, X: Any, y: ArrayLike) -> float:
         """Return the selective accuracy: correct predictions among accepted pairs.

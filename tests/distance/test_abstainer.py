@@ -23,8 +23,12 @@ from sklearn.preprocessing import StandardScaler
 from skrank_abstain import BALToR
 from skrank_abstain.datasets import make_ranking
 from skrank_abstain.displays import PairReliabilityDisplay
-from skrank_abstain.distance import DistanceAbstainer, _near, pair_feature_distances
-from skrank_abstain.distance._near import NearCurve
+from skrank_abstain.distance import (
+    DistanceAbstainer,
+    _abstainer,
+    pair_feature_distances,
+)
+from skrank_abstain.distance._abstainer import NearCurve
 from skrank_abstain.metrics import (
     neg_aurc_scorer,
     selective_accuracy_score,
@@ -150,7 +154,7 @@ def test_a_published_kind_of_shell_is_given_up_if_its_error_rate_exceeds_the_cos
 
 def test_a_long_curve_keeps_what_is_best_at_some_cost(data, monkeypatch):
     exact = fit(data, norm=2)
-    monkeypatch.setattr(_near, "_KEPT", 7)
+    monkeypatch.setattr(_abstainer, "_KEPT", 7)
     thin = fit(data, norm=2)
     assert thin.loss_curve_.gamma.size < exact.loss_curve_.gamma.size / 4
     for cost in np.linspace(0, 1, 101):
@@ -159,7 +163,7 @@ def test_a_long_curve_keeps_what_is_best_at_some_cost(data, monkeypatch):
 
 
 def test_of_very_many_pairs_some_choose(data, monkeypatch):
-    monkeypatch.setattr(_near, "_MOST_PAIRS", 500)
+    monkeypatch.setattr(_abstainer, "_MOST_PAIRS", 500)
     some = fit(data, cost=0.15)
     assert some.n_pairs_ > 1000
     accepted = some.predict_pairs(data.data, data.qid).coverage
@@ -230,20 +234,20 @@ def test_searching_for_neighbours_changes_nothing(norm, n_features, monkeypatch)
     y, weight = rng.integers(0, 3, qid.size), rng.uniform(0, 1, qid.size)
     ranker = DistanceAbstainer(FITTED, norm=norm, scale=None).fit(X, y, qid)
     gammas = [0, *ranker.loss_curve_.gamma[[1, 2, 3, -2]], 0.1, 0.3, np.inf]
-    monkeypatch.setattr(_near, "_NEAR_SHARE", -1.0)
+    monkeypatch.setattr(_abstainer, "_NEAR_SHARE", -1.0)
     looked_at = [ranker.at_gamma(gamma).evaluate(X, y, qid) for gamma in gammas]
     weighed = [
         ranker.at_gamma(gamma).evaluate(X, y, qid, sample_weight=weight)
         for gamma in gammas
     ]
     searched_in = []
-    search = _near.near_pairs
+    search = _abstainer.near_pairs
     monkeypatch.setattr(
-        _near, "near_pairs", lambda *a: (searched_in.append(a[1:3]), search(*a))[1]
+        _abstainer, "near_pairs", lambda *a: (searched_in.append(a[1:3]), search(*a))[1]
     )
-    monkeypatch.setattr(_near, "_NEAR_SHARE", 2.0)
-    monkeypatch.setattr(_near, "_SEARCHED", 20)
-    monkeypatch.setattr(_near, "_TREE", 32)  # several trees a query
+    monkeypatch.setattr(_abstainer, "_NEAR_SHARE", 2.0)
+    monkeypatch.setattr(_abstainer, "_SEARCHED", 20)
+    monkeypatch.setattr(_abstainer, "_TREE", 32)  # several trees a query
     for gamma, expected, heavy in zip(gammas, looked_at, weighed, strict=True):
         totals = ranker.at_gamma(gamma).evaluate(X, y, qid)
         for name, values in vars(expected).items():
@@ -261,9 +265,9 @@ def test_a_large_query_of_few_neighbours_takes_few_distances(monkeypatch):
     X, y = rng.uniform(size=(20_000, 2)), rng.integers(0, 3, 20_000)
     ranker = DistanceAbstainer(FITTED, gamma=0.005, scale=None).fit(X[:99], y[:99])
     computed = []
-    measure = _near.distances
+    measure = _abstainer.distances
     monkeypatch.setattr(
-        _near,
+        _abstainer,
         "distances",
         lambda c, left, right, norm: (
             computed.append(left.size),

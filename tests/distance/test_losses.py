@@ -439,7 +439,7 @@ def test_no_pair_is_undefined_with_abstention_too(function):
         ({"n_pairs": 2, "pairs": [(0, 1)]}, ValueError, "n_pairs must be None where"),
         ({"pairs": [(0, 3)]}, ValueError, "pairs must name rows from 0 to 1"),
         ({"X": [[1.0], [np.nan]]}, ValueError, "Input X contains NaN"),
-        ({"X": [[1.0]]}, ValueError, "X must have one row per item: y has 2 values, X"),
+        ({"X": [[1.0]]}, ValueError, "inconsistent numbers of samples"),
         ({"qid": [1]}, ValueError, "qid must have one value per item"),
         ({"scores": [1]}, ValueError, "scores must have one value per item"),
     ],

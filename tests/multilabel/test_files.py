@@ -234,12 +234,6 @@ def test_broken_list_of_labels(tmp_path, xml, message):
         load_mulan_arff(write(tmp_path, HEADER + DENSE, xml))
 
 
-def test_every_attribute_is_a_label(tmp_path):
-    text = '@attribute new {0,1}\n@attribute "it\'s old" {0,1}\n@data\n0,1\n'
-    with pytest.raises(ValueError, match="there must be an attribute that is no label"):
-        load_mulan_arff(write(tmp_path, text))
-
-
 def test_missing_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="path must be an existing file, got"):
         load_mulan_arff(tmp_path / "none.arff")

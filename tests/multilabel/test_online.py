@@ -301,7 +301,7 @@ def test_losses_of_the_package_can_be_used_and_pickled():
         (
             {"experts": [("a", Ridge())]},
             TypeError,
-            "experts that are estimators must be fitted or have partial_fit",
+            "experts that are estimators must be fitted, inside a FrozenEst",
         ),
         ({"eta": 0.0}, ValueError, r"eta must be in \(0, inf\), got 0\.0"),
         ({"loss_bound": -1}, ValueError, r"loss_bound must be in \(0, inf\), got -1"),

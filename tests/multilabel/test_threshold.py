@@ -30,7 +30,7 @@ from skrank_abstain.multilabel import (
     label_ranks,
     load_mulan_arff,
 )
-from skrank_abstain.multilabel._threshold import sample_weights, top_targets
+from skrank_abstain.multilabel._ranker import sample_weights, top_targets
 
 MATRICES = st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
     lambda shape: arrays(np.float64, shape, elements=st.integers(0, 2))
