@@ -147,10 +147,7 @@ def load_mulan_arff(
     attributes, n_header = _read_header(file, lines)
     unknown = sorted(listed - set(attributes))
     if unknown:
-        raise ValueError(
-            f"{file}: the attributes must include all labels, got none called "
-            f"'{unknown[0]}' and {len(unknown)} such labels in all."
-        )
+        raise ValueError(f"{file}: there must be attributes called {unknown[:9]}.")
     target_names = [name for name in attributes if name in listed]
     feature_names = [name for name in attributes if name not in listed]
     table, numbers = _read_rows(file, lines, n_header, attributes)
@@ -262,8 +259,7 @@ def _read_rows(
     for name, codes in attributes.items() if sparse else ():
         if codes and next(iter(codes.values())) != 0:
             raise ValueError(
-                f"{file}: where rows are sparse, a nominal attribute must declare 0 "
-                f"before 1, got '{name}' of {{{', '.join(codes)}}}."
+                f"{file}: '{name}' must declare 0 before 1, since rows are sparse."
             )
     known = list(attributes.items())
     columns: list[int] = []

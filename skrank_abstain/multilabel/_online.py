@@ -339,17 +339,14 @@ class OnlineMultilabelRanker(MultilabelRanker):
         return values
 
     def _advice(self, X: Any) -> list[FloatArray]:
-        """Return the scores of each expert."""
-        shape = (X.shape[0], self.n_labels_)
-        advice = []
-        for _, expert in self.experts_:
+        """Return the scores of each expert; all are 0 before it has learned."""
+        advice = [np.zeros((X.shape[0], self.n_labels_)) for _ in self.experts_]
+        for (_, expert), scores in zip(self.experts_, advice, strict=True):
             if isinstance(expert, np.ndarray):
                 # Rank 1 is the best, and so is the highest score.
-                advice.append(np.broadcast_to(-expert, shape).copy())
+                scores[:] = -expert
             elif is_fitted(expert):
-                advice.append(label_scores(expert, X, self.n_labels_))
-            else:
-                advice.append(np.zeros(shape))
+                scores[:] = label_scores(expert, X, self.n_labels_)
         return advice
 
     def _scores(self, X: Any) -> FloatArray:
