@@ -452,7 +452,7 @@ def largest_gap(scores: Scores) -> float:
 
 def count_within(scores: Scores, cuts: ArrayLike) -> IntArray:
     """Count the pairs with gap at most each cut, O(n) each."""
-    from skrank_abstain._kernels.counting import count_within as count
+    from skrank_abstain._kernels.gaps import count_within as count
 
     here = scores.ascending
     return count(here.value, here.offsets, np.asarray(cuts, dtype=np.float64))
@@ -472,7 +472,7 @@ def gap_outcomes(scores: Scores) -> GapOutcomes:
     if "outcomes" not in here.known:
         largest = largest_gap(here)
         made = outcome_histogram(here.value, here.grades, here.offsets, largest)
-        here.known["outcomes"] = GapOutcomes(*made.points())
+        here.known["outcomes"] = GapOutcomes(*made)
     found: GapOutcomes = here.known["outcomes"]
     return found
 
@@ -541,17 +541,14 @@ def count_outcomes(
     counts : ndarray of shape (n_queries, n_cuts, 4), float64
         Concordant, tied, discordant, and untied pairs of equal values.
     """
-    from skrank_abstain._kernels import outcomes as kernels
+    from skrank_abstain._kernels.outcomes import count_outcomes as count
 
     here = scores.ascending
     if here.unit is not None:
         return _count_given(here, cuts, tolerance, weight)
-    value, y, offsets = here.value, here.grades, here.offsets
-    if weight is None:
-        found = kernels.count_outcomes(value, y, offsets, cuts, tolerance)
-        return found.astype(np.float64)
-    weight = weight[here.rows]
-    return kernels.weigh_outcomes(value, y, weight, offsets, cuts, tolerance)
+    weight = None if weight is None else weight[here.rows]
+    found = count(here.value, here.grades, here.offsets, cuts, tolerance, weight)
+    return found.astype(np.float64)
 
 
 def _count_given(
@@ -627,7 +624,7 @@ def semiorder_ranks(scores: Scores, order_from: float) -> IntArray:
     -------
     bounds : ndarray of shape (n_items, 2), int64
     """
-    from skrank_abstain._kernels.ranks import rank_bounds
+    from skrank_abstain._kernels.gaps import rank_bounds
 
     here = scores.ascending
     bounds = np.empty((here.value.size, 2), dtype=np.int64)
