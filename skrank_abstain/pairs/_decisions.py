@@ -254,7 +254,9 @@ class PairDecisions(Table):
             np.concatenate([self.left, self.right]), return_inverse=True
         )
         left, right = inverse[: len(self)], inverse[len(self) :]
-        query = _query_of_items(left, right, rows.size)
+        # Pairs connect the items of a query.
+        links = coo_array((np.ones(len(self)), (left, right)), (rows.size, rows.size))
+        query = connected_components(links, directed=False)[1]
         sizes = np.bincount(query)
         if self.place is not None:
             # An item without any pair leaves a gap between the places of the others.
@@ -309,13 +311,6 @@ class PairDecisions(Table):
             for name in PairRecord._fields
             if columns.get(name) is not None
         }
-
-
-def _query_of_items(left: IntArray, right: IntArray, n_items: int) -> IntArray:
-    """Return the query of each item: pairs connect the items of a query."""
-    links = coo_array((np.ones(left.size), (left, right)), (n_items, n_items))
-    component: IntArray = connected_components(links, directed=False)[1]
-    return component
 
 
 def bounds_of_orders(
