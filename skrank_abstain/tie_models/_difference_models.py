@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import isotonic_regression, minimize
@@ -30,8 +31,7 @@ _LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 _FLATTEST = 1e-3
 
 
-@dataclass(frozen=True)
-class Derivatives:
+class Derivatives(NamedTuple):
     """Log-likelihood of one outcome and its derivatives in ``x`` and ``m``."""
 
     value: FloatArray
@@ -536,17 +536,13 @@ class ThurstoneMosteller(_ParametricModel):
         self.calibration = calibration
         self.margin = margin
 
-    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
-        check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
-        super().fit_outcomes(outcomes)
-
     def _link(self) -> Link:
+        check_choice(self.margin, "margin", ("log_theta", "tie_rate"))
         return Thurstone()
 
     def _counted(self, link: Link, n_pairs: float, n_untied: float) -> float:
-        if self.margin == "tie_rate":
-            return link.from_tie_rate(n_pairs, n_untied)
-        return super()._counted(link, n_pairs, n_untied)
+        by_rate = self.margin == "tie_rate"
+        return (link.from_tie_rate if by_rate else link.from_counts)(n_pairs, n_untied)
 
     def _name_margin(self, margin: float) -> None:
         self.epsilon_ = margin
