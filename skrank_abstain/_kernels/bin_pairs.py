@@ -59,10 +59,13 @@ def weigh_groups(
         out = np.zeros((q1 - q0 if by_query else 1, n_groups, 4))
         changes = q0 + 1 + np.flatnonzero(np.diff(by_bin[q0:q1]))
         for start, stop in pairwise([q0, *changes, q1]):
-            kernel = _weigh_by_bin if by_bin[start] else _weigh_by_pair
             rows = out[start - q0 : stop - q0] if by_query else out
-            here = offsets[start : stop + 1]
-            kernel(bins, grades, weights, here, group, by_query, rows)
+            here, task = offsets[start : stop + 1], (group, by_query, rows)
+            if by_bin[start]:
+                items, bounds = _stretches(bins, grades, here, n_bins)
+                _merge_bins(grades[items], weights[items], bounds, *task)
+            else:
+                _weigh_by_pair(bins, grades, weights, here, *task)
         return out
 
     parts = map_ranges(weigh, cost)
@@ -105,23 +108,16 @@ def _weigh_by_pair(
                 totals[place, column] += weight * their_weights[j]
 
 
-def _weigh_by_bin(
-    bins: IntArray,
-    grades: IntArray,
-    weights: FloatArray,
-    offsets: IntArray,
-    group: IntArray,
-    by_query: bool,
-    out: FloatArray,
-) -> None:
-    """Add the pairs to ``out``, grades in order in each bin."""
-    n_bins, n_queries = group.shape[0], offsets.size - 1
+def _stretches(
+    bins: IntArray, grades: IntArray, offsets: IntArray, n_bins: int
+) -> tuple[IntArray, IntArray]:
+    """Return the items of each query and bin by grade, and where each bin begins."""
+    query = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
     here = slice(offsets[0], offsets[-1])
-    place = np.repeat(np.arange(n_queries) * n_bins, np.diff(offsets)) + bins[here]
-    order = np.lexsort((grades[here], place))
+    place = query * n_bins + bins[here]
+    order = np.lexsort((grades[here], place)) + offsets[0]
     # Bins ascend with the scores: each is one stretch of the items.
-    bounds = np.searchsorted(place, np.arange(n_queries * n_bins + 1))
-    _merge_bins(grades[here][order], weights[here][order], bounds, group, by_query, out)
+    return order, np.searchsorted(place, np.arange((offsets.size - 1) * n_bins + 1))
 
 
 @jit

@@ -104,10 +104,10 @@ def _count_raw(
         if not chosen.all():
             _by_fenwick(*data, weights, cuts, n_grades[q0:q1], out)
         if chosen.any():
+            bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
             differences = np.empty(int(sizes[q0:q1].max()))
             # Unsigned: numba need not check whether an index counts from the end.
             cells, outcomes = np.empty((2, differences.size), dtype=np.uint64)
-            bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
             scratch = differences, differences.view(np.int64), cells, outcomes, bins
             _enumerate(*(*data, padded, table, origin), *scratch, out)
 

@@ -70,9 +70,10 @@ def dense_grades_within(
         From 0 within each query.
     n_grades : ndarray of shape (n_queries,), int64
     """
-    every = np.arange(grades.shape[0], dtype=np.int64)
     # As floats they are exact: grades are ranks, far below 2 ** 53.
-    values, rows = sort_within_queries(grades.astype(np.float64), every, offsets)
+    values, rows = sort_within_queries(
+        grades.astype(np.float64), np.arange(grades.size), offsets
+    )
     return _rank(values, rows, offsets)
 
 

@@ -510,7 +510,6 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
     # Non-negative floats have the order of their bit patterns.
     pattern = (found.gap + 0.0).view(np.int64)
     key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
-    entry = entry.reshape(-1)
     bins = 3 * entry + found.outcome + 1
     counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
     counts = counts.reshape(-1, 3)

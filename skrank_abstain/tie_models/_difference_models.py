@@ -175,10 +175,9 @@ class Davidson(Link):
         per_m = np.exp(-x / 2) * win  # P(tie) / m, defined for m = 0, too
         slope = (win - lose) / 2
         value = outcome * x / 2 - (x / 2 - np.log(win))
-        zero = np.zeros_like(x)
         tie, tie2 = (1 / m, -1 / m**2) if outcome == 0 else (0.0, 0.0)
         return Derivatives(
-            value=value + (np.log(m) if outcome == 0 else zero),
+            value=value + (np.log(m) if outcome == 0 else 0.0),
             x=outcome / 2 - slope,
             m=tie - per_m,
             xx=slope**2 - (win + lose) / 4,
@@ -381,7 +380,6 @@ class _ParametricModel(DifferenceModel):
             n_pairs = float(outcomes.weight.sum())
             self.scale_ = 1.0
             self._margin = self._counted(link, n_pairs, n_untied or 0.5)
-        self._name_margin(self._margin)
 
     def proba_at_gap(self, gap: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # at a gap that overflows the order is certain
@@ -394,10 +392,6 @@ class _ParametricModel(DifferenceModel):
     @abstractmethod
     def _link(self) -> Link:
         """Return the link that gives the likelihood of a pair."""
-
-    @abstractmethod
-    def _name_margin(self, margin: float) -> None:
-        """Store the tie parameter under its customary names."""
 
 
 class BradleyTerry(_ParametricModel):
@@ -472,12 +466,12 @@ class BradleyTerry(_ParametricModel):
         check_choice(self.ties, "ties", ("rao_kupper", "davidson"))
         return RaoKupper() if self.ties == "rao_kupper" else Davidson()
 
-    def _name_margin(self, margin: float) -> None:
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        super().fit_outcomes(outcomes)
         if self.ties == "davidson":
-            self.nu_ = margin
+            self.nu_ = self._margin
         else:
-            self.epsilon_ = margin
-            self.theta_ = float(np.exp(margin))
+            self.epsilon_, self.theta_ = self._margin, float(np.exp(self._margin))
 
 
 class ThurstoneMosteller(_ParametricModel):
@@ -544,8 +538,9 @@ class ThurstoneMosteller(_ParametricModel):
         by_rate = self.margin == "tie_rate"
         return (link.from_tie_rate if by_rate else link.from_counts)(n_pairs, n_untied)
 
-    def _name_margin(self, margin: float) -> None:
-        self.epsilon_ = margin
+    def fit_outcomes(self, outcomes: GapOutcomes) -> None:
+        super().fit_outcomes(outcomes)
+        self.epsilon_ = self._margin
 
 
 @dataclass(frozen=True)
