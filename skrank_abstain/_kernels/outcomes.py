@@ -100,16 +100,17 @@ def _count_raw(
     def task(q0: int, q1: int) -> None:
         # Each of the two passes over the queries that the other counts.
         out, chosen = found[q0:q1], by_pair[q0:q1]
-        data = scores, grades, offsets[q0 : q1 + 1], chosen
         if not chosen.all():
-            _by_fenwick(*data, weights, cuts, n_grades[q0:q1], out)
+            here = scores, grades, offsets[q0 : q1 + 1], chosen
+            _by_fenwick(*here, weights, cuts, n_grades[q0:q1], out)
         if chosen.any():
             bins = np.zeros(3 * cuts.size + 3, dtype=np.int64)
             differences = np.empty(int(sizes[q0:q1].max()))
             # Unsigned: numba need not check whether an index counts from the end.
             cells, outcomes = np.empty((2, differences.size), dtype=np.uint64)
             scratch = differences, differences.view(np.int64), cells, outcomes, bins
-            _enumerate(*(*data, padded, table, origin), *scratch, out)
+            data = scores, grades, offsets, q0, q1, by_pair, padded, table, origin
+            _enumerate(*data, *scratch, out)
 
     map_ranges(task, cost)
     return found
@@ -191,6 +192,8 @@ def _enumerate(
     scores: FloatArray,
     grades: IntArray,
     offsets: IntArray,
+    q0: int,
+    q1: int,
     chosen: BoolArray,
     padded: FloatArray,
     table: BitArray,
@@ -202,7 +205,7 @@ def _enumerate(
     bins: IntArray,
     out: NDArray[Any],
 ) -> None:
-    """Add to ``out`` (n_queries, n_cuts, 3) pair by pair.
+    """Add to ``out`` (q1 - q0, n_cuts, 3) pair by pair.
 
     ``padded`` (n_cuts + 1,) holds the ascending cuts and NaN. ``differences``,
     ``cells`` and ``outcomes`` (longest query,) are scratch, ``patterns`` is a view of
@@ -210,7 +213,8 @@ def _enumerate(
     number of cuts at or below their difference, is zero before and afterwards.
     """
     last = table.shape[0] - 2
-    for q in range(offsets.shape[0] - 1):
+    # A slice of the offsets in place of q0 and q1 makes this a tenth slower.
+    for q in range(q0, q1):
         if not chosen[q]:
             continue
         lo = offsets[q]
@@ -236,5 +240,5 @@ def _enumerate(
             total = 0
             for b in range(padded.shape[0] - 1, 0, -1):
                 total += bins[3 * b + outcome]
-                out[q, b - 1, outcome] = total
+                out[q - q0, b - 1, outcome] = total
         bins[:] = 0

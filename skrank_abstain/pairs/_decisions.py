@@ -220,7 +220,13 @@ class PairDecisions(Table):
         keep = self.abstained
         if within_top is not None:
             k = check_positive_int(within_top, "within_top")
-            keep = keep & self._within_top(k)
+            if self.place is None:
+                raise ValueError(
+                    "within_top needs place=, the place of each row of X in its query; "
+                    "predict_pairs and iter_pairs give it."
+                )
+            first = self.place <= k
+            keep = keep & first[self.left] & first[self.right]
         if deciding_top is not None:
             k = check_positive_int(deciding_top, "deciding_top")
             keep = keep & self._open_for_top(k)
@@ -235,16 +241,6 @@ class PairDecisions(Table):
         if limit is not None:
             index = index[: check_positive_int(limit, "limit", minimum=0)]
         return self.take(index)
-
-    def _within_top(self, k: int) -> BoolArray:
-        """Mark pairs of two items that are both among the first k places."""
-        if self.place is None:
-            raise ValueError(
-                "within_top needs place=, the place of each row of X in its query; "
-                "predict_pairs and iter_pairs give it."
-            )
-        first: BoolArray = self.place <= k
-        return first[self.left] & first[self.right]
 
     def _open_for_top(self, k: int) -> BoolArray:
         """Mark pairs with an item whose membership of the top k is undecided."""

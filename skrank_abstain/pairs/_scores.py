@@ -249,9 +249,7 @@ class Scores(Value):
         Only pairs with a novel item are lost. A query of novel items keeps one of them,
         so that no query is empty.
         """
-        if self.novel is None:
-            return self
-        return self._apart(self.novel)
+        return self if self.novel is None else self._apart(self.novel)
 
     def of_groups(self, *groups: int) -> Self:
         """Return the sorted items, those of other groups at the end, each alone."""

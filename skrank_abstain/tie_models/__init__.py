@@ -76,13 +76,9 @@ def resolve_tie_model(tie_model: Any, *, of_differences: bool = False) -> TieMod
         tie_model = named[check_choice(tie_model, "tie_model", tuple(named))]
     # Checked here, before anything is trained.
     if not isinstance(tie_model, usable):
-        kinds = (
-            "DifferenceModel, a model of the score difference"
-            if of_differences
-            else "DifferenceModel or a BinModel, which say how its pairs can be counted"
-        )
+        kinds = "DifferenceModel" if of_differences else "DifferenceModel or BinModel"
         raise TypeError(
-            "tie_model must be a name or an instance of a "
-            f"skrank_abstain.tie_models.{kinds}, got {shown(tie_model)}."
+            f"tie_model must be a name or an instance of the {kinds} of "
+            f"skrank_abstain.tie_models, got {shown(tie_model)}."
         )
     return clone(tie_model)  # type: ignore[no-any-return]
