@@ -71,9 +71,8 @@ def available_memory() -> int | None:
 
     The least of what the system and the control groups leave.
     """
-    return min(
-        [*_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))], default=None
-    )
+    known = [*_system_memory(), *_cgroup_memory(Path("/sys/fs/cgroup"))]
+    return min(known, default=None)
 
 
 def _system_memory() -> list[int]:

@@ -509,8 +509,7 @@ def counts_by_gap(scores: Scores) -> tuple[FloatArray, FloatArray]:
     pattern = (found.gap + 0.0).view(np.int64)
     key, entry = np.unique(pattern if exact else pattern >> _SHIFT, return_inverse=True)
     bins = 3 * entry + found.outcome + 1
-    counts = np.bincount(bins, found.weight, 3 * key.size).astype(np.float64)
-    counts = counts.reshape(-1, 3)
+    counts: Any = np.bincount(bins, found.weight, 3 * key.size).reshape(-1, 3)
     if exact:
         return key.view(np.float64), counts
     sums = np.bincount(entry, found.weight * found.gap, key.size)
