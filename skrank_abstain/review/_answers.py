@@ -106,8 +106,8 @@ class Answers:
         Position in the table that was given.
     reviewers : tuple of str
         Sorted.
-    changed : tuple of tuple of int
-        Rows of the table in which one reviewer answers differently about one pair.
+    changed : tuple of (int, ndarray)
+        Queries, and the rows in which one reviewer answers differently about one pair.
     """
 
     query: IntArray
@@ -117,7 +117,7 @@ class Answers:
     reviewer: IntArray
     row: IntArray
     reviewers: tuple[str, ...] = ()
-    changed: tuple[tuple[int, ...], ...] = ()
+    changed: tuple[tuple[int, IntArray], ...] = ()
 
     def __len__(self) -> int:
         return int(self.query.size)
@@ -473,7 +473,7 @@ def _check_times(time: list[Any]) -> None:
 
 def _changed(
     kept: IntArray, row: IntArray, number: IntArray, time: list[Any] | None
-) -> tuple[tuple[tuple[int, ...], ...], BoolArray]:
+) -> tuple[tuple[tuple[int, IntArray], ...], BoolArray]:
     """Find where a reviewer answers differently about a pair.
 
     Parameters
@@ -488,8 +488,8 @@ def _changed(
 
     Returns
     -------
-    changed : tuple of tuple of int
-        First rows of such answers.
+    changed : tuple of (int, ndarray)
+        Queries, and the first rows of such answers.
     dropped : ndarray of shape (n_kept,), bool
         Those that a later answer replaces.
     """
@@ -503,7 +503,7 @@ def _changed(
     for members in np.split(by_reviewer, starts[1:-1]):
         if members.size < 2:
             continue
-        changed.append(tuple(sorted(row[members].tolist())))
+        changed.append((int(kept[0, members[0]]), np.sort(row[members])))
         if last:
             latest = max(last[member] for member in members.tolist())
             dropped[members] = [last[member] < latest for member in members.tolist()]
