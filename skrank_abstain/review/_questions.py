@@ -128,8 +128,8 @@ class Questions(PairDecisions):
         if expected != format:
             raise ValueError(
                 f"path and format must fit, got {os.fspath(path)!r}, {expected}, and "
-                f"format={format!r}: .csv is for 'csv', which a spreadsheet opens, "
-                ".jsonl for 'jsonl', .json for 'label_studio'; no workbook is written."
+                f"format={format!r}. Write a .csv for 'csv', which spreadsheets open, "
+                "a .jsonl for 'jsonl' or a .json for 'label_studio'."
             )
         tasks = self._tasks(shown)
         if format == "csv":

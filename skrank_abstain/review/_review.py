@@ -35,8 +35,6 @@ from skrank_abstain.review._answers import (
     GOLD,
     Answers,
     check_spelling,
-    join_gold,
-    positions_in_queries,
     take_answers,
 )
 from skrank_abstain.review._choosing import (
@@ -247,9 +245,7 @@ class Review:
         labels: Any = None,
     ) -> Self:
         """Take in tables of answers; parameters as in ``SelectiveRanker.review``."""
-        if gold is not None:
-            answers = join_gold(answers, gold, by_name=items.item_id is not None)
-        taken = take_answers(answers, items.queries, items.item_id, labels)
+        taken = take_answers(answers, items.queries, items.item_id, labels, gold)
         known, typical = known_rates(reviewer_error, taken.reviewers)
         reviewers = judge_reviewers(
             taken,
@@ -606,7 +602,7 @@ class Review:
             proba,
             left_id=None if names is None else names[left],
             right_id=None if names is None else names[right],
-            place=positions_in_queries(self._by_gain, queries) + 1,
+            place=np.argsort(self._by_gain) - queries.offsets[queries.codes] + 1,
         )
         novel = self.items.novel
         if novel is None:

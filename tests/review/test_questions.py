@@ -389,7 +389,7 @@ def test_a_column_that_was_sorted_by_itself_is_refused(table, tmp_path):
     ids = sorted(row["pair_id"] for row in table)
     assert ids != [row["pair_id"] for row in table]
     mixed = [row | {"pair_id": each} for row, each in zip(table, ids, strict=True)]
-    with pytest.raises(ValueError, match=r"pair_id .* a column was sorted or moved"):
+    with pytest.raises(ValueError, match=r"pair_id .* A column was sorted or moved"):
         answered(tmp_path, mixed)
 
 
@@ -433,8 +433,8 @@ def answered_by(tmp_path, rows):
 @pytest.mark.parametrize(
     ("name", "kind", "match"),
     [
-        ("tasks.xlsx", "csv", "a workbook, and format='csv': .csv is for 'csv', which"),
-        ("tasks.ods", "jsonl", "no workbook is written"),
+        ("tasks.xlsx", "csv", "a workbook, and format='csv'. Write a .csv for"),
+        ("tasks.ods", "jsonl", "a workbook, and format='jsonl'. Write"),
         ("tasks.json", "csv", "label_studio, and format='csv'"),
         ("tasks.csv", "label_studio", "csv, and format='label_studio'"),
         ("tasks.JSONL", "csv", "jsonl, and format='csv'"),
