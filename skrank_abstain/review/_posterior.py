@@ -120,7 +120,8 @@ class Posterior:
         known = np.isin(np.arange(n), cut)
         for pair in np.flatnonzero(answered.cut).tolist():
             _hear(pair, answered, known, grade, weight, prior.tied)
-        beliefs = believe(np.ascontiguousarray(grade), weight, prior.tied, answered)
+        logs = np.ascontiguousarray(grade), weight
+        beliefs = believe(*logs, prior.tied, answered, answered.has_loops)
         return cls(prior, answered, beliefs, most_nodes)
 
     @property

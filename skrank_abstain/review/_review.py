@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -59,7 +58,7 @@ from skrank_abstain.review._judging import (
 )
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
-from skrank_abstain.selection import Calibration, DecisionArrays, RowPairs, Rule
+from skrank_abstain.selection import Calibration, RowPairs, Rule
 from skrank_abstain.tie_models import GradedRelevance, expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
@@ -134,11 +133,6 @@ class ItemsUnderReview:
         model: GradedRelevance = self.calibration.model
         return model
 
-    def decide(self, left: IntArray, right: IntArray) -> DecisionArrays:
-        """Decide pairs of rows as the ranker does, without answers."""
-        pairs = RowPairs.of(self.values, left, right, self.keys)
-        return self.calibration.engine.decide(self.region, self.values, pairs)
-
     def prior(self, query: int) -> GradePrior:
         """Return the beliefs about one query without answers."""
         grade = self._grade_proba[:, self.queries.rows(query)]
@@ -156,16 +150,14 @@ class ItemsUnderReview:
             As ``Reviewers.likelihood`` returns it.
         """
         at = answers.pair_start[:-1]
-        query, starts = np.unique(answers.query[at], return_index=True)
-        bounds = pairwise([*starts.tolist(), at.size])
+        query = answers.query[at]
+        columns = query, answers.left[at], answers.right[at], likelihood
+        starts = np.flatnonzero(np.diff(query)) + 1
+        parts = zip(*(np.split(column, starts) for column in columns), strict=True)
         return {
-            number: Posterior.of(
-                self.prior(number),
-                answers.left[at[start:stop]],
-                answers.right[at[start:stop]],
-                likelihood[start:stop],
-            )
-            for number, (start, stop) in zip(query.tolist(), bounds, strict=True)
+            int(own[0]): Posterior.of(self.prior(own[0]), *pairs)
+            for own, *pairs in parts
+            if own.size
         }
 
     @cached_property
@@ -589,7 +581,11 @@ class Review:
         label, proba = np.where(tie, 0, order), proba.copy()
         # Where nobody answered about a query, the ranker's own decisions stand.
         silent = ~np.isin(queries.codes[left], self.answers.query)
-        own = self.items.decide(left[silent], right[silent])
+        pairs = RowPairs.of(
+            self.items.values, left[silent], right[silent], self.items.keys
+        )
+        engine = self.items.calibration.engine
+        own = engine.decide(self.items.region, self.items.values, pairs)
         label[silent], accepted[silent] = own.label, own.accepted
         risk[silent], proba[silent] = own.risk, own.proba
         decided = PairDecisions(
