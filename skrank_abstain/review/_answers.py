@@ -15,13 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skrank_abstain._validation import (
-    IntArray,
-    is_blank,
-    is_missing,
-    listed,
-    shown,
-)
+from skrank_abstain._validation import IntArray, is_blank, is_missing, listed, shown
 from skrank_abstain.pairs import Queries, read_columns, read_pair_labels
 
 _FLOAT = re.compile(r"-?\d+\.0")

@@ -17,7 +17,6 @@ from skrank_abstain._validation import (
     IntArray,
     check_real,
     listed,
-    shown,
 )
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.pairs import Queries
@@ -97,21 +96,16 @@ class Reviewers(NamedTuple):
 
 def check_reviewer_error(reviewer_error: Any) -> float | dict[str, float] | None:
     """Check None, a rate or {reviewer: rate}."""
-
-    def check(rate: Any) -> float:
-        # Who guesses is wrong in two thirds of the cases.
-        return check_real(rate, "reviewer_error", 0, 2 / 3)
-
     if reviewer_error is None:
         return None
-    if isinstance(reviewer_error, Mapping):
-        return {str(name).strip(): check(rate) for name, rate in reviewer_error.items()}
-    if isinstance(reviewer_error, str | bytes) or np.ndim(reviewer_error):
-        raise TypeError(
-            "reviewer_error must be None, a rate or {reviewer: rate}, got "
-            f"{shown(reviewer_error)}."
-        )
-    return check(reviewer_error)
+    named = isinstance(reviewer_error, Mapping)
+    rates = reviewer_error if named else {"": reviewer_error}
+    # Who guesses is wrong in two thirds of the cases.
+    checked = {
+        str(name).strip(): check_real(rate, "reviewer_error", 0, 2 / 3)
+        for name, rate in rates.items()
+    }
+    return checked if named else checked[""]
 
 
 def known_rates(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import BoolArray, FloatArray, IntArray
+from skrank_abstain._validation import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from skrank_abstain.review._sum_product import Answered, Beliefs
@@ -113,14 +113,7 @@ class Posterior:
             answered, cut = link_items(n, left, right, likelihood, most)
             if not answered.has_loops:
                 break
-        grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
-        weight = np.log(prior.weight)
-        for item in cut.tolist():
-            grade, weight = _know(item, grade, weight)
-        known = np.isin(np.arange(n), cut)
-        for pair in np.flatnonzero(answered.cut).tolist():
-            _hear(pair, answered, known, grade, weight, prior.tied)
-        logs = np.ascontiguousarray(grade), weight
+        logs = _condition(prior, answered, cut)
         beliefs = believe(*logs, prior.tied, answered, answered.has_loops)
         return cls(prior, answered, beliefs, most_nodes)
 
@@ -244,44 +237,33 @@ def _most_cut(n_nodes: int, n_items: int, n_grades: int, most_nodes: int) -> int
     return n_cut
 
 
-def _know(
-    item: int, grade: FloatArray, weight: FloatArray
+def _condition(
+    prior: GradePrior, answered: Answered, cut: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Divide each node into one for each grade of ``item``.
+    """Divide each node into one for each grade of the items that cut loops.
 
-    Parameters
-    ----------
-    item : int
-    grade : ndarray of shape (n_items, n_nodes, n_grades), float64
-    weight : ndarray of shape (n_nodes,), float64
-        Both logarithms.
+    Returns the logarithms of P(grade | node) (n, H, K), and of P(node) (H,), after what
+    was said about pairs with such an item.
     """
-    n_nodes, n_grades = grade.shape[1:]
-    divided = np.repeat(grade, n_grades, axis=1)
-    known = np.where(np.eye(n_grades, dtype=bool), 0.0, -np.inf)
-    divided[item] = np.tile(known, (n_nodes, 1))
-    return divided, np.repeat(weight, n_grades) + grade[item].ravel()
-
-
-def _hear(
-    pair: int,
-    answered: Answered,
-    known: BoolArray,
-    grade: FloatArray,
-    weight: FloatArray,
-    tied: FloatArray,
-) -> None:
-    """Take in, in place, what was said about a pair of an item of known grade."""
-    one, other = answered.left[pair], answered.right[pair]
-    worse, even, better = answered.likelihood[pair]
-    same = tied * even + (1 - tied) * (worse + better) / 2
-    number = np.arange(tied.size)
+    grade = np.log(np.maximum(prior.grade, _LEAST)).transpose(1, 0, 2)
+    weight, number = np.log(prior.weight), np.arange(prior.tied.size)
+    known = np.where(np.eye(number.size, dtype=bool), 0.0, -np.inf)
+    for item in cut:
+        nodes = weight.size
+        weight = np.repeat(weight, number.size) + grade[item].ravel()
+        grade = np.repeat(grade, number.size, axis=1)
+        grade[item] = np.tile(known, (nodes, 1))
     above = number[:, None] > number
-    heard = np.log(np.where(above, better, np.where(above.T, worse, np.diag(same))))
-    if not known[one]:
-        one, other, heard = other, one, heard.T
-    given = heard[grade[one].argmax(axis=1)]
-    if known[other]:
-        weight += given[np.arange(weight.size), grade[other].argmax(axis=1)]
-    else:
-        grade[other] += given
+    for pair in np.flatnonzero(answered.cut):
+        one, other = answered.left[pair], answered.right[pair]
+        worse, even, better = answered.likelihood[pair]
+        same = np.diag(prior.tied * even + (1 - prior.tied) * (worse + better) / 2)
+        heard = np.log(np.where(above, better, np.where(above.T, worse, same)))
+        if one not in cut:
+            one, other, heard = other, one, heard.T
+        given = heard[grade[one].argmax(axis=1)]
+        if other in cut:
+            weight += given[np.arange(weight.size), grade[other].argmax(axis=1)]
+        else:
+            grade[other] += given
+    return np.ascontiguousarray(grade), weight

@@ -27,7 +27,6 @@ from skrank_abstain._validation import (
     check_choice,
     is_blank,
     is_missing,
-    listed,
 )
 from skrank_abstain.pairs import PairDecisions, read_columns
 from skrank_abstain.review._answers import is_pair_id, pair_id
@@ -242,14 +241,9 @@ def _own_file(name: str) -> str:
 def _page_texts(language: Any) -> dict[str, str]:
     """Return the texts of the page, and the code of their language."""
     known: dict[str, dict[str, str]] = json.loads(_own_file("_page_texts.json"))
-    if isinstance(language, str):
-        check_choice(language, "language", tuple(known))
-        return known[language] | {"language": language}
     if not isinstance(language, Mapping):
-        raise TypeError(
-            f"language must be one of {listed(known)}, or a mapping of texts, got "
-            f"{type(language).__name__}."
-        )
+        language = check_choice(language, "language", tuple(known))
+        return known[language] | {"language": language}
     english = known["en"] | {"language": "en"}
     wrong = {
         name: english.get(name)

@@ -30,12 +30,7 @@ from skrank_abstain.pairs import (
     enumerate_pairs,
     html_of_rows,
 )
-from skrank_abstain.review._answers import (
-    GOLD,
-    Answers,
-    check_spelling,
-    take_answers,
-)
+from skrank_abstain.review._answers import GOLD, Answers, check_spelling, take_answers
 from skrank_abstain.review._choosing import (
     FEWER,
     PairObjective,

@@ -188,10 +188,7 @@ def _same(tied: float, worse: float, tie: float, better: float) -> float:
 @jit
 def _versus(proba: FloatArray, a: int, tied: float) -> tuple[float, float]:
     """Return P(worse), P(tied) of an item with P(grade) (K,) against one of grade a."""
-    below = 0.0
-    for b in range(a):
-        below += proba[b]
-    return below + (1 - tied) / 2 * proba[a], tied * proba[a]
+    return proba[:a].sum() + (1 - tied) / 2 * proba[a], tied * proba[a]
 
 
 @jit

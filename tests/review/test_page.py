@@ -416,7 +416,7 @@ def test_texts_in_any_language_are_no_markup(browser, tmp_path):
     ("language", "error", "match"),
     [
         ("fr", ValueError, "language must be one of .*'en'.*'de'"),
-        (7, TypeError, "language must be one of .* or a mapping of texts, got int"),
+        (7, ValueError, "language must be one of .*, got 7"),
         ({"begin": "Los"}, ValueError, "'start': 'Start', .*'begin': None"),
         (TEXTS["de"], ValueError, "for these: {'language': 'en'}"),
         (
