@@ -83,13 +83,8 @@ class Booster(ABC):
         The class whose training takes queries; it gets sorted rows and grades.
     default_name : str, default="{}"
         Name that the library gives to an unnamed column, from its number.
-    polars_since : tuple of int, default=()
-        First version that reads polars frames; older versions get pandas frames.
     formats : str, default=""
         Kinds of files that :meth:`load` reads, for messages; empty if none.
-    foreign : tuple of (bytes, str), default=()
-        First bytes and descriptions of the library's other files, which :meth:`load`
-        cannot read.
 
     Examples
     --------
@@ -102,14 +97,7 @@ class Booster(ABC):
     title: ClassVar[str]
     ranker: ClassVar[str]
     default_name: ClassVar[str] = "{}"
-    polars_since: ClassVar[tuple[int, ...]] = ()
     formats: ClassVar[str] = ""
-    foreign: ClassVar[tuple[tuple[bytes, str], ...]] = ()
-
-    def __init__(self) -> None:
-        for attribute in ("name", "title", "ranker"):
-            if not hasattr(self, attribute):
-                raise TypeError(f"{type(self).__name__} must state its {attribute}.")
 
     @abstractmethod
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -172,10 +160,6 @@ class Booster(ABC):
         """Return an unfitted copy of a model."""
         return clone(model, safe=False)
 
-    def explain(self, error: Exception, n_items: int) -> str | None:
-        """Explain an unclear error of the library's training; None if it is clear."""
-        return None
-
     def spell(self, name: Any) -> str:
         """Return a column's name as the library stores it."""
         return str(name)
@@ -187,10 +171,7 @@ class Booster(ABC):
 
     def read_polars(self, X: Any) -> Any:
         """Return a polars frame, converted to pandas if the library needs that."""
-        if not self.polars_since:
-            return X
-        version = re.findall(r"\d+", self.module().__version__)
-        return X if tuple(map(int, version)) >= self.polars_since else X.to_pandas()
+        return X
 
     def score(self, model: Any, X: Any, features: Features) -> Any:
         """Return one score per row of X, whose columns are in the model's order."""
@@ -343,7 +324,6 @@ class _XGBoost(Booster):
     ranker = "XGBRanker"
     default_name = "f{}"
     formats = "JSON or UBJSON"
-    foreign = ((b"binf", "XGBoost's old binary format; save it again as JSON"),)
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
         return {"qid": queries.codes}
@@ -446,7 +426,6 @@ class _LightGBM(Booster):
     title = "LightGBM"
     ranker = "LGBMRanker"
     default_name = "Column_{}"
-    polars_since = (4, 7)
     formats = "text"
 
     def query_arguments(self, model: Any, queries: Queries) -> dict[str, Any]:
@@ -478,20 +457,8 @@ class _LightGBM(Booster):
         return str(name).replace(" ", "_")  # it stores "two words" as "two_words"
 
     def read_polars(self, X: Any) -> Any:
-        # It reads polars frames in Arrow's format, where a column that is not numeric
-        # ends the process.
-        bad = [
-            f"{name} ({kind})"
-            for name, kind in X.schema.items()
-            if not (kind.is_integer() or kind.is_float() or str(kind) == "Boolean")
-        ]
-        if bad:
-            raise ValueError(
-                "X must have numeric columns for LightGBM to read a polars frame, got "
-                f"{', '.join(bad[:10])}; make the column Categorical and pass "
-                "X.to_pandas()."
-            )
-        return super().read_polars(X)
+        # In Arrow's format a column that is not numeric ends the process.
+        return X.to_pandas()
 
     def opens(self, content: bytes) -> bool:
         return re.match(rb"tree\r?\n", content) is not None
@@ -503,23 +470,10 @@ class _LightGBM(Booster):
 
 
 def _check_complete(text: bytes) -> None:
-    """Refuse a file whose trees are not where its header says.
-
-    LightGBM's parser ends the process on such a file.
-    """
-    sizes = re.search(rb"\ntree_sizes=([\d ]*)\n", text)
-    start = text.find(b"\n\n") + 2
-    if sizes is None or not sizes.end() < start:
-        raise ValueError("its header is incomplete")
-    for number, size in enumerate(map(int, sizes[1].split())):
-        if not text.startswith(b"Tree=%d\n" % number, start):
-            raise ValueError(f"tree {number} is not where the header says")
-        start += size
-    if not text.startswith(b"end of trees\n", start):
-        raise ValueError("it does not hold all trees that its header announces")
-    _, found, rest = text[start:].partition(b"\nend of parameters\n")
+    """Refuse a file that is cut off, on which LightGBM's parser ends the process."""
+    _, found, rest = text.partition(b"\nend of parameters\n")
     if not found:
-        raise ValueError("its parameters are incomplete")
+        raise ValueError("its end is missing")
     # Without this line, the codes of a frame's categories would be misread.
     label, _, value = rest.strip().partition(b":")
     if label:
@@ -556,14 +510,6 @@ class _CatBoost(Booster):
         if chosen.isdisjoint(model.get_params()):
             arguments["verbose"] = False  # by default each tree prints a line
         return arguments
-
-    def explain(self, error: Exception, n_items: int) -> str | None:
-        if type(error).__name__ != "CatBoostError" or "constant" not in str(error):
-            return None
-        return (
-            "X must have a feature that varies to train a CatBoost model, got none "
-            f"(n_samples={n_items}, all features are constant or ignored)."
-        )
 
     def features(self, model: Any) -> Features:
         # n_features_in_ is 0 for a model loaded from a file.

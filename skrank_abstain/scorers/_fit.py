@@ -23,13 +23,8 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.scorers._boosters import BOOSTERS, readable
-from skrank_abstain.scorers._models import (
-    booster_of,
-    explain_columns,
-    resolve_model,
-    unwrap,
-)
+from skrank_abstain.scorers._boosters import readable
+from skrank_abstain.scorers._models import booster_of, resolve_model, unwrap
 
 
 def fit_ranker(
@@ -112,13 +107,7 @@ def fit_ranker(
         rows = X.tocsr() if hasattr(X, "tocsr") else X  # others have no row index
         X, grades = _safe_indexing(rows, order), grades[order]
     in_order = Queries.of_sizes(queries.sizes, queries.values)
-    arguments = booster.query_arguments(final, in_order)
-    if not isinstance(arguments, dict):
-        raise TypeError(
-            f"{type(booster).__name__}.query_arguments must return a dict of arguments "
-            f"of fit, got {arguments!r}."
-        )
-    return _fit(model, X, grades, prefix, arguments)
+    return _fit(model, X, grades, prefix, booster.query_arguments(final, in_order))
 
 
 def _check_bins(value: Any) -> int:
@@ -202,17 +191,8 @@ def _fit(model: Any, X: Any, y: Any, prefix: str, arguments: dict[str, Any]) -> 
     named = {prefix + key: value for key, value in arguments.items()}
     # With routing on, a pipeline refuses step__argument.
     routing = {"enable_metadata_routing": False} if prefix else {}
-    try:
-        with config_context(**routing):
-            model.fit(X, y, **named)
-    except Exception as error:
-        for booster in BOOSTERS:
-            if meaning := booster.explain(error, len(y)):
-                raise ValueError(meaning) from error
-        # In a pipeline another step may need the text.
-        if not prefix and (meaning := explain_columns(error, X)):
-            raise ValueError(meaning) from error
-        raise
+    with config_context(**routing):
+        model.fit(X, y, **named)
     return model
 
 

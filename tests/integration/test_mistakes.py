@@ -131,11 +131,11 @@ MISTAKES = {
         lambda _: fit(FRAME.to_dict("records")), "error",
         r"pass pandas.DataFrame\(X\)"),
     "a column of text": (
-        lambda _: fit(text("a")), "error", "column 't', such as 'a'"),
+        lambda _: fit(text("a")), "error", "convert string to float: 'a'"),
     "a column of dates": (
-        lambda _: fit(text(pd.Timestamp(0))), "error", "dates in column 't'"),
+        lambda _: fit(text(pd.Timestamp(0))), "error", "DateTime64DType"),
     "decimal commas": (
-        lambda _: fit(text(["0,5"] * len(Y))), "error", "decimal=','"),
+        lambda _: fit(text(["0,5"] * len(Y))), "error", "float: '0,5'"),
     "columns in another order": (
         lambda _: np.array_equal(fit(FRAME).predict(FRAME[FRAME.columns[::-1]]),
                                  fit(FRAME).predict(FRAME)), "right", ""),
