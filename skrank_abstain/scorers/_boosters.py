@@ -470,10 +470,23 @@ class _LightGBM(Booster):
 
 
 def _check_complete(text: bytes) -> None:
-    """Refuse a file that is cut off, on which LightGBM's parser ends the process."""
-    _, found, rest = text.partition(b"\nend of parameters\n")
+    """Refuse a file whose trees are not where its header says.
+
+    LightGBM's parser ends the process on such a file.
+    """
+    sizes = re.search(rb"\ntree_sizes=([\d ]*)\n", text)
+    start = text.find(b"\n\n") + 2
+    if sizes is None or not sizes.end() < start:
+        raise ValueError("its header is incomplete")
+    for number, size in enumerate(map(int, sizes[1].split())):
+        if not text.startswith(b"Tree=%d\n" % number, start):
+            raise ValueError(f"tree {number} is not where the header says")
+        start += size
+    if not text.startswith(b"end of trees\n", start):
+        raise ValueError("it does not hold all trees that its header announces")
+    _, found, rest = text[start:].partition(b"\nend of parameters\n")
     if not found:
-        raise ValueError("its end is missing")
+        raise ValueError("its parameters are incomplete")
     # Without this line, the codes of a frame's categories would be misread.
     label, _, value = rest.strip().partition(b":")
     if label:

@@ -1,6 +1,5 @@
 """Rows whose query nobody named: a warning or an error, never silence."""
 
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -68,16 +67,6 @@ def test_the_warning_points_here(data):
     assert caught[0].filename == __file__
 
 
-def test_an_index_that_repeats_is_named(data):
-    X = pd.DataFrame(data.data).set_axis(data.qid)
-    with pytest.warns(OneQueryWarning, match=r"pass qid=X\.index\."):
-        BALToR(FirstColumn(), random_state=0).fit(X, data.target)
-    rows = np.arange(data.qid.size)
-    X = X.set_axis(pd.MultiIndex.from_arrays([data.qid, rows]))
-    with pytest.warns(OneQueryWarning, match=r"qid=X\.index\.get_level_values\(0\)"):
-        BALToR(FirstColumn(), random_state=0).fit(X, data.target)
-
-
 def test_the_name_of_a_column_is_no_query(data):
     X = pd.DataFrame(data.data, columns=[f"f{k}" for k in range(data.data.shape[1])])
     X["day"] = data.qid
@@ -115,30 +104,6 @@ def test_names_of_items_are_no_queries(data):
     with pytest.warns(UserWarning, match="is qid the items' names.*item_id="):
         ranker.ranking(data.data[:6], names)
     assert len(ranker.ranking(data.data[:6], item_id=names)) == 6
-
-
-def test_group_sizes_one_per_row_are_told_from_queries():
-    sizes = np.tile([3, 4, 5], 20)
-    qid = np.repeat(np.arange(sizes.size), sizes)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(qid.size, 2))
-    y = np.digitize(X[:, 0] + rng.normal(size=qid.size), [-0.5, 0.5])
-    with pytest.warns(OneQueryWarning, match="qid looks like group sizes"):
-        BALToR(FirstColumn(), random_state=0).fit(X, y, qid=np.repeat(sizes, sizes))
-    BALToR(FirstColumn(), random_state=0).fit(X, y, qid=qid)
-
-
-@pytest.mark.parametrize(
-    "qid", [[2, 2, 3, 3, 3], [2, 2, 2, 2, 3, 3, 3], [3, 1, 2] * 4, list("aabbb")]
-)
-def test_queries_numbered_by_chance_like_sizes_are_no_sizes(qid):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", OneQueryWarning)
-        warnings.filterwarnings("ignore", "The maximum-likelihood tie model")
-        warnings.filterwarnings("ignore", "The scores do not agree")
-        BALToR(FirstColumn().fit(None, None)).fit(
-            np.arange(len(qid))[:, None], np.arange(len(qid)) % 3, qid=qid
-        )
 
 
 def test_folds_of_a_search_that_knows_the_groups_alone(data):

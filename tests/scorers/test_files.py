@@ -137,13 +137,18 @@ def test_a_file_without_its_end_is_refused(saved, kind):
 def test_a_cut_at_a_tree_is_refused(trained, tmp_path):
     path = save(trained("lightgbm"), "lightgbm text", tmp_path)
     content = path.read_bytes()
-    for part in (b"Tree=0", b"Tree=3", b"end of trees", b"end of parameters"):
+    for part in (b"Tree=0", b"Tree=3", b"end of trees", b"\nparameters:"):
         path.write_bytes(content[: content.index(part)])
         with pytest.raises(ValueError, match="cut-off or damaged LightGBM"):
             load_model(path)
     # All trees, from another writer: no line on categories.
     path.write_bytes(content[: content.index(b"\npandas_categorical")])
     load_model(path)
+    # One tree less than the header announces.
+    middle = content.index(b"Tree=2"), content.index(b"Tree=3")
+    path.write_bytes(content[: middle[0]] + content[middle[1] :])
+    with pytest.raises(ValueError, match="tree 2 is not where the header says"):
+        load_model(path)
 
 
 def test_the_message_of_a_library_is_repeated(toyboost, tmp_path):
