@@ -161,18 +161,24 @@ def _compare(
     different, number = np.unique(hashes, return_inverse=True)
     ambiguous = np.zeros(different.size, dtype=bool)  # equal rows within a query
     counts = []
-    for rows in (np.flatnonzero(trains), calibration):
-        own, part = number[rows], group_queries(queries.codes[rows], rows.size)
+    # A slice of all rows copies nothing, which many partitions have no memory for.
+    every = slice(None) if calibration.size == hashes.size else calibration
+    for rows in (np.flatnonzero(trains), every):
+        own, part = number[rows], queries
+        if rows is not every or trains.any():
+            part = group_queries(queries.codes[rows], own.size)
         copies = np.zeros(part.n_queries, dtype=bool)
         if look_for_copies:
             copies = _copies(hashes[rows], labels[rows], part)
         once = own[~copies[part.codes]]
-        if np.unique(once).size < _LEAST_DISTINCT * once.size:
+        if np.count_nonzero(np.bincount(once)) < _LEAST_DISTINCT * once.size:
             return _NOT_COMPARABLE
-        key = own * part.n_queries + part.codes
+        count = np.bincount(own, minlength=different.size)
+        several = count[own] > 1
+        key = own[several] * part.n_queries + part.codes[several]
         key, n_equal = np.unique(key, return_counts=True)
         ambiguous[key[n_equal > 1] // part.n_queries] = True
-        counts.append(np.bincount(own, minlength=different.size))
+        counts.append(count)
     trained, calibrated = counts
     known = different[~ambiguous]
     return HashedRows(

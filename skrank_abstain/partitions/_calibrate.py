@@ -132,7 +132,7 @@ def calibrate(
     """
     # Refuse what can be refused before anything is scored.
     _check_ranker(ranker)
-    check_names(frame, label=label, qid=qid)
+    check_names(label=label, qid=qid)
     fitted = _unfitted(ranker)
     rule = fitted._checked_rule()
     tie_model = resolve_tie_model(fitted.tie_model)
@@ -150,7 +150,7 @@ def calibrate(
     parts = partitions.map(_score, reader, model)
     if not parts:
         raise ValueError("frame must have rows, got no partition.")
-    refuse_split_queries([part.ids for part in parts], frame, qid)
+    refuse_split_queries([part.ids for part in parts])
     # A partition of one query is normal; all rows in one query are not.
     doubts = [part.doubt for part in parts if part.y.size]
     if len(doubts) == 1 and doubts[0] is not None:
@@ -348,15 +348,11 @@ def _common_columns(found: Iterable[dict[str, Any]]) -> dict[str, Any]:
     for number, columns in enumerate(found):
         first = first or columns
         for name, value in columns.items():
-            before: Any = first.get(name)
-            if not np.array_equal(value, before):
-                texts = [
-                    shown(each) if np.ndim(each) == 0 else listed(each.tolist())
-                    for each in (value, before)
-                ]
+            if not np.array_equal(value, first[name]):
+                now, before = (np.ravel(each).tolist() for each in (value, first[name]))
                 raise ValueError(
                     f"partition {number} must have the columns of those before, in "
-                    f"their order, got {name} = {texts[0]} after {texts[1]}."
+                    f"their order, got {name} = {listed(now)} after {listed(before)}."
                 )
     return first
 

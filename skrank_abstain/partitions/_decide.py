@@ -78,12 +78,12 @@ def evaluate(
     True
     """
     check_is_fitted(ranker, "threshold_")
-    check_names(frame, label=label, qid=qid, sample_weight=sample_weight)
+    check_names(label=label, qid=qid, sample_weight=sample_weight)
     columns = _columns(ranker)
     check_same_columns(frame, columns, label, qid, sample_weight)
     args = without_calibration_pairs(ranker), label, qid, sample_weight, columns
     found = as_partitions(frame, qid).map(_evaluate, *args)
-    refuse_split_queries([ids for _, ids in found], frame, qid)
+    refuse_split_queries([ids for _, ids in found])
     totals = [each for each, _ in found if each is not None]
     names = [each.name for each in fields(PairTotals)]
     arrays = {n: [np.empty(0), *(getattr(t, n) for t in totals)] for n in names}
@@ -266,14 +266,14 @@ def _frame(
 ) -> Any:
     """Return what a task makes of each partition, as a frame of the same engine."""
     check_is_fitted(ranker, "threshold_")
-    check_names(frame, qid=qid, item_id=item_id)
+    check_names(qid=qid, item_id=item_id)
     columns = _columns(ranker)
     check_same_columns(frame, columns, qid, item_id)
     rows = as_partitions(frame, qid)
     args = without_calibration_pairs(ranker), qid, item_id, columns
     # Lazy frames need their columns now: deciding one row gives them.
     found = rows.map(_look, task, *args)
-    refuse_split_queries([ids for _, ids in found], frame, qid)
+    refuse_split_queries([ids for _, ids in found])
     like = next((each for each, _ in found if each is not None), None)
     if like is None:
         raise ValueError("frame must have rows, got only empty partitions.")

@@ -1,6 +1,5 @@
 """Rows whose query nobody named: a warning or an error, never silence."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

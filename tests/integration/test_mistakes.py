@@ -227,7 +227,7 @@ MISTAKES = {
     "partitions whose columns stand in another order": (
         lambda _: evaluate(FITTED, [FRAME.assign(y=Y, q=QID).iloc[:, turn] for turn in (
             slice(None), slice(None, None, -1))], label="y", qid="q"),
-        "error", "columns in one order"),
+        "error", "in one order"),
     "a query in two partitions": (
         lambda _: evaluate(FITTED, [(X[:9], Y[:9], "a"), (X[9:20], Y[9:20], "a")]),
         "error", "query 'a' in partitions 0 and 1"),
