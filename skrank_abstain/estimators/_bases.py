@@ -98,13 +98,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__score = {"qid": True}  # noqa: RUF012
 
-    _fitted_state: tuple[str, ...] = (
-        "estimator_",
-        "prefit_",
-        "n_features_in_",
-        "_fit_rows",
-    )
-
     estimator: Any
     prefit: Any
     calibration_size: float
@@ -244,11 +237,6 @@ class RuleThreshold(ModelWrapper):
 
     ``fit`` sets ``_loss``, then calls ``_fit_threshold``.
     """
-
-    _fitted_state: tuple[str, ...] = (
-        *("tie_model_", "threshold_", "coverage_", "n_queries_", "n_pairs_"),
-        *("_loss", "_calibration", "_region", "_fitted_rule"),
-    )
 
     _loss: FloatArray
     _calibration: Calibration

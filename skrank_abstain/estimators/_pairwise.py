@@ -187,10 +187,6 @@ n_features_in_, feature_names_in_
     True
     """
 
-    _fitted_state: tuple[str, ...] = (
-        *("_fitted_with_qid", "_verdicts", "_classes", "_answers_ties"),
-    )
-
     __metadata_request__fit = {"qid": True, "groups": False}  # noqa: RUF012
     _beside_a_rule: ClassVar[dict[str, Any]] = {"coverage": _COVERAGE}
 

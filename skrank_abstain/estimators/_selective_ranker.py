@@ -77,11 +77,6 @@ class PairDecider(ModelWrapper):
     ``_decision`` decides pairs of new items.
     """
 
-    _fitted_state: tuple[str, ...] = (
-        *("_region", "_largest_query", "_fitted_with_qid", "_fitted_qid_col"),
-        "_fitted_sparse",
-    )
-
     # What the wrapped model requests, if it does, can pass through a Pipeline.
     __metadata_request__predict = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
     __metadata_request__decision_function = {"qid": True}  # noqa: RUF012
@@ -410,8 +405,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     >>> ranker.fit(train.data, train.target, qid=train.qid).threshold_
     0.4
     """
-
-    _fitted_state: tuple[str, ...] = ("_novelty",)
 
     _novelty: NoveltyTest | None
 

@@ -98,10 +98,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
 
     # Defaults, so that metadata routing works without a call of set_fit_request.
     __metadata_request__fit = {"qid": True}  # noqa: RUF012 (read by scikit-learn)
-    _fitted_state = (
-        *("ranker_", "grades_", "means_", "scales_", "context_"),
-        "n_features_in_",
-    )
     #: `fit_ranker` bins the relevance for it.
     _trains_on_grades = True
 

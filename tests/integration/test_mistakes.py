@@ -75,11 +75,11 @@ MISTAKES = {
     "`fit(X, qid, y)`: exchanged": (
         lambda _: fit(X, QID, Y), "warning", r"the order is fit\(X, y, qid\)"),
     "`group=` with LightGBM's sizes": (
-        lambda _: BALToR(Ridge()).fit(X, Y, group=SIZES), "error", "pass the query of"),
+        lambda _: BALToR(Ridge()).fit(X, Y, group=SIZES), "error", "argument 'group'"),
     "sizes of groups as `qid=`": (
         lambda _: fit(qid=SIZES), "error", r"Pass np.repeat\(np.arange"),
     "`groups=qid`, as for `GroupKFold`": (
-        lambda _: BALToR(Ridge()).fit(X, Y, groups=QID), "error", "as qid="),
+        lambda _: BALToR(Ridge()).fit(X, Y, groups=QID), "error", "argument 'groups'"),
     "`qid=\"q\"`, the name of a column": (
         lambda _: fit(text(QID, "q"), qid="q"), "error", "or qid_col='q'"),
     "a query id is missing": (
