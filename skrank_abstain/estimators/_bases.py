@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -35,8 +35,8 @@ from skrank_abstain.intake import (
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
+    clone_parameters,
     describe,
-    freeze,
     is_fitted,
     last_step,
     library_of,
@@ -63,26 +63,11 @@ _MOST_EXCESS = 0.1
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-#: The estimator whose threshold each parameter sets.
-_SETS = {
-    "coverage": "BALToR",
-    "cost": "CostAbstainer",
-    "max_risk": "RiskControlledRanker",
-}
-
-
 def _with_parameter(name: str) -> Callable[[Method], Method]:
     """Decorate a method of the estimators with this parameter, or with any rule."""
 
     def has_it(self: Any) -> bool:
-        names = self._get_param_names()
-        if {name, "rule"}.isdisjoint(names):
-            raise AttributeError(
-                f"{type(self).__name__} has no parameter {name} that could be moved; "
-                "wrap the same fitted model in an estimator that has "
-                f"({_SETS[name]})."
-            )
-        return True
+        return not {name, "rule"}.isdisjoint(self._get_param_names())
 
     return cast("Callable[[Method], Method]", available_if(has_it))
 
@@ -173,12 +158,6 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
             If a parameter of a fitted model is set that would not be refitted.
         """
         inner = [name for name in params if name.startswith("estimator__")]
-        for name in params:
-            if name.startswith("rule__"):
-                raise ValueError(
-                    f"{name} must not be set: a rule is a value. Pass another one as "
-                    "rule=, or search over several, as {'rule': [Coverage(0.5), ...]}."
-                )
         prefit = params.get("prefit", self.prefit)
         model = params.get("estimator", self.estimator)
         # A search over estimator__... would otherwise score one fit many times.
@@ -191,23 +170,11 @@ class ModelWrapper(Saved, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        # A fitted model stays fitted: clone() would throw its fit away.
-        params = self.get_params(deep=False)
-        model = params.pop("estimator")
-        keep = self.prefit is not False and is_fitted(model)
-        others = {name: clone(value, safe=False) for name, value in params.items()}
         # A fitted detector of novel items stays fitted, too.
-        detector = params.get("novelty")
-        if hasattr(detector, "score_samples") and is_fitted(detector):
-            others["novelty"] = freeze(detector)
-        cloned = type(self)(
-            freeze(model) if keep else clone(model, safe=False), **others
-        )
-        # clone() copies requests, which are no parameters, but not for classes that
-        # clone themselves.
-        if hasattr(self, "_metadata_request"):
-            cloned._metadata_request = copy.deepcopy(self._metadata_request)
-        return cloned
+        kept = ["novelty"] if hasattr(getattr(self, "novelty", None), "fit") else []
+        if self.prefit is not False:
+            kept.append("estimator")
+        return clone_parameters(self, *kept)
 
     def __getstate__(self) -> dict[str, Any]:
         saved = self
@@ -302,12 +269,6 @@ class RuleThreshold(ModelWrapper):
                 "together. Use scores that differ, or boundary='randomize', which "
                 "accepts some of them at random."
             )
-
-    def _calibrated_by(self, calibration: Calibration) -> Self:
-        """Return a copy with another record of the pairs that set the threshold."""
-        other = copy.copy(self)
-        other._calibration = calibration
-        return other
 
     def _set_threshold(self, rule: Rule) -> None:
         self._region = self._calibration.select(rule)
@@ -524,11 +485,9 @@ def _check_sparsity(ranker: Any, X: Any) -> None:
         return
     library = library_of(last_step(ranker.estimator_))
     if library is not None:
-        then, now = ("sparse", "dense") if fitted else ("dense", "sparse")
         raise ValueError(
-            f"X must be {then} as in fit, got a {now} X: {library} may read the zeros "
-            f"that a sparse matrix leaves out as missing values. Pass {then} rows, or "
-            f"fit on {now} ones."
+            f"X must be {'sparse' if fitted else 'dense'} as in fit: {library} may "
+            "read the zeros that a sparse matrix leaves out as missing values."
         )
 
 

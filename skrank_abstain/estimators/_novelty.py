@@ -23,7 +23,7 @@ from skrank_abstain._validation import (
 from skrank_abstain.concentration import novelty_pvalues, novelty_pvalues_of_known
 from skrank_abstain.intake import CalibrationData, Rows, hold_out
 from skrank_abstain.pairs import Scores
-from skrank_abstain.scorers import describe, is_fitted, last_step
+from skrank_abstain.scorers import describe, is_fitted
 
 #: Rounding error of a p-value.
 _SLACK = 1e-12
@@ -89,14 +89,10 @@ def check_novelty(novelty: Any, level: float) -> None:
         )
     if hasattr(novelty, "score_samples") or callable(novelty):
         return
-    hint = "Pass a function of X that returns more for stranger items"
-    if hasattr(last := last_step(novelty), "novelty"):
-        hint = f"Pass {type(last).__name__}(novelty=True)"
-    elif hasattr(novelty, "decision_function"):
-        hint += ", such as detector.decision_function if that is its sign"
     raise TypeError(
-        "novelty must be an outlier detector with score_samples or a function of X, got"
-        f" {describe(novelty)}, which has none. {hint}."
+        "novelty must be an outlier detector with score_samples, such as "
+        "LocalOutlierFactor(novelty=True), or a function of X that returns more for "
+        f"stranger items, got {describe(novelty)}."
     )
 
 

@@ -439,35 +439,14 @@ def check_halves(names: list[str]) -> None:
         return
     halves = _sides(names[:half], names[half:])
     alternating = _sides(names[::2], names[1::2]) if half > 1 else None
-    if alternating and (not halves or alternating[0] <= halves[0]):
-        if halves and alternating[0] == halves[0]:
-            raise ValueError(
-                "X must have column names that say which item they are of, got "
-                f"{listed(names)}, which may be two halves or alternate. Mark the "
-                "sides, as in age_left, bmi_left, age_right, bmi_right."
-            )
-        # Where each right one stands before its left one, the remedy turns them.
-        first, second = ("1", "") if alternating[1] else ("", "1")
-        ordered = names[int(first or 0) :: 2] + names[int(second or 0) :: 2]
+    unclear = alternating and (not halves or alternating[0] <= halves[0])
+    if unclear or not halves or halves[1]:
         raise ValueError(
-            "X must have all columns of the left item and then all of the right "
-            f"one, got columns that alternate: {listed(names)}. Reorder them with "
-            f"X[[*X.columns[{first}::2], *X.columns[{second}::2]]]: "
-            f"{listed(ordered)}."
-        )
-    if not halves:
-        raise ValueError(
-            "X must have the same names in both halves, in the same order, but for one "
-            "prefix or suffix a side, as in age, bmi, age_right, bmi_right, got "
-            f"{listed(names[:half])} and {listed(names[half:])}. Rename or reorder the "
-            "columns, or pass X.to_numpy(), whose columns count by their positions."
-        )
-    if halves[1]:
-        raise ValueError(
-            "X must have all columns of the left item and then all of the right one, "
-            f"got the right one first: {listed(names)}. Reorder them with "
-            f"X[[*X.columns[{half}:], *X.columns[:{half}]]], or pass X.to_numpy() "
-            "where the labels mean the halves as they stand."
+            "X must have all columns of the left item and then those of the right one, "
+            "in the same order and under the same names but for one prefix or suffix a "
+            f"side, as in age, bmi, age_right, bmi_right, got {listed(names)}. Reorder "
+            "or rename the columns, or pass X.to_numpy(), whose columns count by their "
+            "positions."
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from typing import Any, NamedTuple, NoReturn, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -521,15 +521,6 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
             item_groups=data.item_groups,
         )
         return self
-
-    @property
-    def predict_proba(self) -> NoReturn:
-        """Refuse: pairs have probabilities (``pair_proba``), items have scores."""
-        # An AttributeError, so that hasattr, which scikit-learn asks, says no.
-        raise AttributeError(
-            f"{type(self).__name__} has no predict_proba: an item has a score "
-            "(predict), and a pair of items has probabilities (pair_proba)."
-        )
 
     def pair_proba(
         self, X: Any, qid: Any = None, *, pairs: ArrayLike | None = None

@@ -167,16 +167,9 @@ def take_columns(X: Any, **named: Any) -> tuple[Any, list[NDArray[Any] | None]]:
         return X, [None] * len(named)
     columns = names_of_columns(X)
     positions = {name: _position(name, given[name], columns, X) for name in given}
-    taken = [*positions.values()]
-    if len(set(taken)) < len(taken):
-        raise ValueError(
-            f"{' and '.join(given)} must be different columns, got {given['groups']!r} "
-            "twice."
-        )
-    rest = np.delete(np.arange(X.shape[1]), taken)
+    rest = np.delete(np.arange(X.shape[1]), [*positions.values()])
     if rest.size == 0:
-        said = " and ".join(f"{name}={column!r}" for name, column in given.items())
-        raise ValueError(f"X must have a column besides {said}, got {len(taken)}.")
+        raise ValueError(f"X must have a column besides those of {listed(given)}.")
     values = [
         None
         if column is None
@@ -213,15 +206,14 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
     if isinstance(column, str):
         if columns is None:
             raise ValueError(
-                f"{name} must be an integer position when X has no column names, "
-                f"got {column!r} and X of type {type(X).__name__}. Transformers in "
-                "front of the ranker, such as a ColumnTransformer, keep names with "
+                f"{name} must be an integer position when X has no column names, got "
+                f"{column!r}. Transformers in front of the ranker keep names with "
                 "set_output(transform='pandas')."
             )
         if column not in columns:
             raise ValueError(
                 f"{name} must name a column of X, got {column!r}; X has "
-                f"{listed(columns)}.{_renamed(name, column, columns)}"
+                f"{listed(columns)}."
             )
         return columns.index(column)
     # True is an integer to Python, and would name the second column.
@@ -237,17 +229,6 @@ def _position(name: str, column: Any, columns: list[Any] | None, X: Any) -> int:
             f"X, got {column}."
         )
     return int(column) % int(n_columns)
-
-
-def _renamed(name: str, column: str, columns: list[Any]) -> str:
-    """Suggest the name that a ColumnTransformer gave the column."""
-    found = [each for each in columns if str(each).endswith(f"__{column}")]
-    if not found:
-        return ""
-    return (
-        f" Pass {name}={found[0]!r}, or give the ColumnTransformer "
-        "verbose_feature_names_out=False."
-    )
 
 
 def groups_of_queries(groups: Any, queries: Queries) -> Groups | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
@@ -21,7 +22,6 @@ from skrank_abstain.partitions._rows import (
     ModelColumns,
     check_names,
     check_same_columns,
-    column_of,
     rows_of,
 )
 from skrank_abstain.scorers import names_in_model
@@ -230,8 +230,8 @@ def without_calibration_pairs(ranker: SelectiveRanker) -> Any:
     calibration = Calibration(
         known.model, few, known.loss, seed=known.seed, item_groups=known.item_groups
     )
-    other: Any = ranker._calibrated_by(calibration)
-    other._fit_rows = None
+    other: Any = copy.copy(ranker)
+    other._calibration, other._fit_rows = calibration, None
     return other
 
 
@@ -246,7 +246,7 @@ def _evaluate(
     """Return the totals of a partition, and its queries."""
     features, weight = columns.of(partition), None
     if sample_weight is not None:
-        weight = column_of(partition, "sample_weight", sample_weight)
+        _, weight, _ = rows_of(partition, label=sample_weight, qid=None, features=[])
         if features is None:
             known = label, qid, sample_weight
             features = [n for n in names_of_columns(partition) or [] if n not in known]
@@ -292,14 +292,9 @@ def _unlabelled(
     partition: Any, qid: str | None, item_id: str | None, columns: ModelColumns
 ) -> tuple[Any, Any, Any]:
     """Return features, queries and names of items."""
-    if not isinstance(partition, tuple):
-        features = columns.of(partition)
-        X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
-        return X, ids, names
-    if item_id is not None:
-        column_of(partition, "item_id", item_id)
-    X, _, ids = rows_of(partition, label=None, qid=qid, features=None)
-    return X, ids, None
+    features = columns.of(partition)
+    X, names, ids = rows_of(partition, label=item_id, qid=qid, features=features)
+    return X, ids, None if isinstance(partition, tuple) else names
 
 
 def _look(

@@ -74,17 +74,6 @@ def check_same_columns(frame: Any, model: ModelColumns, *others: Any) -> None:
             )
 
 
-def column_of(partition: Any, parameter: str, name: str) -> NDArray[Any]:
-    """Return a column of a frame; refuse a tuple, which has none."""
-    if isinstance(partition, tuple):
-        raise ValueError(
-            f"{parameter} must be None where partitions are tuples (X, y, qid), which "
-            f"have no columns, got {name!r}."
-        )
-    require_columns([name], names_of_columns(partition) or [])
-    return np.asarray(partition[name])
-
-
 def rows_of(
     partition: Any, *, label: Any, qid: Any, features: list[Any] | None
 ) -> tuple[Any, Any, Any]:
@@ -115,8 +104,8 @@ def rows_of(
     if isinstance(partition, tuple):
         if label is not None or qid is not None:
             raise ValueError(
-                "label and qid must be None where partitions are tuples (X, y, qid), "
-                f"which have no columns, got label={label!r} and qid={qid!r}."
+                "frame must hold frames, not tuples (X, y, qid), to have columns by "
+                f"name, got {label!r} and {qid!r}."
             )
         return partition
     columns = names_of_columns(partition) or []

@@ -215,12 +215,6 @@ def response(model: Any, X: Any) -> Any:
     classes = np.asarray(getattr(model, "classes_", ()) if has_proba else ())
     if classes.ndim != 1 or not classes.size:
         return model.predict(X)
-    if classes.dtype.kind not in "buif":
-        raise ValueError(
-            "estimator must be trained on numeric relevance to give one score per "
-            f"item, got the classes {classes[:10].tolist()}; encode y as numbers, "
-            "higher is better."
-        )
     # The most probable class would give one score to all items of a grade.
     return np.asarray(model.predict_proba(X)) @ classes.astype(np.float64)
 
@@ -299,10 +293,9 @@ def _is_polars(X: Any) -> bool:
 
 
 def _name_mismatch(given: list[str], expected: list[str], booster: Booster) -> str:
-    known, seen = set(expected), set(given)
     found = {
-        "missing": [name for name in expected if name not in seen],
-        "unexpected": [name for name in given if name not in known],
+        "missing": [name for name in expected if name not in given],
+        "unexpected": [name for name in given if name not in expected],
         "repeated": sorted({name for name in given if given.count(name) > 1}),
     }
     listed = "; ".join(

@@ -12,7 +12,7 @@ import copy
 import hashlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import _clone_parametrized
@@ -30,6 +30,8 @@ from skrank_abstain.scorers._boosters import (
     looks_fitted,
     response,
 )
+
+Estimator = TypeVar("Estimator")
 
 _METHODS = ("decision_function", "predict_proba", "predict")
 
@@ -272,14 +274,15 @@ def freeze(model: Any) -> Any:
     return FrozenEstimator(model) if estimator_like and not raw else FrozenModel(model)
 
 
-def clone_parameters(estimator: Any, *models: str) -> Any:
+def clone_parameters(estimator: Estimator, *models: str) -> Estimator:
     """Clone an estimator, but keep the fitted ones of the named parameters fitted."""
     kept = copy.copy(estimator)
     for name in models:
         model = getattr(estimator, name)
         if model is not None and is_fitted(model):
             setattr(kept, name, freeze(model))
-    return _clone_parametrized(kept, safe=False)
+    cloned: Estimator = _clone_parametrized(kept, safe=False)
+    return cloned
 
 
 def requests_queries(model: Any) -> bool:
@@ -368,11 +371,6 @@ def class_proba(model: Any, X: Any, n_classes: int) -> FloatArray:
     The columns of a frame are put into the order in which a booster was trained.
     """
     model = unwrap(resolve_model(model))
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(
-            f"estimator must have predict_proba to tell {n_classes} classes apart, got "
-            f"{describe(model)}."
-        )
     booster = booster_of(model)
     if booster is not None:
         X = align_columns(X, booster, booster.features(model))

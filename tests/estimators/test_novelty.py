@@ -228,7 +228,7 @@ def test_too_few_queries_for_the_level(model, past):
     ("novelty", "message"),
     [
         (LocalOutlierFactor(), r"LocalOutlierFactor\(novelty=True\)"),
-        (Ridge(), "score_samples or a function of X, got"),
+        (Ridge(), "a function of X that returns more for stranger items, got Ridge"),
         (EllipticEnvelope, "must be an instance"),
         (make_pipeline(LocalOutlierFactor()), r"LocalOutlierFactor\(novelty=True\)"),
         (IsolationForest().score_samples, "Pass the IsolationForest itself"),
