@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
@@ -32,7 +32,6 @@ from skrank_abstain.intake import (
     take_rows,
     warn_of_batch,
 )
-from skrank_abstain.pairs import Scores
 from skrank_abstain.report import RankerFacts
 from skrank_abstain.scorers import (
     clone_parameters,
@@ -48,14 +47,11 @@ from skrank_abstain.selection import (
     Calibration,
     CertifiedRisk,
     Coverage,
-    Groups,
     Price,
     Region,
     Rule,
     coverage_interval,
-    fit_calibration,
 )
-from skrank_abstain.tie_models import TieModel
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
 _MOST_EXCESS = 0.1
@@ -212,37 +208,17 @@ class RuleThreshold(ModelWrapper):
     verbose: int
     #: Whether a tie is among the answers.
     _answers_ties = True
-    #: Values that other parameters must have beside a rule.
-    _beside_a_rule: ClassVar[dict[str, Any]] = {}
 
     def _rule(self) -> Rule:
         """Return the rule that the parameters name."""
         raise NotImplementedError
 
-    def _fit_threshold(
-        self,
-        rule: Rule,
-        tie_model: TieModel,
-        data: Scores,
-        tuning: Scores | None = None,
-        *,
-        seed: int,
-        groups: Groups | None = None,
-        item_groups: list[Any] | None = None,
-    ) -> None:
-        """Fit tie model and threshold; parameters as in `fit_calibration`."""
+    def _fit_threshold(self, rule: Rule, calibration: Calibration) -> None:
+        """Set the threshold of a rule on calibrated pairs, and warn of doubts."""
         # The calibration keeps all that rules need: another threshold takes neither
         # the features nor another run of the model.
-        self._calibration = fit_calibration(
-            tie_model,
-            self._loss,
-            data,
-            tuning,
-            seed=seed,
-            groups=groups,
-            item_groups=item_groups,
-        )
-        self.tie_model_ = tie_model
+        self._calibration = calibration
+        self.tie_model_ = calibration.model
         self.n_queries_: int = self._calibration.items.n_queries
         self.n_pairs_: int = self._calibration.items.n_pairs
         self._set_threshold(rule)
@@ -376,7 +352,7 @@ class RuleThreshold(ModelWrapper):
         if name in params and not moves:
             return self._with(**{"rule": None} if rule else {}, **{name: value})
         moved = replace(rule, **{name: value}) if moves else kind(value)
-        return self._with(rule=moved, **self._beside_a_rule)
+        return self._with(rule=moved)
 
     def _with(self, **params: Any) -> Self:
         """Return a fitted copy with another threshold; nothing is rescored."""

@@ -65,6 +65,7 @@ from skrank_abstain.selection import (
     confident_places,
     decide_pairs,
     decide_queries,
+    fit_calibration,
     place_results,
 )
 from skrank_abstain.tie_models import TieModel, resolve_tie_model
@@ -511,15 +512,16 @@ n_queries_, n_pairs_, n_features_in_, feature_names_in_
     ) -> Self:
         self._take_over(data)
         self._novelty = test
-        self._fit_threshold(
-            rule,
+        calibration = fit_calibration(
             tie_model,
+            self._loss,
             data.rest,
             data.tuning,
             seed=data.seed,
             groups=data.groups,
             item_groups=data.item_groups,
         )
+        self._fit_threshold(rule, calibration)
         return self
 
     def pair_proba(

@@ -37,8 +37,6 @@ from skrank_abstain.selection import Groups
 _LARGEST_EXACT_FLOAT = 2.0**53
 #: A batch without qid that is this many times the largest calibration query warns.
 _TIMES = 10
-#: This many one-item queries suggest that item names were passed as qid.
-_MANY_ALONE = 5
 #: With fewer values y may well be grades in ascending order.
 _FEWEST_BLOCKS = 10
 
@@ -297,14 +295,8 @@ def _doubt_about_queries(
 
 
 def warn_of_batch(estimator: Any, rows: Rows) -> None:
-    """Warn if rows to score seem to lack their queries, or name items as queries."""
+    """Warn if rows to score seem to lack their queries."""
     n_items, largest = rows.queries.n_items, estimator._largest_query
-    if rows.has_qid and rows.queries.n_queries == n_items >= _MANY_ALONE:
-        warn_user(
-            f"Each of the {n_items} rows is a query of its own, so that there is "
-            f"no pair: is qid the items' names? {type(estimator).__name__} takes "
-            "names as item_id=, and as qid= what the items of one list share."
-        )
     if not rows.has_qid and estimator._fitted_with_qid and n_items > _TIMES * largest:
         warn_user(
             f"All {n_items} rows are one query: {type(estimator).__name__} got no qid, "

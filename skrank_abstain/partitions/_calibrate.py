@@ -30,11 +30,7 @@ from skrank_abstain.intake import (
     hash_rows,
     warn_of_repeats,
 )
-from skrank_abstain.pairs import (
-    Queries,
-    Scores,
-    group_queries,
-)
+from skrank_abstain.pairs import Queries, Scores, group_queries
 from skrank_abstain.partitions._engines import (
     Partitions,
     as_partitions,
@@ -46,17 +42,14 @@ from skrank_abstain.partitions._rows import (
     check_same_columns,
     rows_of,
 )
-from skrank_abstain.scorers import describe as describe_model
 from skrank_abstain.scorers import (
+    describe,
     is_fitted,
     names_in_model,
     resolve_model,
     score_items,
 )
-from skrank_abstain.selection import (
-    Groups,
-    check_largest_query,
-)
+from skrank_abstain.selection import Groups, check_largest_query
 from skrank_abstain.tie_models import (
     FeatureAwareRelevance,
     TieModel,
@@ -141,7 +134,7 @@ def calibrate(
     if not is_fitted(model):
         raise NotFittedError(
             "calibrate takes a ranker whose model is fitted, got "
-            f"{describe_model(model)}, which is not: train it on other queries first."
+            f"{describe(model)}, which is not: train it on other queries first."
         )
     columns = ModelColumns(*names_in_model(model))
     check_same_columns(frame, columns, label, qid)
@@ -191,9 +184,8 @@ def _check_ranker(ranker: Any) -> None:
         )
     if ranker.novelty is not None:
         raise ValueError(
-            "novelty must be None over partitions, where no detector is fitted, got "
-            f"{describe_model(ranker.novelty)}. Calibrate on one machine; then new "
-            "queries can be decided over partitions."
+            "novelty must be None over partitions, where no detector is fitted: "
+            "calibrate on one machine; then new queries can be decided over partitions."
         )
 
 

@@ -273,13 +273,7 @@ class ParquetPartitions(ListPartitions):
         held: list[Any] = []
         for size in self._sizes:
             while sum(batch.num_rows for batch in held) < size:
-                _, batch = next(batches, (None, None))
-                if batch is None:
-                    raise ValueError(
-                        "frame must not change while it is read, got fewer rows than "
-                        "when its queries were counted."
-                    )
-                held.append(batch)
+                held.append(next(batches)[1])
             yield self._files.take(held, size)
 
 

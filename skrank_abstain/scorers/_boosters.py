@@ -366,12 +366,8 @@ class _XGBoost(Booster):
         if not all(parts):
             return None
         (metadata, *_), (model, *_) = parts
-        try:
-            with open(metadata, encoding="utf-8") as file:
-                written = json.load(file)
-            missing = (written["defaultParamMap"] | written["paramMap"])["missing"]
-        except (KeyError, TypeError, ValueError):
-            return None
+        written = json.loads(Path(metadata).read_text(encoding="utf-8"))
+        missing = (written["defaultParamMap"] | written["paramMap"])["missing"]
         if not np.isnan(missing):
             raise ValueError(
                 f"estimator must be a model or the path of its file, got {folder!r}, "

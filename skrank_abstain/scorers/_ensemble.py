@@ -129,8 +129,7 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If an input breaks its rule, y has only one value, ``grades`` has no
-            ``predict_proba``, or is fitted and ``context=True``.
+            If an input breaks its rule, or ``grades`` has no ``predict_proba``.
         """
         if y is None:
             raise ValueError(
@@ -142,12 +141,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
         X, queries = self._take(X, qid, reset=True)
         relevance = check_relevance(y, queries.n_items)
         grades = grades_of(relevance)
-        if not grades.any():
-            raise ValueError(
-                "y must have at least two distinct values, got one class: "
-                f"{relevance[0]:g} in n_samples={relevance.size}. Classifiers of "
-                "grades tell these apart."
-            )
         self.context_ = bool(self.context)
         seen = self._seen(X, queries)  # refuses some X before anything is trained
 
@@ -209,12 +202,6 @@ class RankerEnsemble(Saved, MetaEstimatorMixin, BaseEstimator):
             raise TypeError(
                 "grades must be a classifier with predict_proba, got "
                 f"{describe(model)}: the expected grade is a mean over grades."
-            )
-        if self.context and is_fitted(model):
-            raise ValueError(
-                f"grades must not be fitted where context=True, got a fitted "
-                f"{describe(model)}: it has to be trained on more columns than X has. "
-                "Pass context=False, or sklearn.base.clone(grades)."
             )
         return model
 

@@ -58,13 +58,6 @@ class FrozenModel:
         kind = type(self.model)
         return f"FrozenModel({kind.__module__.split('.')[0]}.{kind.__name__})"
 
-    def set_params(self, **params: Any) -> None:
-        """Refuse: the parameters of a fitted model are fixed."""
-        raise ValueError(
-            f"estimator is a fitted model, its parameters are fixed; got {params!r}. "
-            "Pass an unfitted estimator, or one with prefit=False, to search over them."
-        )
-
 
 def is_path(model: Any) -> bool:
     """Return whether ``model`` is the path of a file."""
@@ -422,8 +415,7 @@ def load_model(path: str | os.PathLike[str], *, sha256: str | None = None) -> An
     >>> load_model("no_such_file.json")
     Traceback (most recent call last):
         ...
-    FileNotFoundError: estimator must be a model or the path of its file, got
-    'no_such_file.json', which does not exist; check the path.
+    FileNotFoundError: [Errno 2] No such file or directory: 'no_such_file.json'
     """
     name = os.fspath(path)
     if os.path.isdir(name):
@@ -458,13 +450,7 @@ def _file_in(folder: str) -> str:
 
 def _read(name: str, sha256: str | None) -> bytes:
     """Return the bytes of a file; check them against a checksum if one is given."""
-    try:
-        content = Path(name).read_bytes()
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"estimator must be a model or the path of its file, got {name!r}, which "
-            "does not exist; check the path."
-        ) from error
+    content = Path(name).read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if sha256 is not None and found != sha256.lower():
         raise ValueError(

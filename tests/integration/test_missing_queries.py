@@ -94,15 +94,6 @@ def test_the_name_of_a_column_of_pairs_is_no_query_either(data):
             method(X, y, qid="f0")
 
 
-def test_names_of_items_are_no_queries(data):
-    ranker = BALToR(FirstColumn(), random_state=0)
-    ranker.fit(data.data, data.target, qid=data.qid)
-    names = [f"MRN{row}" for row in range(6)]
-    with pytest.warns(UserWarning, match="is qid the items' names.*item_id="):
-        ranker.ranking(data.data[:6], names)
-    assert len(ranker.ranking(data.data[:6], item_id=names)) == 6
-
-
 def test_folds_of_a_search_that_knows_the_groups_alone(data):
     search = GridSearchCV(
         BALToR(FirstColumn(), random_state=0),

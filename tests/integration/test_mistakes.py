@@ -152,7 +152,7 @@ MISTAKES = {
         lambda _: fit(model=Ridge), "error", r"write Ridge\(\)"),
     "the path of a model that is not there": (
         lambda folder: fit(model=str(folder / "model.json")), "error",
-        "check the path"),
+        "No such file"),
     "a classifier as the ranker": (
         lambda _: fit(model=LogisticRegression()).score(NEW.data, NEW.target, NEW.qid)
         > 0.6, "right", ""),

@@ -347,7 +347,7 @@ def test_weights_are_a_column(named):
             np.testing.assert_array_equal(
                 np.sort(getattr(found, name)), np.sort(getattr(expected, name))
             )
-    with pytest.raises(ValueError, match="sample_weight must be None where partitions"):
+    with pytest.raises(ValueError, match="must hold frames, not tuples"):
         partitions.evaluate(ranker, [(X, y, qid)], sample_weight="w")
     others = [frame[half], frame[~half].drop(columns="w")]
     with pytest.raises(ValueError, match=r"^partition 1: .*one column 'w'"):

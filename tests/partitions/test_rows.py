@@ -117,7 +117,7 @@ def test_tuples_pass_as_they_are():
 @pytest.mark.parametrize("names", [("y", None), (None, "q")])
 def test_tuples_have_no_columns_to_name(names):
     label, qid = names
-    with pytest.raises(ValueError, match="label and qid must be None"):
+    with pytest.raises(ValueError, match="must hold frames, not tuples"):
         rows_of(([[1.0]], [0], ["u"]), label=label, qid=qid, features=None)
 
 
@@ -335,7 +335,7 @@ def test_the_queries_must_be_given():
         check_partitions(frames("ab"))
     with pytest.raises(ValueError, match=message):
         check_partitions([([[1.0]], [0], None)])
-    with pytest.raises(ValueError, match="must be None where partitions are tuples"):
+    with pytest.raises(ValueError, match="must hold frames, not tuples"):
         check_partitions(arrays("ab"), "q")
     with pytest.raises(ValueError, match=r"partition 1: .* one column 'q'"):
         check_partitions([*frames("ab"), pd.DataFrame({"f": [1]})], "q")

@@ -219,7 +219,7 @@ def test_other_files_are_described(content, found, tmp_path):
 
 
 def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nothing\.json', which does not"):
+    with pytest.raises(FileNotFoundError, match=r"nothing\.json"):
         load_model(tmp_path / "nothing.json")
     with pytest.raises(ValueError, match="a directory"):
         load_model(tmp_path)
