@@ -93,7 +93,7 @@ def test_unknown_arguments_of_fit_are_refused(two, unknown):
     ("start", "method", "value", "expected"),
     [
         ({}, "at_coverage", 0.4, {"coverage": 0.4}),
-        ({"coverage": 0.5}, "at_cost", 0.3, {"rule": Price(0.3)}),
+        ({"coverage": 0.5}, "at_cost", 0.3, {"coverage": 0.5, "rule": Price(0.3)}),
         ({"rule": Price(0.1)}, "at_cost", 0.3, {"rule": Price(0.3)}),
         ({"rule": Price(0.1)}, "at_coverage", 0.4, {"coverage": 0.4}),
         (
