@@ -124,9 +124,7 @@ def least_queries(alpha: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-alpha) * (1 - 1e-12))
 
 
-def choose_start(
-    accepted: FloatArray, errors: FloatArray, *, max_risk: float
-) -> int:
+def choose_start(accepted: FloatArray, errors: FloatArray, *, max_risk: float) -> int:
     """Return the threshold at which `certify_risk` should start.
 
     Parameters
@@ -165,9 +163,7 @@ def choose_start(
     return int(np.argmax((max_risk * accepted - errors).mean(axis=0)))
 
 
-def fixed_sequence(
-    pvalues: FloatArray, delta: float, *, start: int = 0
-) -> int | None:
+def fixed_sequence(pvalues: FloatArray, delta: float, *, start: int = 0) -> int | None:
     """Test hypotheses in order; return the last one before the first failure.
 
     Parameters

@@ -28,7 +28,8 @@ def middle_places(items: Scores) -> FloatArray:
         By position. O(n log n) for n items.
     """
     level = np.unique(items.value, return_inverse=True)[1]
-    return true_places(level, items.offsets).mean(axis=1)
+    places: FloatArray = true_places(level, items.offsets).mean(axis=1)
+    return places
 
 
 def place_shares(items: Scores) -> FloatArray:

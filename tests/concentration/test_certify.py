@@ -50,7 +50,9 @@ def test_wsr_is_its_definition(losses, alpha, level):
 
 def test_wsr_of_one_query_by_hand():
     # The largest bet, since sqrt(2 log 10 / 0.16) > 0.99 / 0.8.
-    assert float(wsr_pvalue(np.zeros(1), 0.2)) == pytest.approx(1 / (1 + 0.99 / 0.8 * 0.2))
+    assert float(wsr_pvalue(np.zeros(1), 0.2)) == pytest.approx(
+        1 / (1 + 0.99 / 0.8 * 0.2)
+    )
     assert float(wsr_pvalue(np.array([0.3]), 0.2)) == 1.0
 
 
@@ -215,7 +217,9 @@ def test_start_has_the_largest_margin():
 
 
 def test_start_of_equals_is_the_conservative_one():
-    assert choose_start(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0]]), max_risk=0.2) == 0
+    assert (
+        choose_start(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0]]), max_risk=0.2) == 0
+    )
 
 
 def test_a_sequence_from_the_smallest_coverage_is_lost_where_a_chosen_start_is_not():
