@@ -122,10 +122,12 @@ def _summary(data: ReportData) -> list[str]:
         f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
     ]
     if data.labelled and accepted:
+        wrong = as_percent(totals.discordance)
+        lines.append(
+            f"of the decided pairs that truly differ {wrong} are in the wrong order (a "
+            "called tie counts one half); by a coin 50 %"
+        )
         lines.append(_what_is_right(data))
-    if data.labelled and accepted > ties:
-        wrong = as_percent(totals.misranking_rate)
-        lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
 
 
@@ -174,9 +176,14 @@ def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
     coverage = calibration.coverage(ranker.region)
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
+    what, bound = "its conditional risk", ranker.region.margin_of
+    if bound is not None:
+        what = (
+            "its margin, the probability of the opposite order less "
+            f"{bound:g} times that of a difference,"
+        )
     return [
-        "a pair is decided if its conditional risk is at most "
-        f"{ranker.threshold:.6g} ({selected})",
+        f"a pair is decided if {what} is at most {ranker.threshold:.6g} ({selected})",
         f"share of calibration pairs decided: {coverage:.4f}; 95 % interval for as "
         f"many new queries: {low:.2f} to {high:.2f}, which does not allow for the tie "
         "model fitting the calibration queries better than new ones",

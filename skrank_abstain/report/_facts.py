@@ -143,19 +143,17 @@ def rows_of_pairs(data: ReportData) -> list[list[str]]:
     same = "the same, had each decided pair been called a tie"
     if not data.ranker.counts_errors and totals.coin_loss.sum() < blind.sum():
         same, blind = "the same, had a coin ordered each pair", totals.coin_loss
-    unlike = (
-        "concordance: decided pairs of unlike relevance in the right order (tie: half)"
-    )
+    order = "discordance: decided pairs that differ in the wrong order (tie: half)"
     wrong, orders = totals.misranked, totals.answered_order
     rest, deferred = np.maximum(every - part, 0), pairs - decided
     of_rest = f"{what} the model would have had on deferred pairs"
     return [
         coverage,
+        row(order, totals.discordant, totals.unlike),
         row(name, part, decided, highest=most),
         row(same, blind, decided, highest=most),
         ties,
         row("misranking rate: decided orders the wrong way round", wrong, orders),
-        row(unlike, totals.ordered, decided - tied),
         row(f"{what} if every pair were decided", every, pairs, highest=most),
         row(of_rest, rest, deferred, highest=most),
     ]
@@ -169,11 +167,17 @@ def rows_of_queries(data: ReportData) -> list[list[str]]:
     some = totals.pairs > 0
     decided, loss = totals.accepted, totals.loss
     share, cost = (values[some] / totals.pairs[some] for values in (decided, loss))
+    differ = totals.pairs - totals.tied
+    untied = differ > 0
+    wrong, unlike = (
+        values[untied] / differ[untied] for values in (totals.discordant, totals.unlike)
+    )
     risk = "selective risk: loss per decided pair"
     if ranker.counts_errors:
         risk = "selective risk: share of decided pairs wrong"
     return [
         row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
+        row(f"discordance, {_ALIKE}", wrong, unlike),
         row(f"{risk}, {_ALIKE}", cost, share, highest=highest),
     ]
 

@@ -190,16 +190,22 @@ def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
     calibration = ranker.calibration
     known = calibration.engine.tally(calibration.items).profile()
     edges = np.linspace(0, ranker.calibration.engine.highest, 31)
+    by_risk = ranker.region.margin_of is None
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
         for pairs in (profile, known)
     ]
     return Picture(
-        "Histogram of the conditional risk, with the threshold.",
+        f"Histogram of the conditional risk{', with the threshold' * by_risk}.",
         "Pairs by their conditional risk, here and in the calibration data. If the two "
         "differ, these data are not like those of calibration.",
         (6, 3.6),
-        partial(draw_risks, edges=edges, shares=shares, threshold=ranker.threshold),
+        partial(
+            draw_risks,
+            edges=edges,
+            shares=shares,
+            threshold=ranker.threshold if by_risk else np.nan,
+        ),
     )
 
 
