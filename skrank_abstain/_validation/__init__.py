@@ -17,6 +17,7 @@ from skrank_abstain._validation._arrays import (
     check_numbers,
     check_per_query,
     check_proba,
+    check_range,
     check_relevance,
     check_sample_weight,
     check_scores,

@@ -30,6 +30,8 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
+#: Sums of weights may round a share this far out of its range.
+_ROUNDING = 1e-9
 
 
 def refuse_lazy(values: Any, name: str) -> None:
@@ -327,6 +329,15 @@ def check_loss(loss: Any) -> FloatArray:
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
     """Return finite numbers as float64; values that are no numbers are a TypeError."""
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
+
+
+def check_range(values: FloatArray, name: str) -> FloatArray:
+    """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
+    # Shares of weighted pairs may sum to 1 + 1e-16.
+    bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+    if bad.any():
+        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
+    return np.clip(values, 0.0, 1.0)
 
 
 def check_per_query(
