@@ -208,13 +208,11 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
             low = middle
         else:
             high = middle
-    from skrank_abstain._kernels.collecting import differences_between
+    from skrank_abstain._kernels.gaps import differences_between
 
     data = items.ascending.value, items.ascending.offsets
     windows = (low.inner, high.inner), (high.outer, low.outer)
-    inside = np.concatenate(
-        [differences_between(*data, *window)[1] for window in windows]
-    )
+    inside = np.concatenate([differences_between(*data, *window) for window in windows])
     return _merge(curve, low, high, inside, rank - low.count)
 
 

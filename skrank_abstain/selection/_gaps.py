@@ -222,7 +222,7 @@ class GapEngine(RiskEngine):
     def _decide(
         self, region: GapRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        from skrank_abstain._kernels.deciding import settle_pairs
+        from skrank_abstain._kernels.filling import settle_pairs
 
         difference, n_pairs = pairs.difference, pairs.difference.size
         proba = np.empty((n_pairs, 3))

@@ -392,7 +392,7 @@ def threads_change_nothing(case):
     found = []
     for n_threads in (1, 2, 8):
         # Every range of queries is worth a thread.
-        with patch.multiple(_threads, MIN_COST=1.0, n_threads=lambda _, n=n_threads: n):
+        with patch.multiple(_threads, MIN_COST=1.0, n_threads=lambda n=n_threads: n):
             again = fit(case.subject.make(case.recipe), case.train)
             found.append(answers(case, again, case.new))
     assert_same(found[0], found[1])
