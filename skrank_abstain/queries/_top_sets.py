@@ -159,7 +159,6 @@ class TopSetRanker(ListRanker[SetResults]):
     True
     """
 
-    _fitted_state: tuple[str, ...] = ("n_equal_queries_", "_known")
     _own = ("alpha",)
 
     def __init__(
