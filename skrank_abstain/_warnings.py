@@ -33,10 +33,10 @@ def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> 
 
     Notes
     -----
-    The warning points at the user's line from Python 3.12 on; before, at the caller of
-    the function that warns.
+    The depth of our own calls varies, so ``stacklevel`` is counted. From Python 3.12
+    on, ``skip_file_prefixes`` does the same.
     """
-    if sys.version_info >= (3, 12):
-        warnings.warn(message, category, skip_file_prefixes=_BETWEEN)
-    else:
-        warnings.warn(message, category, stacklevel=3)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_BETWEEN):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -1,6 +1,5 @@
 """A warning names the line that the user wrote, however deep it is raised."""
 
-import sys
 import warnings
 from pathlib import Path
 
@@ -52,10 +51,6 @@ MODELS = {
 }
 
 
-#: Python 3.11 cannot skip files: warnings point at the function that it called.
-SKIPS_FILES = sys.version_info >= (3, 12)
-
-
 def assert_names_this_file(call, message, category=UserWarning, count=1):
     """Call, and check where the warnings with this message point."""
     with warnings.catch_warnings(record=True) as caught:
@@ -65,9 +60,8 @@ def assert_names_this_file(call, message, category=UserWarning, count=1):
     assert len(found) == count, [str(w.message) for w in caught]
     for warning in found:
         assert warning.category is category
-        if SKIPS_FILES:
-            assert warning.filename == __file__
-            assert warning.lineno in {line for _, _, line in call.__code__.co_lines()}
+        assert warning.filename == __file__
+        assert warning.lineno in {line for _, _, line in call.__code__.co_lines()}
     return result
 
 
@@ -77,7 +71,6 @@ def test_fitting_a_tie_model(message):
     assert_names_this_file(lambda: model.fit(X[:, 0], y, QID), message)
 
 
-@pytest.mark.skipif(not SKIPS_FILES, reason="Python 3.11 cannot skip files")
 @pytest.mark.parametrize("package", [skrank_abstain, sklearn])
 def test_a_folder_whose_name_begins_like_a_package_is_the_users(package):
     name = f"{Path(package.__file__).parent}_examples/mine.py"

@@ -39,6 +39,7 @@ _LARGEST_EXACT_FLOAT = 2.0**53
 _TIMES = 10
 #: With fewer values y may well be grades in ascending order.
 _FEWEST_BLOCKS = 10
+_FEWEST_LABELS = 10
 
 _REMEDY = (
     "Pass the query of each row as qid= (or name a column of X with qid_col=), through "
@@ -122,6 +123,7 @@ def take_labelled_rows(
         warn_user(doubt)
     _warn_of_negative_grades(rows.y)
     warn_of_exchange(rows.y, rows.queries, "fit")
+    _warn_of_labels_in(rows.X, rows.y)
     return rows
 
 
@@ -318,6 +320,19 @@ def warn_of_exchange(y: FloatArray, queries: Queries, method: str) -> None:
             f"down and has {queries.n_queries}: if they were exchanged, the order is "
             f"{method}(X, y, qid)."
         )
+
+
+def _warn_of_labels_in(X: Any, y: FloatArray) -> None:
+    """Warn of a feature that is the relevance itself."""
+    # A few grades may equal a feature by chance.
+    if issparse(X) or y.size < _FEWEST_LABELS or np.ptp(y) == 0:
+        return
+    for column in range(X.shape[1] if X.shape[1] > 1 else 0):
+        if np.array_equal(np.asarray(_safe_indexing(X, column, axis=1)), y):
+            warn_user(
+                f"column {column} of X equals y: the model learns the labels by heart, "
+                "and new items have none. Leave the column out of X."
+            )
 
 
 def _warn_of_negative_grades(y: FloatArray) -> None:

@@ -120,6 +120,8 @@ MISTAKES = {
     "labels as a column, shape (n, 1)": (
         lambda _: fit(y=Y[:, None]).coverage_ == FITTED.coverage_, "right", ""),
     # ---- features
+    "the labels are among the features": (
+        lambda _: fit(text(Y, "grade")), "warning", "column .* of X equals y"),
     "two columns of one name": (
         lambda _: fit(pd.concat([FRAME, FRAME[["f0"]]], axis=1)), "error",
         r"got \['f0'\] more than once"),
