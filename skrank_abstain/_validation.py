@@ -481,31 +481,6 @@ def check_range(values: FloatArray, name: str) -> FloatArray:
     return np.clip(values, 0.0, 1.0)
 
 
-def check_table(values: ArrayLike, name: str) -> FloatArray:
-    """Return an array of shape (n_queries, n_candidates) with values in [0, 1]."""
-    return check_range(check_array(values, name, "n_queries", "n_candidates"), name)
-
-
-def check_shares(
-    accepted: ArrayLike, errors: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Return per-query shares of accepted and of wrongly decided pairs."""
-    share, wrong = check_table(accepted, "accepted"), check_table(errors, "errors")
-    if share.shape != wrong.shape:
-        raise ValueError(
-            "errors must have the shape of accepted, got "
-            f"{wrong.shape} and {share.shape}."
-        )
-    # Likely mistake: errors as a share of the accepted pairs, not of all pairs.
-    bad = wrong > share + _ROUNDING
-    if bad.any():
-        raise ValueError(
-            "errors must not exceed accepted (both are shares of all pairs of the "
-            f"query), got {wrong[bad][0]} of {share[bad][0]}."
-        )
-    return share, wrong
-
-
 def check_per_query(
     arrays: dict[str, ArrayLike], *, columns: bool = False
 ) -> list[FloatArray]:

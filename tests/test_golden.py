@@ -389,7 +389,11 @@ def baltor(**options):
 
 
 def certified(**options):
-    return RiskControlledRanker(MODEL, max_risk=0.1, random_state=0, **options)
+    return RiskControlledRanker(MODEL, max_risk=0.1, random_state=0, **LOSS, **options)
+
+
+def discordance(**options):
+    return RiskControlledRanker(MODEL, max_risk=0.2, random_state=0, **options)
 
 
 def hierarchical(**options):
@@ -402,6 +406,7 @@ def compared(**options):
 
 
 BT = {"tie_model": "bradley_terry"}
+LOSS = {"bound": "loss", "tuning_size": 0.3}
 DEAR = [[0, 1, 3], [1, 0, 1], [3, 1, 0]]
 CONFIGURATIONS = {
     "graded": ranker(baltor(coverage=0.7), of_places, of_deferred, of_given),
@@ -432,6 +437,9 @@ CONFIGURATIONS = {
     "certified": ranker(certified()),
     "certified pairs": ranker(certified(weighting="pairs", largest_query=120)),
     "certified groups": ranker(certified(**BT), groups="site"),
+    "discordance": ranker(discordance()),
+    "discordance pairs": ranker(discordance(weighting="pairs", largest_query=120)),
+    "discordance groups": ranker(discordance(loss="zero_one", **BT), groups="site"),
     "hierarchical": ranker(baltor(coverage_guarantee="hierarchical")),
     "hierarchical pairs": ranker(hierarchical(**BT)),
     "novelty": ranker(baltor(novelty=strange), of_novel, of_places, of_given),
@@ -443,8 +451,9 @@ CONFIGURATIONS = {
     "comparisons": classifier(compared()),
     "comparisons davidson": classifier(compared(tie_model="davidson", coverage=0.5)),
     "comparisons certified": classifier(
-        compared(tie_model="isotonic_difference", rule=CertifiedRisk(0.4))
+        compared(tie_model="isotonic_difference", rule=CertifiedRisk(0.4, **LOSS))
     ),
+    "comparisons discordance": classifier(compared(rule=CertifiedRisk(0.15))),
     "partitions": partitions(baltor(coverage=0.7)),
     "partitions bradley_terry": partitions(baltor(coverage=0.7, **BT)),
     "partitions isotonic": partitions(

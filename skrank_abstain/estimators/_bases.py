@@ -25,6 +25,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (
     CalibrationData,
     Rows,
@@ -50,7 +51,6 @@ from skrank_abstain.selection import (
     Price,
     Region,
     Rule,
-    coverage_interval,
 )
 
 #: `fit` warns where the calibration coverage exceeds the target by more than this.
@@ -320,14 +320,15 @@ class RuleThreshold(ModelWrapper):
 
     @_with_parameter("max_risk")
     def at_risk(self, max_risk: float) -> Self:
-        """Return a fitted copy with another certified bound on the selective risk.
+        """Return a fitted copy with another certified bound.
 
         For estimators with ``max_risk`` or ``rule`` among their parameters.
 
         Parameters
         ----------
         max_risk : float
-            Bound on the mean loss of accepted pairs.
+            Bound on the discordance, or on the loss per accepted pair: what the rule
+            bounds.
 
         Returns
         -------

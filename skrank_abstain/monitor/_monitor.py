@@ -134,8 +134,9 @@ class Monitor:
         delta : float, default=0.05
             Bound on the probability of a false alarm of each kind, in (0, 1).
         margin : float, default=0.02
-            The bound of the audit is the ``max_risk`` that the ranker certified, or its
-            risk on the calibration queries plus this margin.
+            The bound of the audit is the loss that the ranker certified, if its
+            ``bound`` is "loss", or its risk on the calibration queries plus this
+            margin.
         random_state : int, RandomState instance or None, default=0
             Breaks ties between equal queries, and draws pairs to audit.
 
@@ -156,7 +157,9 @@ class Monitor:
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
         highest = float(known.loss.max())
-        bound = getattr(ranker._fitted_rule, "max_risk", None)
+        rule: Any = ranker._fitted_rule
+        # The audit watches the loss, on which a bound on the discordance says nothing.
+        bound = rule.max_risk if getattr(rule, "bound", "") == "loss" else None
         if bound is None:
             accepted, pairs = known.accepted_by_query(ranker._region)
             totals = known.totals(ranker._region, known.items)

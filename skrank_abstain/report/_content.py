@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import (
@@ -17,7 +18,7 @@ from skrank_abstain.report._results import (
     sections_of_results,
 )
 from skrank_abstain.scorers import describe, numeric_columns
-from skrank_abstain.selection import RuleText, coverage_interval
+from skrank_abstain.selection import RuleText
 
 #: With fewer queries the page warns that its intervals are too narrow.
 _FEW_QUERIES = 30
@@ -123,6 +124,11 @@ def _summary(data: ReportData) -> list[str]:
         f"({_as_percent(totals.coverage)}): {accepted - ties:.0f} by an order, "
         f"{ties:.0f} by a tie; {pairs - accepted:.0f} are left to a person"
     ]
+    if data.labelled and accepted:
+        lines.append(
+            f"of the decided pairs that truly differ {_as_percent(totals.discordance)} "
+            "are in the wrong order (a called tie counts one half); by a coin 50 %"
+        )
     if data.labelled and accepted and data.ranker.counts_errors:
         lines.append(f"of the decided pairs {_as_percent(totals.accuracy)} are right")
     elif data.labelled and accepted:
@@ -130,9 +136,6 @@ def _summary(data: ReportData) -> list[str]:
             f"a decided pair loses {as_number(totals.selective_risk)} on average; a "
             f"coin, or always a tie, would lose {as_number(totals.yardstick)}"
         )
-    if data.labelled and accepted > ties:
-        wrong = _as_percent(totals.misranking_rate)
-        lines.append(f"of the decided orders {wrong} are the wrong way round")
     return lines
 
 
@@ -176,9 +179,14 @@ def _about_rule(ranker: RankerFacts, selected: str) -> list[str]:
     coverage = calibration.coverage(ranker.region)
     counts = calibration.accepted_by_query(ranker.region)
     low, high = coverage_interval(*counts, seed=calibration.seed)
+    what, bound = "its conditional risk", ranker.region.margin_of
+    if bound is not None:
+        what = (
+            "its margin, the probability of the opposite order less "
+            f"{bound:g} times that of a difference,"
+        )
     return [
-        "a pair is decided if its conditional risk is at most "
-        f"{ranker.threshold:.6g} ({selected})",
+        f"a pair is decided if {what} is at most {ranker.threshold:.6g} ({selected})",
         f"share of calibration pairs decided: {coverage:.4f}; 95 % interval for as "
         f"many new queries: {low:.2f} to {high:.2f}, which does not allow for the tie "
         "model fitting the calibration queries better than new ones",

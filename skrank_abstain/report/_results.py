@@ -183,19 +183,17 @@ def _rows_of_pairs(data: ReportData) -> list[list[str]]:
         name, what = "loss per decided pair: one minus score", "loss per pair"
         if totals.coin_loss.sum() < blind.sum():
             same, blind = "the same, had a coin ordered each pair", totals.coin_loss
-    unlike = (
-        "concordance: decided pairs of unlike relevance in the right order (tie: half)"
-    )
+    order = "discordance: decided pairs that differ in the wrong order (tie: half)"
     wrong, orders = totals.misranked, totals.answered_order
     rest, deferred = np.maximum(every - part, 0), pairs - decided
     of_rest = f"{what} the model would have had on deferred pairs"
     return [
         coverage,
+        row(order, totals.discordant, totals.unlike),
         row(name, part, decided, highest=most),
         row(same, blind, decided, highest=most),
         ties,
         row("misranking rate: decided orders the wrong way round", wrong, orders),
-        row(unlike, totals.ordered, decided - tied),
         row(f"{what} if every pair were decided", every, pairs, highest=most),
         row(of_rest, rest, deferred, highest=most),
     ]
@@ -206,12 +204,16 @@ def _rows_of_queries(data: ReportData) -> list[list[str]]:
     # A query of one item has no pairs: its shares would be 0 / 0.
     totals = data.totals.of_queries(data.totals.pairs > 0)
     share, cost = totals.accepted / totals.pairs, totals.loss / totals.pairs
+    untied = totals.of_queries(totals.pairs > totals.tied)
+    differ = untied.pairs - untied.tied
+    wrong, unlike = untied.discordant / differ, untied.unlike / differ
     risk = "selective risk: loss per decided pair"
     if data.ranker.counts_errors:
         risk = "selective risk: share of decided pairs wrong"
     highest = data.ranker.highest_loss
     return [
         row(f"coverage, {_ALIKE}", share, np.ones(share.size)),
+        row(f"discordance, {_ALIKE}", wrong, unlike),
         row(f"{risk}, {_ALIKE}", cost, share, highest=highest),
     ]
 
@@ -361,16 +363,17 @@ def _risk_picture(profile: RiskProfile, ranker: RankerFacts) -> Picture:
     calibration = ranker.calibration
     known = calibration.engine.tally(calibration.items).profile()
     edges = np.linspace(0, calibration.engine.highest, 31)
+    by_risk = ranker.region.margin_of is None
     shares = [
         np.histogram(pairs.risk, edges, weights=pairs.n_pairs)[0] / pairs.n_pairs.sum()
         for pairs in (profile, known)
     ]
     return Picture(
-        "Histogram of the conditional risk, with the threshold.",
+        f"Histogram of the conditional risk{', with the threshold' * by_risk}.",
         "Pairs by their conditional risk, here and in the calibration data. If the two "
         "differ, these data are not like those of calibration.",
         (6, 3.6),
-        partial(_draw_risks, edges, shares, ranker.threshold),
+        partial(_draw_risks, edges, shares, ranker.threshold if by_risk else np.nan),
     )
 
 

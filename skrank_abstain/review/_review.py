@@ -53,7 +53,7 @@ from skrank_abstain.review._judging import (
 )
 from skrank_abstain.review._posterior import GradePrior, Posterior
 from skrank_abstain.review._questions import Questions
-from skrank_abstain.selection import Calibration, RowPairs, Rule
+from skrank_abstain.selection import Calibration, RowPairs, Rule, margins
 from skrank_abstain.tie_models import GradedRelevance, expected_losses
 
 #: Probabilities of the two orders that are no further apart are equal.
@@ -570,10 +570,14 @@ class Review:
         strict = np.where(order > 0, losses[:, 2], losses[:, 0])
         tie = (order == 0) | (losses[:, 1] < strict)
         risk = np.where(tie, losses[:, 1], strict)
-        # What gold answers say, or imply, is certain, whatever the rule accepts.
-        accepted = risk <= self.items.region.risk
-        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
         label, proba = np.where(tie, 0, order), proba.copy()
+        region = self.items.region
+        by = risk
+        if region.margin_of is not None:
+            by = margins(proba, label, region.margin_of)
+        # What gold answers say, or imply, is certain, whatever the rule accepts.
+        accepted = by <= region.risk
+        accepted |= proba.max(axis=1, initial=0.0) >= _CERTAIN
         # Where nobody answered about a query, the ranker's own decisions stand.
         silent = ~np.isin(queries.codes[left], self.answers.query)
         pairs = RowPairs.of(

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from skrank_abstain._validation import BoolArray, FloatArray
-from skrank_abstain.pairs import Scores, count_within, gap_outcomes
+from skrank_abstain.pairs import Scores, count_within
+from skrank_abstain.selection._engine import margins
 from skrank_abstain.tie_models import DifferenceModel, expected_losses
 
 #: The search for a cut gives up this many times beyond the calibration gaps.
@@ -25,8 +26,6 @@ _REACH = 2.0**60
 _TRIED = 64
 #: The pairs between two sets are collected and sorted once they are this few.
 COLLECT = 1 << 17
-#: Pairs on either side of the rank that the first two sets aim at.
-_AIM = 1 << 15
 
 
 class RiskCurve:
@@ -40,6 +39,8 @@ class RiskCurve:
         Mirror-symmetric loss.
     largest : float
         Largest ``|d|`` of the calibration pairs: the unit of the searches.
+    margin_of : float, default=None
+        The curve is that of the `margins` of this bound.
 
     Attributes
     ----------
@@ -53,22 +54,26 @@ class RiskCurve:
     """
 
     def __init__(
-        self, model: DifferenceModel, loss: FloatArray, largest: float
+        self,
+        model: DifferenceModel,
+        loss: FloatArray,
+        largest: float,
+        margin_of: float | None = None,
     ) -> None:
         self._model = model
         self._loss = loss
+        self._margin_of = margin_of
         self._unit = largest if largest > 0 else 1.0
         self.crossing = self._first(self._order_wins, 0.0)
         # The risk rises up to the crossing and falls beyond, so that its maximum is
         # there; where no order ever wins it is at the far end.
         peak = self.crossing if np.isfinite(self.crossing) else self._unit * _REACH
-        self.highest = self.at(peak)
-        self.of_equal = float(self._losses(np.zeros(1))[0, 1])
+        self.highest = float(self(np.array([peak, max(_below(peak), 0.0)])).max())
+        self.of_equal = float(self._risks(np.zeros(1))[0][0])
 
     def __call__(self, gap: FloatArray) -> FloatArray:
         """Return the conditional risk at each gap, shape (n,)."""
-        losses = self._losses(gap)
-        return np.minimum(losses[:, 1], losses[:, 2])
+        return np.where(gap < self.crossing, *self._risks(gap))
 
     def at(self, gap: float) -> float:
         """Return the conditional risk at one gap."""
@@ -81,7 +86,7 @@ class RiskCurve:
         """
         if not np.isfinite(self.crossing):
             return np.inf
-        return self._first(lambda d: self._losses(d)[:, 2] <= risk, self.crossing)
+        return self._first(lambda d: self._risks(d)[1] <= risk, self.crossing)
 
     def inner_cut(self, risk: float) -> float:
         """Return the largest gap where a tie has at most this risk.
@@ -90,17 +95,23 @@ class RiskCurve:
         """
         if self.crossing == 0 or self.of_equal > risk:
             return -1.0
-        beyond = self._first(lambda d: self._losses(d)[:, 1] > risk, 0.0)
+        beyond = self._first(lambda d: self._risks(d)[0] > risk, 0.0)
         if beyond == np.inf:
             return self.crossing
         # The last float before the risk exceeds the threshold, itself accepted.
         return min(float(np.nextafter(beyond, 0.0)), self.crossing)
 
-    def _losses(self, gap: FloatArray) -> FloatArray:
-        return expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
+    def _risks(self, gap: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the risks of a tie and of an order at each gap, (n,) both."""
+        proba = self._model.checked_proba_at_gap(gap)
+        if self._margin_of is not None:
+            bound = self._margin_of
+            return margins(proba, 0, bound), margins(proba, 1, bound)
+        losses = expected_losses(proba, self._loss)
+        return losses[:, 1], losses[:, 2]
 
     def _order_wins(self, gap: FloatArray) -> BoolArray:
-        losses = self._losses(gap)
+        losses = expected_losses(self._model.checked_proba_at_gap(gap), self._loss)
         return losses[:, 2] <= losses[:, 1]
 
     def _first(self, reached: Callable[[FloatArray], BoolArray], start: float) -> float:
@@ -180,25 +191,19 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
 
     Notes
     -----
-    Each step of the search counts pairs, O(n) for n items: most searches take two to
-    four steps, and where many pairs share a gap up to 130. Two MB of memory.
+    Each step of the search counts pairs, O(n) for n items: at most 130 steps, mostly
+    far fewer. Two MB of memory.
     """
     crossing = curve.crossing
     low = _Set(-1.0, np.inf, 0)
     high = _Set(_below(crossing), _below(crossing), items.n_pairs)
-    if items.n_pairs > COLLECT:
-        for guess in _count(items, low, high, *_guess(curve, items, rank)):
-            if guess.count >= rank:
-                high = guess
-                break
-            low = guess
     while high.count - low.count > COLLECT:
         ends = _halfway(curve, low, high)
         if ends is None:
             # All pairs between share one gap: any of them will do.
             shared = low.outer if low.outer > high.outer else high.inner
             return _merge(curve, low, high, np.array([shared]), 1)
-        [middle] = _count(items, low, high, ends)
+        middle = _count(items, low, high, *ends)
         if middle.count < rank:
             low = middle
         else:
@@ -211,31 +216,14 @@ def cuts_at_rank(curve: RiskCurve, items: Scores, rank: int) -> Cuts:
     return _merge(curve, low, high, inside, rank - low.count)
 
 
-def _count(
-    items: Scores, low: _Set, high: _Set, *ends: tuple[float, float]
-) -> list[_Set]:
-    """Count the pairs of sets between two, given by ``inner`` and ``outer``."""
+def _count(items: Scores, low: _Set, high: _Set, inner: float, outer: float) -> _Set:
+    """Count the pairs of a set between two."""
     # Held between the two sets: risks are rounded, and the counts of sets that are not
     # nested mean nothing.
-    cuts = [
-        (min(max(inner, low.inner), high.inner), min(max(outer, high.outer), low.outer))
-        for inner, outer in ends
-    ]
-    counts = count_within(items, np.ravel(cuts)).reshape(-1, 2).tolist()
-    return [
-        _Set(*cut, within + items.n_pairs - beyond)
-        for cut, (within, beyond) in zip(cuts, counts, strict=True)
-    ]
-
-
-def _guess(curve: RiskCurve, items: Scores, rank: int) -> list[tuple[float, float]]:
-    """Return the ends of two sets with a little fewer and a little more pairs."""
-    gap, _, weight = gap_outcomes(items)
-    risk = curve(gap)
-    order = np.argsort(risk)
-    upto = np.cumsum(weight[order]) - weight[order] / 2
-    risks = np.interp([rank - _AIM, rank + _AIM], upto, risk[order])
-    return [(curve.inner_cut(each), _below(curve.outer_cut(each))) for each in risks]
+    inner = min(max(inner, low.inner), high.inner)
+    outer = min(max(outer, high.outer), low.outer)
+    within, beyond = count_within(items, [inner, outer]).tolist()
+    return _Set(inner, outer, within + items.n_pairs - beyond)
 
 
 def _halfway(curve: RiskCurve, low: _Set, high: _Set) -> tuple[float, float] | None:

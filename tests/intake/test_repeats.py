@@ -87,7 +87,7 @@ def test_days_copied_into_both_parts(days, times):
         BALToR,
         CostAbstainer,
         lambda model, **kw: SelectiveRanker(model, rule=Coverage(0.8), **kw),
-        lambda model, **kw: RiskControlledRanker(model, max_risk=0.9, **kw),
+        lambda model, **kw: RiskControlledRanker(model, max_risk=0.45, **kw),
         DistanceAbstainer,
     ],
 )

@@ -35,7 +35,7 @@ SIDES = pd.concat(
 SIDE = pd.Series(np.where(DATA.data[:-1:2, 0] > DATA.data[1::2, 0], "left", "right"))
 PAIRS = PairwiseRankerClassifier(LogisticRegression(), random_state=0)
 PAIRS.fit(SIDES, SIDE)
-RISK = RiskControlledRanker(Ridge(), max_risk=0.9, random_state=0)
+RISK = RiskControlledRanker(Ridge(), max_risk=0.45, random_state=0)
 
 
 def turned(series):

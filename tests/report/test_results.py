@@ -263,8 +263,9 @@ def test_a_yardstick_stands_beside_what_is_lost(known, new, loss):
     order = decisions.accepted & (truth != 0)
     right = np.where(decisions.label == 0, 0.5, decisions.label == truth)[order]
     assert totals.concordance == pytest.approx(right.mean())
-    [cells] = rows_of(page, "concordance")
-    assert cells[1] == f"{right.mean():.4f}"
+    pooled, by_query = rows_of(page, "discordance")
+    assert pooled[1] == f"{1 - right.mean():.4f}"
+    assert by_query[1] == f"{totals.discordance_interval('queries')[0]:.4f}"
     if loss == "misranking":
         assert coin < tie
         spent = matrix[decisions.label + 1, truth + 1]
