@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from skrank_abstain._validation import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
 from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
-from skrank_abstain.queries._top_sets import best_levels, first_best_places
+from skrank_abstain.queries._query_risk import QueryResults
+from skrank_abstain.queries._top_sets import best_levels, places_with_equals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,15 +116,17 @@ class TopSetDisplay(Display):
         levels, queries = ranker._levels(lists), lists[2]
         best = best_levels(levels, relevance, queries)
         known = ~np.isnan(best)
-        best, sizes, inside = best[known], queries.sizes[known], known[queries.codes]
         if not known.any():
             raise ValueError(
                 "y must differ within a query: any set of equally relevant items "
                 "holds a best one, and there is nothing to draw."
             )
-        levels, own = levels[inside], ranker.threshold_
-        thresholds = np.unique(np.append(levels, best))[::-1]
-        places = first_best_places(lists[0], relevance, queries)[known]
+        places = -best_levels(
+            -places_with_equals(lists[0], queries), relevance, queries
+        )
+        places, best, sizes = places[known], best[known], queries.sizes[known]
+        levels, own = levels[known[queries.codes]], ranker.threshold_
+        thresholds = np.unique(levels)[::-1]
         k = np.arange(1, sizes.max() + 1)
         display = cls(
             size=_at_least(levels, thresholds) / sizes.size,
@@ -247,8 +250,7 @@ class QueryRiskDisplay(Display):
             If no query holds a relevant item.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        found = ranker.query_metric(X, y, qid=qid)
-        count, lost = query_blocks(found, ranker.query_risk(X, qid=qid))
+        count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
         if count.size == 0:
             raise ValueError(
                 "y must have a query with a relevant item: others have no "
@@ -286,26 +288,23 @@ def _at_least(values: FloatArray, thresholds: FloatArray) -> FloatArray:
     return np.asarray(values.size - below, dtype=np.float64)
 
 
-def query_blocks(metric: FloatArray, risk: FloatArray) -> tuple[FloatArray, FloatArray]:
+def blocks_of_risk(found: QueryResults) -> tuple[FloatArray, FloatArray]:
     """Return the number of accepted queries and their loss at each threshold.
 
     Parameters
     ----------
-    metric : ndarray of shape (n_queries,), float64
-        NaN for queries without a relevant item, which do not count.
-    risk : ndarray of shape (n_queries,), float64
+    found : QueryResults
+        Queries without a relevant item do not count.
 
     Returns
     -------
     count, lost : ndarray of shape (n_thresholds,), float64
         Queries of at most each distinct risk, and the sum of one minus their metric.
     """
-    known = ~np.isnan(metric)
-    levels, which = np.unique(risk[known], return_inverse=True)
-    n_levels = levels.size
-    count = np.cumsum(np.bincount(which, minlength=n_levels)).astype(np.float64)
-    lost = np.cumsum(np.bincount(which, 1 - metric[known], minlength=n_levels) * 1.0)
-    return count, lost
+    known = ~np.isnan(found.metric)
+    which = np.unique(found.risk[known], return_inverse=True)[1]
+    count = np.cumsum(np.bincount(which)).astype(np.float64)
+    return count, np.cumsum(np.bincount(which, 1 - found.metric[known]))
 
 
 def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
@@ -313,8 +312,7 @@ def _neg_set_size(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
 
 
 def _neg_query_aurc(ranker: Any, X: Any, y: ArrayLike, qid: Any) -> float:
-    metric = ranker.query_metric(X, y, qid=qid)
-    count, lost = query_blocks(metric, ranker.query_risk(X, qid=qid))
+    count, lost = blocks_of_risk(ranker.evaluate(X, y, qid))
     if count.size == 0:
         return undefined("AURC over queries")
     return -area_of_prefixes(count, lost)

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from skrank_abstain import report as pages
 from skrank_abstain._validation import (
     FloatArray,
     IntArray,
+    check_choice,
     check_columns,
     check_relevance,
     check_row_order,
@@ -31,19 +33,6 @@ from skrank_abstain.intake import (
     train_and_score,
 )
 from skrank_abstain.pairs import Queries
-from skrank_abstain.report import (
-    ABOUT_NEW_QUERIES,
-    HEAD,
-    NOT_SEEN,
-    Report,
-    Section,
-    Table,
-    about_model,
-    in_short,
-    row,
-    warn_of_few,
-    write_page,
-)
 from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
@@ -52,14 +41,12 @@ Results = TypeVar("Results")
 Lists = tuple[FloatArray, FloatArray, Queries]
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
-#: Number of items whose probabilities are computed at a time.
-_PIECE = 20_000
 _ASSUMPTIONS = [
     "Intervals treat queries, not items, as the sample (cluster-t), each query "
     "counting alike. They need a few dozen queries to be trusted, and are undefined "
     "where all queries agree.",
-    ABOUT_NEW_QUERIES,
-    NOT_SEEN,
+    pages.ABOUT_NEW_QUERIES,
+    pages.NOT_SEEN,
 ]
 
 
@@ -82,15 +69,15 @@ class Findings(NamedTuple):
     ratios: dict[str, tuple[FloatArray, FloatArray]]
     highest: float
 
-    def table(self, title: str, own: Any) -> Section:
+    def table(self, title: str, own: Any) -> pages.Section:
         """Return the table of the ratios of some queries."""
         rows = []
         for name, (part, whole) in self.ratios.items():
             # A query that does not count, such as one of equal items, has NaN.
             known = np.isfinite(part[own])
             parts = part[own][known], whole[own][known]
-            rows.append(row(name, *parts, highest=self.highest))
-        return Section(title, [Table(HEAD, rows)])
+            rows.append(pages.row(name, *parts, highest=self.highest))
+        return pages.Section(title, [pages.Table(pages.HEAD, rows)])
 
 
 class ListRanker(ModelWrapper, Generic[Results]):
@@ -167,9 +154,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         lists, relevance = self._labelled(X, y, qid, sample_weight)
         queries = lists[2]
         weight = check_sample_weight(sample_weight, queries.n_items)
-        mean = np.ones(queries.n_queries)
-        if weight is not None:
-            mean = np.bincount(queries.codes, weight) / queries.sizes
+        # Without weights the sum over a query is its size.
+        mean = np.bincount(queries.codes, weight) / queries.sizes
         return self._results(lists, relevance, mean)
 
     def report(
@@ -179,7 +165,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         qid: Any = None,
         *,
         groups: ArrayLike | None = None,
-    ) -> Report:
+    ) -> pages.Report:
         """Return a page about data, model, threshold and queries, for an audit.
 
         Parameters
@@ -206,14 +192,13 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """
         check_row_order(X, y=y, qid=qid, groups=groups)
         lists = self._scored(X, qid, needs_qid=y is not None)
-        queries, relevance = lists[2], None
-        if y is not None:
-            relevance = check_relevance(y, queries.n_items)
+        queries = lists[2]
+        relevance = None if y is None else check_relevance(y, queries.n_items)
         results = self._results(lists, relevance, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
         notes, warnings = self._about_rows(X, queries, relevance)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
-        model = about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
+        model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
         if (kinds := groups_of_queries(groups, queries)) is not None:
             tables += [
@@ -221,17 +206,17 @@ class ListRanker(ModelWrapper, Generic[Results]):
                 for k, name in enumerate(kinds.names)
             ]
         sections = [
-            in_short([found.short], labelled=y is not None),
-            Section("Data", [[counted, *notes]]),
-            Section("Model", [model]),
-            Section("Rule", [found.rule]),
-            Section("What is promised", [found.promise]),
+            pages.in_short([found.short], labelled=y is not None),
+            pages.Section("Data", [[counted, *notes]]),
+            pages.Section("Model", [model]),
+            pages.Section("Rule", [found.rule]),
+            pages.Section("What is promised", [found.promise]),
             *tables,
-            Section("Assumptions", [_ASSUMPTIONS]),
+            pages.Section("Assumptions", [_ASSUMPTIONS]),
         ]
-        warnings = [*warnings, *warn_of_few(queries.n_queries)]
+        warnings += pages.warn_of_few(queries.n_queries)
         name = type(self).__name__
-        return write_page(name, self.estimator_, sections, warnings=warnings)
+        return pages.write_page(name, self.estimator_, sections, warnings=warnings)
 
     def _set_threshold(self) -> None:
         """Set the threshold from the calibration queries and the parameters."""
@@ -249,16 +234,13 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
     def _unfitted_tie_model(self) -> GradedRelevance:
         """Return the tie model; raise if it is not a model of grades."""
-        model, found = None, self.tie_model
-        # The message for other names would list models that are not models of grades.
-        if not isinstance(found, str) or found in _NAMES:
-            model = resolve_tie_model(found)
+        if isinstance(self.tie_model, str):
+            check_choice(self.tie_model, "tie_model", _NAMES)
+        model = resolve_tie_model(self.tie_model)
         if not isinstance(model, GradedRelevance):
-            kind = ValueError if isinstance(found, str) else TypeError
-            raise kind(
-                "tie_model must be a model of grades, 'graded_relevance', "
-                "'feature_aware_relevance' or an instance of either, got "
-                f"{shown(self.tie_model)}."
+            raise TypeError(
+                "tie_model must be a model of grades, a GradedRelevance or a "
+                f"FeatureAwareRelevance, got {shown(self.tie_model)}."
             )
         return model
 
@@ -298,13 +280,14 @@ class ListRanker(ModelWrapper, Generic[Results]):
         self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
         return parts, data
 
-    def _calibrate(self) -> None:
+    def _calibrate(self) -> Self:
         """Set the threshold and note its parameters: later ones have no effect."""
         self._set_threshold()
-        self._parameters = tuple((name, getattr(self, name)) for name in self._own)
+        self._parameters = {name: getattr(self, name) for name in self._own}
+        return self
 
     def _end_fit(self) -> Self:
-        """Set the threshold, print the line of a verbose fit, and return self."""
+        """Calibrate, and print the line of a verbose fit."""
         self._calibrate()
         if self.verbose:
             print(  # noqa: T201
@@ -313,13 +296,13 @@ class ListRanker(ModelWrapper, Generic[Results]):
             )
         return self
 
-    def _copy_with(self, **params: Any) -> Self:
-        """Return a fitted copy with other parameters, which has no threshold yet."""
+    def _moved(self, **params: Any) -> Self:
+        """Return a fitted copy with the threshold of other parameters."""
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
         for name, value in params.items():
             setattr(other, name, value)
-        return other
+        return other._calibrate()
 
     def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Lists:
         """Return scores and values of new items, and their queries."""
@@ -353,14 +336,9 @@ class ListRanker(ModelWrapper, Generic[Results]):
         proba : ndarray of shape (n_nodes, n, n_grades), float64
         """
         # By values too, so that draws do not depend on the order of the rows.
-        rows, offsets = np.lexsort((-values, -by, queries.codes)), queries.offsets
-        pieces = np.flatnonzero(np.diff(offsets[:-1] // _PIECE)) + 1
-        for numbers in np.split(np.arange(queries.n_queries), pieces):
-            start, stop = offsets[numbers[0]], offsets[numbers[-1] + 1]
-            proba = self.tie_model_.grade_proba(values[rows[start:stop]])
-            for query in numbers.tolist():
-                own = slice(offsets[query] - start, offsets[query + 1] - start)
-                yield rows[start:stop][own], proba[:, own]
+        order = np.lexsort((-values, -by, queries.codes))
+        for rows in np.split(order, queries.offsets[1:-1]):
+            yield rows, self.tie_model_.grade_proba(values[rows])
 
     def _about_rows(
         self, X: Any, queries: Queries, relevance: Any
@@ -371,15 +349,15 @@ class ListRanker(ModelWrapper, Generic[Results]):
         rows = describe_rows(self, hash_rows(X), queries.codes, relevance)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
-            for name, then in self._parameters
-            if getattr(self, name) is not then and getattr(self, name) != then
+            for name, then in self._parameters.items()
+            if getattr(self, name) != then
         ]
         if changed:
             text = (
-                f"parameters were set after fit and have no effect: got "
+                "parameters were set after fit and have no effect: got "
                 f"{', '.join(changed)}. The report is about what was fitted"
             )
-            warn_user(f"{text[0].upper()}{text[1:]}. Call fit again to use them.")
+            warn_user(f"P{text[1:]}. Call fit again to use them.")
             rows.warnings.append(text)
         return rows.lines, rows.warnings
 

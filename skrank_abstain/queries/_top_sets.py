@@ -18,7 +18,8 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
-from skrank_abstain.pairs import Queries, rows_by_place
+from skrank_abstain.pairs import Queries
+from skrank_abstain.queries._expected_metrics import score_blocks
 from skrank_abstain.queries._list_ranker import (
     Findings,
     ListRanker,
@@ -243,9 +244,7 @@ class TopSetRanker(ListRanker[SetResults]):
         ValueError
             If there are too few calibration queries for this ``alpha``.
         """
-        other = self._copy_with(alpha=alpha)
-        other._calibrate()
-        return other
+        return self._moved(alpha=alpha)
 
     def _set_threshold(self) -> None:
         alpha = check_fraction(self.alpha, "alpha")
@@ -280,8 +279,7 @@ class TopSetRanker(ListRanker[SetResults]):
         ValueError
             If columns do not match ``fit``.
         """
-        inside: BoolArray = self._levels(self._scored(X, qid)) >= self.threshold_
-        return inside
+        return np.asarray(self._levels(self._scored(X, qid)) >= self.threshold_)
 
     def set_sizes(self, X: Any, qid: Any = None) -> IntArray:
         """Return the size of the set of each query.
@@ -375,7 +373,7 @@ class TopSetRanker(ListRanker[SetResults]):
                 "relevant, and do not count)"
             )
         rule = f"an item is in the set if its level is at least {self.threshold_:.6g}"
-        alpha = dict(self._parameters)["alpha"]
+        alpha = self._parameters["alpha"]
         promise = [
             "For a new query from the same source whose items differ in relevance, its "
             f"set holds a best item with a probability of at least {1 - alpha:g}, on "
@@ -430,15 +428,6 @@ def first_best_proba(grade_proba: FloatArray, node_weights: FloatArray) -> Float
     return weighted
 
 
-def all_equal_proba(grade_proba: FloatArray, node_weights: FloatArray) -> float:
-    """Return the probability that all items of one query have the same grade.
-
-    Parameters are those of ``first_best_proba``.
-    """
-    of_each = grade_proba.prod(axis=1).sum(axis=1)
-    return float((node_weights * of_each).sum())
-
-
 def levels_of_list(
     grade_proba: FloatArray, node_weights: FloatArray, values: FloatArray
 ) -> FloatArray:
@@ -463,13 +452,14 @@ def levels_of_list(
     every set consists of the first items.
     """
     added = first_best_proba(grade_proba, node_weights)
+    equal = (node_weights * grade_proba.prod(axis=1).sum(axis=1)).sum()
     # The guarantee is about queries whose items differ. Rounding must not make "a later
     # item is the best" more probable than "items differ".
-    differ = max(1 - all_equal_proba(grade_proba, node_weights), float(added[1:].sum()))
+    differ = max(1 - equal, added[1:].sum())
     added[0] = np.inf
     added[1:] /= differ or 1.0
     levels: FloatArray = np.minimum.accumulate(added)
-    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    first = score_blocks(values)
     return levels[first].repeat(np.diff(first, append=values.size))
 
 
@@ -488,20 +478,11 @@ def best_levels(levels: FloatArray, y: FloatArray, queries: Queries) -> FloatArr
     level : ndarray of shape (n_queries,), float64
         NaN where all items have the same relevance.
     """
-    starts, order = queries.offsets[:-1], queries.order
-    best = np.maximum.reduceat(y[order], starts)
-    is_best = y[order] == best.repeat(queries.sizes)
-    found = np.maximum.reduceat(np.where(is_best, levels[order], -np.inf), starts)
-    return np.where(items_differ(y, queries), found, np.nan)
-
-
-def items_differ(y: FloatArray, queries: Queries) -> BoolArray:
-    """Return whether the items of each query differ in relevance."""
-    starts, ordered = queries.offsets[:-1], y[queries.order]
-    differ: BoolArray = np.maximum.reduceat(ordered, starts) > np.minimum.reduceat(
-        ordered, starts
-    )
-    return differ
+    starts, y, levels = queries.offsets[:-1], y[queries.order], levels[queries.order]
+    best = np.maximum.reduceat(y, starts)
+    is_best = y == best.repeat(queries.sizes)
+    found = np.maximum.reduceat(np.where(is_best, levels, -np.inf), starts)
+    return np.where(best > np.minimum.reduceat(y, starts), found, np.nan)
 
 
 def conformal_level(levels: FloatArray, alpha: float) -> float | None:
@@ -534,21 +515,9 @@ def conformal_level(levels: FloatArray, alpha: float) -> float | None:
     return float(np.partition(levels, k - 1)[k - 1]) if k else None
 
 
-def first_best_places(values: FloatArray, y: FloatArray, queries: Queries) -> IntArray:
-    """Return how many items from the top hold a best one, shape (n_queries,).
-
-    Items of equal value enter together, as in the sets.
-    """
-    rows, place = rows_by_place(values, queries)
-    # The last place of each block of equal values.
-    ordered, codes = values[rows], queries.codes[rows]
-    last = np.append(
-        (ordered[1:] != ordered[:-1]) | (codes[1:] != codes[:-1]), rows.size > 0
-    )
-    ends = np.flatnonzero(last)
-    of_block = place[ends].repeat(np.diff(ends, prepend=-1))
-    best = np.maximum.reduceat(y[rows], queries.offsets[:-1]).repeat(queries.sizes)
-    size = queries.sizes.repeat(queries.sizes)
-    found = np.where(y[rows] == best, of_block, size)
-    places: IntArray = np.minimum.reduceat(found, queries.offsets[:-1])
-    return places
+def places_with_equals(values: FloatArray, queries: Queries) -> FloatArray:
+    """Return how many items of its query have at least the value of each item."""
+    key = np.unique(-values, return_inverse=True)[1]
+    key += queries.codes * (key.max(initial=0) + 1)
+    n_up_to = np.searchsorted(np.sort(key), key, side="right")
+    return np.asarray(n_up_to - queries.offsets[queries.codes], dtype=np.float64)
