@@ -155,7 +155,6 @@ class Monitor:
         check_fraction(delta, "delta")
         check_fraction(margin, "margin", include_zero=True)
         known = ranker._calibration
-        highest = float(known.loss.max())
         bound = getattr(ranker._fitted_rule, "max_risk", None)
         if bound is None:
             accepted, pairs = known.accepted_by_query(ranker._region)
@@ -164,18 +163,15 @@ class Monitor:
             spent = (totals.loss[some] / pairs[some]).sum()
             decided = (accepted[some] / pairs[some]).sum()
             bound = spent / decided + margin if decided else margin
-        seed = int(check_random_state(random_state).randint(2**31 - 1))
-        monitor = cls(
+        levels = _levels(ranker, known.items).T
+        return cls(
             delta=float(delta),
-            bound=float(min(bound / highest, 0.99)),
+            bound=float(min(bound / known.loss.max(), 0.99)),
             fingerprint=_fingerprint(ranker),
-            seed=seed,
-            counts=np.zeros((2, _N_LEVELS), dtype=np.int64),
+            seed=int(check_random_state(random_state).randint(2**31 - 1)),
+            counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
             logs=np.zeros((2, 2, EXPONENTS.size)),
         )
-        levels = _levels(ranker, known.items)
-        counts = [np.bincount(each, minlength=_N_LEVELS) for each in levels.T]
-        return replace(monitor, counts=np.array(counts))
 
     def __repr__(self) -> str:
         return (

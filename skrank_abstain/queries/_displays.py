@@ -112,18 +112,16 @@ class TopSetDisplay(Display):
             If the items of no query differ in relevance.
         """
         ranker, X = cls.open_ranker(estimator, X)
-        lists, relevance = ranker._labelled(X, y, qid)
-        levels, queries = ranker._levels(lists), lists[2]
-        best = best_levels(levels, relevance, queries)
+        items = ranker._labelled(X, y, qid)
+        levels, queries = ranker._levels(items), items.queries
+        best = best_levels(levels, items)
         known = ~np.isnan(best)
         if not known.any():
             raise ValueError(
                 "y must differ within a query: any set of equally relevant items "
                 "holds a best one, and there is nothing to draw."
             )
-        places = -best_levels(
-            -places_with_equals(lists[0], queries), relevance, queries
-        )
+        places = -best_levels(-places_with_equals(items.score, queries), items)
         places, best, sizes = places[known], best[known], queries.sizes[known]
         levels, own = levels[known[queries.codes]], ranker.threshold_
         thresholds = np.unique(levels)[::-1]

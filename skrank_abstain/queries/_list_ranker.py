@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -32,13 +33,11 @@ from skrank_abstain.intake import (
     take_columns,
     train_and_score,
 )
-from skrank_abstain.pairs import Queries
+from skrank_abstain.pairs import Scores
 from skrank_abstain.selection import fit_values
 from skrank_abstain.tie_models import GradedRelevance, resolve_tie_model
 
 Results = TypeVar("Results")
-#: Scores and values of items, aligned, and their queries.
-Lists = tuple[FloatArray, FloatArray, Queries]
 
 _NAMES = ("graded_relevance", "feature_aware_relevance")
 _ASSUMPTIONS = [
@@ -151,12 +150,11 @@ class ListRanker(ModelWrapper, Generic[Results]):
         results : SetResults or QueryResults
             Arrays of shape (n_queries,), and the properties that pool them.
         """
-        lists, relevance = self._labelled(X, y, qid, sample_weight)
-        queries = lists[2]
-        weight = check_sample_weight(sample_weight, queries.n_items)
+        items = self._labelled(X, y, qid, sample_weight)
+        weight = check_sample_weight(sample_weight, items.score.size)
         # Without weights the sum over a query is its size.
-        mean = np.bincount(queries.codes, weight) / queries.sizes
-        return self._results(lists, relevance, mean)
+        mean = np.bincount(items.queries.codes, weight) / items.queries.sizes
+        return self._results(items, mean)
 
     def report(
         self,
@@ -191,12 +189,11 @@ class ListRanker(ModelWrapper, Generic[Results]):
             after ``fit``: the report uses those of ``fit``.
         """
         check_row_order(X, y=y, qid=qid, groups=groups)
-        lists = self._scored(X, qid, needs_qid=y is not None)
-        queries = lists[2]
-        relevance = None if y is None else check_relevance(y, queries.n_items)
-        results = self._results(lists, relevance, np.ones(queries.n_queries))
+        items = self._scored(X, qid) if y is None else self._labelled(X, y, qid)
+        queries = items.queries
+        results = self._results(items, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
-        notes, warnings = self._about_rows(X, queries, relevance)
+        notes, warnings = self._about_rows(X, items)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
         model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
@@ -222,10 +219,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """Set the threshold from the calibration queries and the parameters."""
         raise NotImplementedError
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> Results:
-        """Return the results of queries of these weights."""
+    def _results(self, items: Scores, weight: FloatArray) -> Results:
+        """Return the results of queries of these weights, labelled or not."""
         raise NotImplementedError
 
     def _findings(self, found: Results, *, labelled: bool) -> Findings:
@@ -246,7 +241,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
     def _learn(
         self, model: GradedRelevance, rows: Rows, tuning_size: float, groups: Any = None
-    ) -> tuple[list[tuple[Lists, FloatArray]], CalibrationData]:
+    ) -> tuple[list[Scores], CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
@@ -262,22 +257,21 @@ class ListRanker(ModelWrapper, Generic[Results]):
 
         Returns
         -------
-        parts : list of tuple
+        parts : list of Scores
             The queries that fit the tie model, with out-of-fold values, and the others
-            if there are any: their lists, and the relevance of each item.
+            if there are any.
         data : CalibrationData
         """
         data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
         self._take_over(data)
-        first, last = data.tuning or data.rest, data.rest
-        values = fit_values(model, first).value
-        parts = [((first.score, values, first.queries), first.y)]
-        if last is not first:
+        last, parts = data.rest, [fit_values(model, data.tuning or data.rest)]
+        self.n_tuning_queries_ = 0
+        if data.tuning is not None:
             values = model.checked_transform(last.score, last.queries, last.X)
-            parts.append(((last.score, values, last.queries), last.y))
+            parts.append(replace(last, value=values))
+            self.n_tuning_queries_ = data.tuning.queries.n_queries
         self.tie_model_ = model
         self.n_queries_ = last.queries.n_queries
-        self.n_tuning_queries_ = first.queries.n_queries if last is not first else 0
         return parts, data
 
     def _calibrate(self) -> Self:
@@ -304,29 +298,26 @@ class ListRanker(ModelWrapper, Generic[Results]):
             setattr(other, name, value)
         return other._calibrate()
 
-    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Lists:
-        """Return scores and values of new items, and their queries."""
-        items, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
-        values = self.tie_model_.checked_transform(scores, items.queries, items.X)
-        return scores, values, items.queries
+    def _scored(self, X: Any, qid: Any, *, needs_qid: bool = False) -> Scores:
+        """Return new items with their values."""
+        rows, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
+        values = self.tie_model_.checked_transform(scores, rows.queries, rows.X)
+        return Scores(scores, rows.queries, values)
 
-    def _labelled(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any = None
-    ) -> tuple[Lists, FloatArray]:
-        """Return labelled items as ``_scored`` does, and their relevance."""
+    def _labelled(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Scores:
+        """Return new items with their values and relevance."""
         check_row_order(X, y=y, qid=qid, sample_weight=sample_weight)
-        lists = self._scored(X, qid, needs_qid=True)
-        return lists, check_relevance(y, lists[2].n_items)
+        items = self._scored(X, qid, needs_qid=True)
+        return replace(items, y=check_relevance(y, items.score.size))
 
     def _graded(
-        self, values: FloatArray, queries: Queries, by: FloatArray
+        self, items: Scores, by: FloatArray
     ) -> Iterator[tuple[IntArray, FloatArray]]:
         """Yield the rows of each query, the best first, and P(grade) of its items.
 
         Parameters
         ----------
-        values : ndarray of shape (n_items,), float64
-        queries : Queries
+        items : Scores
         by : ndarray of shape (n_items,), float64
             Sort key; equal items are sorted by their values.
 
@@ -336,17 +327,15 @@ class ListRanker(ModelWrapper, Generic[Results]):
         proba : ndarray of shape (n_nodes, n, n_grades), float64
         """
         # By values too, so that draws do not depend on the order of the rows.
-        order = np.lexsort((-values, -by, queries.codes))
-        for rows in np.split(order, queries.offsets[1:-1]):
-            yield rows, self.tie_model_.grade_proba(values[rows])
+        order = np.lexsort((-items.value, -by, items.queries.codes))
+        for rows in np.split(order, items.queries.offsets[1:-1]):
+            yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(
-        self, X: Any, queries: Queries, relevance: Any
-    ) -> tuple[list[str], list[str]]:
+    def _about_rows(self, X: Any, items: Scores) -> tuple[list[str], list[str]]:
         """Return lines and warnings about the rows and parameters of a report."""
         X = check_columns(self, X, reset=False)
         X, _ = take_columns(X, qid_col=self._fitted_qid_col)
-        rows = describe_rows(self, hash_rows(X), queries.codes, relevance)
+        rows = describe_rows(self, hash_rows(X), items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
             for name, then in self._parameters.items()

@@ -20,6 +20,7 @@ from skrank_abstain.concentration import (
     warn_of_delta,
 )
 from skrank_abstain.intake import take_labelled_rows
+from skrank_abstain.pairs import Scores
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
     check_gain,
@@ -28,12 +29,7 @@ from skrank_abstain.queries._expected_metrics import (
     metric_by_query,
     score_blocks,
 )
-from skrank_abstain.queries._list_ranker import (
-    Findings,
-    ListRanker,
-    Lists,
-    mean_of_known,
-)
+from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 from skrank_abstain.selection import Groups
 from skrank_abstain.tie_models import GradedRelevance
 
@@ -301,9 +297,9 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         parts, data = self._learn(model, rows, size, groups)
         self._draw_seed = data.seed
         self._groups = data.groups
-        self._gain_of_grade = _gains_by_grade(model, parts[0][1], self.gain)
-        self._risks = [self._risk(lists) for lists, _ in parts]
-        self._losses = [1 - self._metric_of(*part) for part in parts]
+        self._gain_of_grade = _gains_by_grade(model, parts[0].y, self.gain)
+        self._risks = [self._risk(part) for part in parts]
+        self._losses = [1 - self._metric_of(part) for part in parts]
         self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())
         return self._end_fit()
 
@@ -435,7 +431,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             If ``gain`` does not apply to the relevance, or the model was fitted with a
             ``qid`` and this call has none.
         """
-        return self._metric_of(*self._labelled(X, y, qid))
+        return self._metric_of(self._labelled(X, y, qid))
 
     def score(
         self,
@@ -484,13 +480,11 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             )
         return mean
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> QueryResults:
-        risk = self._risk(lists)
+    def _results(self, items: Scores, weight: FloatArray) -> QueryResults:
+        risk = self._risk(items)
         metric = np.full(risk.size, np.nan)
-        if relevance is not None:
-            metric = self._metric_of(lists, relevance)
+        if items.y is not None:
+            metric = self._metric_of(items)
         return QueryResults(risk <= self.threshold_, metric, risk, weight)
 
     def _findings(self, found: QueryResults, *, labelled: bool) -> Findings:
@@ -607,19 +601,18 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         )
         return -np.inf
 
-    def _risk(self, lists: Lists) -> FloatArray:
-        scores, values, queries = lists
+    def _risk(self, items: Scores) -> FloatArray:
         metric, weights = ListMetric.parse(self._metric), self.tie_model_.node_weights_
         gains, seed, expected = self._gain_of_grade, self._draw_seed, []
-        for rows, proba in self._graded(values, queries, by=scores):
-            blocks = score_blocks(scores[rows])
+        for rows, proba in self._graded(items, by=items.score):
+            blocks = score_blocks(items.score[rows])
             found = expected_metric(metric, proba, weights, gains, blocks, seed=seed)
             expected.append(found)
         return 1 - np.array(expected)
 
-    def _metric_of(self, lists: Lists, y: FloatArray) -> FloatArray:
-        metric, gains = ListMetric.parse(self._metric), gains_of(y, self._gain)
-        return metric_by_query(metric, lists[0], gains, lists[2])
+    def _metric_of(self, items: Scores) -> FloatArray:
+        metric, gains = ListMetric.parse(self._metric), gains_of(items.y, self._gain)
+        return metric_by_query(metric, items.score, gains, items.queries)
 
 
 def _count_groups(groups: Groups) -> dict[Any, int]:

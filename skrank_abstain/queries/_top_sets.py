@@ -18,14 +18,9 @@ from skrank_abstain._transaction import all_or_nothing
 from skrank_abstain._validation import BoolArray, FloatArray, IntArray, check_fraction
 from skrank_abstain._warnings import warn_user
 from skrank_abstain.intake import take_labelled_rows
-from skrank_abstain.pairs import Queries
+from skrank_abstain.pairs import Queries, Scores
 from skrank_abstain.queries._expected_metrics import score_blocks
-from skrank_abstain.queries._list_ranker import (
-    Findings,
-    ListRanker,
-    Lists,
-    mean_of_known,
-)
+from skrank_abstain.queries._list_ranker import Findings, ListRanker, mean_of_known
 
 #: Rounding of alpha (n + 1) must not cost a rank.
 _SLACK = 1e-12
@@ -219,8 +214,7 @@ class TopSetRanker(ListRanker[SetResults]):
         model = self._unfitted_tie_model()
         rows = take_labelled_rows(self, X, y, qid)
         parts, _ = self._learn(model, rows, share)
-        lists, relevance = parts[-1]
-        levels = best_levels(self._levels(lists), relevance, lists[2])
+        levels = best_levels(self._levels(parts[-1]), parts[-1])
         self._known = levels[~np.isnan(levels)]
         self.n_queries_ = int(self._known.size)
         self.n_equal_queries_ = int(levels.size - self._known.size)
@@ -294,8 +288,8 @@ class TopSetRanker(ListRanker[SetResults]):
         sizes : ndarray of shape (n_queries,), int64
             At least 1; queries in order of first appearance.
         """
-        lists = self._scored(X, qid)
-        return self._sizes(self._levels(lists), lists[2])
+        items = self._scored(X, qid)
+        return self._sizes(self._levels(items), items.queries)
 
     def score(
         self,
@@ -343,13 +337,11 @@ class TopSetRanker(ListRanker[SetResults]):
             )
         return share
 
-    def _results(
-        self, lists: Lists, relevance: FloatArray | None, weight: FloatArray
-    ) -> SetResults:
-        levels, queries = self._levels(lists), lists[2]
+    def _results(self, items: Scores, weight: FloatArray) -> SetResults:
+        levels, queries = self._levels(items), items.queries
         best = np.full(queries.n_queries, np.nan)
-        if relevance is not None:
-            best = best_levels(levels, relevance, queries)
+        if items.y is not None:
+            best = best_levels(levels, items)
         return SetResults(
             size=self._sizes(levels, queries),
             n_items=queries.sizes,
@@ -387,12 +379,11 @@ class TopSetRanker(ListRanker[SetResults]):
         """Return the size of the set of each query; no set is empty."""
         return np.bincount(queries.codes[levels >= self.threshold_]).astype(np.int64)
 
-    def _levels(self, lists: Lists) -> FloatArray:
+    def _levels(self, items: Scores) -> FloatArray:
         """Return the largest threshold at which each item is in its set."""
-        _, values, queries = lists
-        levels, weights = np.empty(values.size), self.tie_model_.node_weights_
-        for rows, proba in self._graded(values, queries, by=values):
-            levels[rows] = levels_of_list(proba, weights, values[rows])
+        levels, weights = np.empty(items.value.size), self.tie_model_.node_weights_
+        for rows, proba in self._graded(items, by=items.value):
+            levels[rows] = levels_of_list(proba, weights, items.value[rows])
         return levels
 
 
@@ -463,25 +454,25 @@ def levels_of_list(
     return levels[first].repeat(np.diff(first, append=values.size))
 
 
-def best_levels(levels: FloatArray, y: FloatArray, queries: Queries) -> FloatArray:
+def best_levels(levels: FloatArray, items: Scores) -> FloatArray:
     """Return the largest threshold at which the set of each query holds a best item.
 
     Parameters
     ----------
     levels : ndarray of shape (n_items,), float64
-    y : ndarray of shape (n_items,), float64
-        Relevance, higher is better.
-    queries : Queries
+    items : Scores
+        With their relevance.
 
     Returns
     -------
     level : ndarray of shape (n_queries,), float64
         NaN where all items have the same relevance.
     """
-    starts, y, levels = queries.offsets[:-1], y[queries.order], levels[queries.order]
+    order, starts = items.queries.order, items.queries.offsets[:-1]
+    y = items.y[order]
     best = np.maximum.reduceat(y, starts)
-    is_best = y == best.repeat(queries.sizes)
-    found = np.maximum.reduceat(np.where(is_best, levels, -np.inf), starts)
+    is_best = y == best.repeat(items.queries.sizes)
+    found = np.maximum.reduceat(np.where(is_best, levels[order], -np.inf), starts)
     return np.where(best > np.minimum.reduceat(y, starts), found, np.nan)
 
 

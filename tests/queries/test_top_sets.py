@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
-from skrank_abstain.pairs import group_queries
+from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.queries._top_sets import (
     best_levels,
@@ -105,7 +105,8 @@ def test_the_level_of_a_query_is_that_of_its_first_best_item():
     queries = group_queries([0, 1, 0, 1, 0, 2, 2], 7)
     y = np.array([0.0, 1, 2, 0, 2, 1, 1])
     levels = np.array([np.inf, 0.2, 0.3, np.inf, 0.1, np.inf, 0.4])
-    np.testing.assert_array_equal(best_levels(levels, y, queries), [0.3, 0.2, np.nan])
+    found = best_levels(levels, Scores(levels, queries, y=y))
+    np.testing.assert_array_equal(found, [0.3, 0.2, np.nan])
 
 
 @pytest.mark.parametrize(
