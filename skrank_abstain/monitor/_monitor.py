@@ -334,11 +334,10 @@ class Monitor:
             If a value is missing.
         """
         needed = {*_PLAIN, "counts", "logs", "bets", "peaks", "days"}
-        if not isinstance(state, Mapping) or state.keys() != needed:
-            found = sorted(state) if isinstance(state, Mapping) else type(state)
+        if state.keys() != needed:
             raise ValueError(
-                f"state must be what to_dict of a Monitor returned, with "
-                f"{listed(sorted(needed))}, got {found}."
+                "state must be what to_dict of a Monitor returned, with "
+                f"{listed(sorted(needed))}, got {listed(sorted(state))}."
             )
         return cls(
             **{name: state[name] for name in _PLAIN},

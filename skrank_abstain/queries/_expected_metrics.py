@@ -115,16 +115,6 @@ def _first_of_block(before: int, size: int, n_relevant: int) -> float:
     return float((share / (before + 1 + later)).sum())
 
 
-def check_gain(gain: Any) -> None:
-    """Raise unless ``gain`` is a known name or a function."""
-    named = isinstance(gain, str) and gain in ("exponential", "linear")
-    if not callable(gain) and not named:
-        raise ValueError(
-            "gain must be 'exponential', 'linear' or a function of relevance, got "
-            f"{shown(gain)}."
-        )
-
-
 def gains_of(y: FloatArray, gain: Any) -> FloatArray:
     """Return the gain of each item.
 
@@ -143,13 +133,19 @@ def gains_of(y: FloatArray, gain: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If a gain is negative or not finite, or does not apply to the relevance.
+        If ``gain`` is unknown, or a gain is negative or not finite, or does not apply
+        to the relevance.
     """
     if callable(gain):
         name = "what gain returns"
         return check_not_negative(check_numbers(gain(y), name, y.size), name)
     if gain == "linear":
         return check_not_negative(y, "y with gain='linear'")
+    if gain != "exponential":
+        raise ValueError(
+            "gain must be 'exponential', 'linear' or a function of relevance, got "
+            f"{shown(gain)}."
+        )
     bad = (y != np.floor(y)) | (y < 0) | (y > MOST_GRADES)
     if bad.any():
         raise ValueError(

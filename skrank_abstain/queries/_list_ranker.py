@@ -16,7 +16,6 @@ from skrank_abstain._validation import (
     FloatArray,
     IntArray,
     check_choice,
-    check_columns,
     check_relevance,
     check_row_order,
     check_sample_weight,
@@ -30,7 +29,6 @@ from skrank_abstain.intake import (
     describe_rows,
     groups_of_queries,
     hash_rows,
-    take_columns,
     train_and_score,
 )
 from skrank_abstain.pairs import Scores
@@ -193,7 +191,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         queries = items.queries
         results = self._results(items, np.ones(queries.n_queries))
         found = self._findings(results, labelled=y is not None)
-        notes, warnings = self._about_rows(X, items)
+        notes, warnings = self._about_rows(items)
         counted = f"{queries.n_items} items, {queries.n_queries} queries"
         model = pages.about_model(self.estimator_, self.tie_model_, prefit=self.prefit_)
         tables = [found.table("On these data", slice(None))]
@@ -294,7 +292,8 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """Return a fitted copy with the threshold of other parameters."""
         check_is_fitted(self, "threshold_")
         other = copy.copy(self)
-        for name, value in params.items():
+        # The others are those of fit, whatever was set since.
+        for name, value in {**self._parameters, **params}.items():
             setattr(other, name, value)
         return other._calibrate()
 
@@ -302,7 +301,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
         """Return new items with their values."""
         rows, scores = score_new_items(self, X, qid, needs_qid=needs_qid)
         values = self.tie_model_.checked_transform(scores, rows.queries, rows.X)
-        return Scores(scores, rows.queries, values)
+        return Scores(scores, rows.queries, values, X=rows.X)
 
     def _labelled(self, X: Any, y: Any, qid: Any, sample_weight: Any = None) -> Scores:
         """Return new items with their values and relevance."""
@@ -331,11 +330,9 @@ class ListRanker(ModelWrapper, Generic[Results]):
         for rows in np.split(order, items.queries.offsets[1:-1]):
             yield rows, self.tie_model_.grade_proba(items.value[rows])
 
-    def _about_rows(self, X: Any, items: Scores) -> tuple[list[str], list[str]]:
+    def _about_rows(self, items: Scores) -> tuple[list[str], list[str]]:
         """Return lines and warnings about the rows and parameters of a report."""
-        X = check_columns(self, X, reset=False)
-        X, _ = take_columns(X, qid_col=self._fitted_qid_col)
-        rows = describe_rows(self, hash_rows(X), items.queries.codes, items.y)
+        rows = describe_rows(self, hash_rows(items.X), items.queries.codes, items.y)
         changed = [
             f"{name}={shown(getattr(self, name))} after {shown(then)}"
             for name, then in self._parameters.items()

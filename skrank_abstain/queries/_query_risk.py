@@ -23,7 +23,6 @@ from skrank_abstain.intake import take_labelled_rows
 from skrank_abstain.pairs import Scores
 from skrank_abstain.queries._expected_metrics import (
     ListMetric,
-    check_gain,
     expected_metric,
     gains_of,
     metric_by_query,
@@ -317,7 +316,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             Without a bound. Shares the fitted models and the risks of the calibration
             queries; nothing is rescored.
         """
-        return self._with(coverage=coverage, max_risk=None)
+        return self._moved(coverage=coverage, max_risk=None)
 
     def at_risk(self, max_risk: float) -> Self:
         """Return a fitted copy with another bound.
@@ -339,11 +338,7 @@ class QueryRiskRanker(ListRanker[QueryResults]):
         ValueError
             If ``fit`` had no ``max_risk``: no queries were set aside to certify.
         """
-        return self._with(coverage=None, max_risk=max_risk)
-
-    def _with(self, **params: Any) -> Self:
-        # Its risks are those of the metric and the gain of fit.
-        return self._moved(metric=self._metric, gain=self._gain, **params)
+        return self._moved(coverage=None, max_risk=max_risk)
 
     @property
     def n_group_queries_(self) -> dict[Any, int]:
@@ -541,7 +536,6 @@ class QueryRiskRanker(ListRanker[QueryResults]):
     def _check_target(self) -> None:
         """Check the parameters."""
         ListMetric.parse(self.metric)
-        check_gain(self.gain)
         if (self.coverage is None) == (self.max_risk is None):
             raise ValueError(
                 "coverage or max_risk must be given, and not both, got "
