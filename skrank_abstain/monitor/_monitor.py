@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
@@ -315,14 +315,10 @@ class Monitor:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for ``json.dumps``."""
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "counts": self.counts.tolist(),
-            "logs": self.logs.tolist(),
-            "bets": list(self.bets),
-            "peaks": list(self.peaks),
-            "days": {day: list(peaks) for day, peaks in self.days.items()},
-        }
+        state: dict[str, Any] = json.loads(
+            json.dumps(vars(self), default=np.ndarray.tolist)
+        )
+        return state
 
     @classmethod
     def from_dict(cls, state: Mapping[str, Any]) -> Self:
@@ -333,20 +329,20 @@ class Monitor:
         ValueError
             If a value is missing.
         """
-        needed = {*_PLAIN, "counts", "logs", "bets", "peaks", "days"}
-        if state.keys() != needed:
+        needed = [each.name for each in fields(cls)]
+        if state.keys() != set(needed):
             raise ValueError(
                 "state must be what to_dict of a Monitor returned, with "
-                f"{listed(sorted(needed))}, got {listed(sorted(state))}."
+                f"{listed(needed)}, got {listed(state)}."
             )
-        return cls(
-            **{name: state[name] for name in _PLAIN},
-            counts=np.array(state["counts"], dtype=np.int64),
-            logs=np.array(state["logs"], dtype=np.float64),
-            bets=Bets(*state["bets"]),
-            peaks=tuple(state["peaks"]),
-            days={day: tuple(peaks) for day, peaks in state["days"].items()},
-        )
+        read = {
+            "counts": np.array(state["counts"], dtype=np.int64),
+            "logs": np.array(state["logs"]),
+            "bets": Bets(*state["bets"]),
+            "peaks": tuple(state["peaks"]),
+            "days": {day: tuple(peaks) for day, peaks in state["days"].items()},
+        }
+        return cls(**{**state, **read})
 
     def _check(self, ranker: Any) -> None:
         if _fingerprint(ranker) != self.fingerprint:
@@ -354,9 +350,6 @@ class Monitor:
                 "ranker must be the one that is watched, got another, or one that was "
                 "fitted or calibrated again since: begin anew with Monitor.of(ranker)."
             )
-
-
-_PLAIN = ("delta", "bound", "fingerprint", "seed", "asked")
 
 
 def _fingerprint(ranker: Any) -> str:

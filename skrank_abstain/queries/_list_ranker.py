@@ -238,14 +238,12 @@ class ListRanker(ModelWrapper, Generic[Results]):
         return model
 
     def _learn(
-        self, model: GradedRelevance, rows: Rows, tuning_size: float, groups: Any = None
+        self, rows: Rows, tuning_size: float, groups: Any = None
     ) -> tuple[list[Scores], CalibrationData]:
         """Train the ranker, split the queries, and fit the tie model.
 
         Parameters
         ----------
-        model : GradedRelevance
-            Unfitted.
         rows : Rows
             Result of ``take_labelled_rows``.
         tuning_size : float
@@ -260,6 +258,7 @@ class ListRanker(ModelWrapper, Generic[Results]):
             if there are any.
         data : CalibrationData
         """
+        model = self._unfitted_tie_model()
         data = train_and_score(self, rows, tuning_size=tuning_size, groups=groups)
         self._take_over(data)
         last, parts = data.rest, [fit_values(model, data.tuning or data.rest)]

@@ -289,14 +289,13 @@ class QueryRiskRanker(ListRanker[QueryResults]):
             )
         # Parameters that are set after fit have no effect on what was fitted.
         self._metric, self._gain = self.metric, self.gain
-        model = self._unfitted_tie_model()
         rows = take_labelled_rows(self, X, y, qid)
         gains_of(rows.y, self.gain)  # raises before anything is trained
         size = 0.0 if self.max_risk is None else self.tuning_size
-        parts, data = self._learn(model, rows, size, groups)
+        parts, data = self._learn(rows, size, groups)
         self._draw_seed = data.seed
         self._groups = data.groups
-        self._gain_of_grade = _gains_by_grade(model, parts[0].y, self.gain)
+        self._gain_of_grade = _gains_by_grade(self.tie_model_, parts[0].y, self.gain)
         self._risks = [self._risk(part) for part in parts]
         self._losses = [1 - self._metric_of(part) for part in parts]
         self.n_irrelevant_queries_ = int(np.isnan(self._losses[-1]).sum())

@@ -211,9 +211,8 @@ class TopSetRanker(ListRanker[SetResults]):
         """
         check_fraction(self.alpha, "alpha")
         share = check_fraction(self.tuning_size, "tuning_size")
-        model = self._unfitted_tie_model()
         rows = take_labelled_rows(self, X, y, qid)
-        parts, _ = self._learn(model, rows, share)
+        parts, _ = self._learn(rows, share)
         levels = best_levels(self._levels(parts[-1]), parts[-1])
         self._known = levels[~np.isnan(levels)]
         self.n_queries_ = int(self._known.size)
