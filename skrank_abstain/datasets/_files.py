@@ -477,9 +477,9 @@ def load_trec(
         raise ValueError(
             f"run must hold at least one item{left}, got none in '{run_file}'."
         )
-    data, target, qid, item_id = map(np.array, zip(*items, strict=True))
+    score, target, qid, item_id = map(np.array, zip(*items, strict=True))
     return Bunch(
-        data=data[:, np.newaxis],
+        data=score[:, np.newaxis],
         target=None if judged is None else target,
         qid=qid,
         item_id=item_id,
