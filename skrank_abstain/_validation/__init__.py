@@ -17,12 +17,9 @@ from skrank_abstain._validation._arrays import (
     check_numbers,
     check_per_query,
     check_proba,
-    check_range,
     check_relevance,
     check_sample_weight,
     check_scores,
-    check_shares,
-    check_table,
     check_vector,
     refuse_lazy,
 )

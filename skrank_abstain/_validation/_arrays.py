@@ -30,8 +30,6 @@ _NAMED_LOSSES = {
     "zero_one": ZERO_ONE_LOSS,
 }
 _LOSS_NAMES = ", ".join(map(repr, _NAMED_LOSSES))
-#: Sums of weights may round a share this far out of its range.
-_ROUNDING = 1e-9
 
 
 def refuse_lazy(values: Any, name: str) -> None:
@@ -329,41 +327,6 @@ def check_loss(loss: Any) -> FloatArray:
 def check_array(values: ArrayLike, name: str, *shape: str) -> FloatArray:
     """Return finite numbers as float64; values that are no numbers are a TypeError."""
     return check_finite(values, name, shape or None, allow_empty=True, error=TypeError)
-
-
-def check_range(values: FloatArray, name: str) -> FloatArray:
-    """Return values clipped to [0, 1], or raise where rounding cannot explain them."""
-    # Shares of weighted pairs may sum to 1 + 1e-16.
-    bad = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
-    if bad.any():
-        raise ValueError(f"{name} must be in [0, 1], got {values[bad][0]}.")
-    return np.clip(values, 0.0, 1.0)
-
-
-def check_table(values: ArrayLike, name: str) -> FloatArray:
-    """Return an array of shape (n_queries, n_candidates) with values in [0, 1]."""
-    return check_range(check_array(values, name, "n_queries", "n_candidates"), name)
-
-
-def check_shares(
-    accepted: ArrayLike, errors: ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    """Return per-query shares of accepted and of wrongly decided pairs."""
-    share = check_table(accepted, "accepted")
-    wrong = check_table(errors, "errors")
-    if share.shape != wrong.shape:
-        raise ValueError(
-            "errors must have the shape of accepted, got "
-            f"{wrong.shape} and {share.shape}."
-        )
-    # Likely mistake: errors as a share of the accepted pairs, not of all pairs.
-    bad = wrong > share + _ROUNDING
-    if bad.any():
-        raise ValueError(
-            "errors must not exceed accepted (both are shares of all pairs of the "
-            f"query), got {wrong[bad][0]} of {share[bad][0]}."
-        )
-    return share, wrong
 
 
 def check_per_query(

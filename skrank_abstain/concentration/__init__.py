@@ -22,6 +22,7 @@ from skrank_abstain.concentration._conformal import (
 from skrank_abstain.concentration._intervals import (
     RatioDifference,
     cluster_bootstrap,
+    coverage_interval,
     paired_ratio_test,
     ratio_interval,
 )

@@ -15,36 +15,24 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import (
-    FloatArray,
-    check_array,
-    check_fraction,
-    check_positive_int,
-    check_range,
-    check_shares,
-    encode_qid,
-)
+from skrank_abstain._validation import FloatArray, IntArray, check_fraction
 from skrank_abstain._warnings import warn_user
 
 #: Largest share of the capital that a loss of one may take.
 _BOLDNESS = 0.99
-
-#: Losses held in memory at a time.
-_BLOCK = 1 << 18
 #: `fit` warns if the bound may fail with a larger probability.
 _MOST_DELTA = 0.5
 #: A mean up to this may be a rounded mean of zeros.
 _ROUNDING = 1e-12
 
 
-def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatArray:
+def wsr_pvalue(losses: FloatArray, alpha: float, *, level: float = 0.1) -> FloatArray:
     """Return the betting p-value of H0: the mean loss exceeds ``alpha``.
 
     Parameters
     ----------
-    losses : array-like of shape (n_queries,) or (n_queries, n_candidates)
+    losses : ndarray of shape (n_queries,) or (n_queries, n_candidates), float64
         Losses in [0, 1], one row per query, in an order that does not depend on the
         losses. Each column is a test of its own.
     alpha : float
@@ -57,13 +45,6 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     -------
     pvalue : ndarray of shape ``losses.shape[1:]``, float64
         In [0, 1]; 1 for no queries.
-
-    Raises
-    ------
-    TypeError
-        If an argument is not numeric.
-    ValueError
-        If a loss is outside [0, 1], or ``alpha`` or ``level`` outside (0, 1).
 
     Notes
     -----
@@ -94,43 +75,20 @@ def wsr_pvalue(losses: ArrayLike, alpha: float, *, level: float = 0.1) -> FloatA
     >>> round(float(wsr_pvalue(losses, 0.1)), 3)
     0.009
     """
-    check_fraction(alpha, "alpha")
-    check_fraction(level, "level")
-    loss = check_array(losses, "losses")
-    if loss.ndim not in (1, 2):
-        raise ValueError(
-            "losses must be of shape (n_queries,) or (n_queries, n_candidates), got "
-            f"{loss.shape}."
-        )
-    loss = check_range(loss, "losses")
-    table = loss[:, None] if loss.ndim == 1 else loss
-    pvalue = np.empty(table.shape[1])
-    width = max(_BLOCK // max(table.shape[0], 1), 1)
-    # Candidates do not depend on each other: blocks of columns bound the memory.
-    for first in range(0, pvalue.size, width):
-        block = slice(first, first + width)
-        pvalue[block] = np.exp(-_log_capital(table[:, block], alpha, level))
-    return pvalue.reshape(loss.shape[1:])
-
-
-def _log_capital(losses: FloatArray, alpha: float, level: float) -> FloatArray:
-    """Return the logarithm of the largest capital on the way, at least 0."""
     # A bet may only use the past: mean and variance of earlier losses, after one
     # pretended loss of alpha.
-    n_queries = losses.shape[0]
-    seen = np.arange(2, n_queries + 2)[:, None]
+    n_queries = len(losses)
+    seen = np.arange(2.0, n_queries + 2).reshape(-1, *[1] * (losses.ndim - 1))
     mean = (alpha + np.cumsum(losses, axis=0)) / seen
     squares = np.cumsum((losses - mean) ** 2, axis=0)
-    variance = np.empty_like(losses)
-    variance[:1] = alpha * (1 - alpha)
-    variance[1:] = (alpha * (1 - alpha) + squares[:-1]) / seen[:-1]
+    before = np.concatenate([np.zeros_like(losses[:1]), squares[:-1]])
+    variance = (alpha * (1 - alpha) + before) / (seen - 1)
     bet = np.sqrt(-2 * math.log(level) / (max(n_queries, 1) * variance))
     # A loss of one multiplies the capital by 1 - bet (1 - alpha), which stays above 0.
     bet = np.minimum(bet, _BOLDNESS / (1 - alpha))
     # Logarithms: thousands of factors would overflow.
     capital = np.cumsum(np.log1p(bet * (alpha - losses)), axis=0)
-    largest: FloatArray = np.max(capital, axis=0, initial=0.0)
-    return largest
+    return np.asarray(np.exp(-np.max(capital, axis=0, initial=0.0)))
 
 
 def least_queries(alpha: float, delta: float) -> int:
@@ -166,12 +124,12 @@ def least_queries(alpha: float, delta: float) -> int:
     return math.ceil(math.log(delta) / math.log1p(-alpha) * (1 - 1e-12))
 
 
-def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> int:
+def choose_start(accepted: FloatArray, errors: FloatArray, *, max_risk: float) -> int:
     """Return the threshold at which `certify_risk` should start.
 
     Parameters
     ----------
-    accepted, errors : array-like of shape (n_queries, n_thresholds)
+    accepted, errors : ndarray of shape (n_queries, n_thresholds), float64
         Shares a_q and e_q on queries that do not certify, such as the queries to which
         the tie model was fitted.
     max_risk : float
@@ -181,11 +139,6 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
     -------
     start : int
         First column with the largest mean of ``max_risk * a_q - e_q``.
-
-    Raises
-    ------
-    ValueError
-        If the tables are empty or hold no shares, or ``max_risk`` is out of range.
 
     Notes
     -----
@@ -199,29 +152,23 @@ def choose_start(accepted: ArrayLike, errors: ArrayLike, *, max_risk: float) -> 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from skrank_abstain.concentration import choose_start
-    >>> accepted = [[0.1, 0.5, 0.9], [0.1, 0.4, 1.0]]
-    >>> errors = [[0.1, 0.0, 0.3], [0.0, 0.0, 0.2]]
+    >>> accepted = np.array([[0.1, 0.5, 0.9], [0.1, 0.4, 1.0]])
+    >>> errors = np.array([[0.1, 0.0, 0.3], [0.0, 0.0, 0.2]])
     >>> choose_start(accepted, errors, max_risk=0.2)
     1
     """
-    check_fraction(max_risk, "max_risk")
-    share, wrong = check_shares(accepted, errors)
-    if not share.size:
-        raise ValueError(
-            "accepted must hold at least one query and one threshold, got shape "
-            f"{share.shape}."
-        )
     # argmax returns the first maximum, the most conservative one.
-    return int(np.argmax((max_risk * share - wrong).mean(axis=0)))
+    return int(np.argmax((max_risk * accepted - errors).mean(axis=0)))
 
 
-def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int | None:
+def fixed_sequence(pvalues: FloatArray, delta: float, *, start: int = 0) -> int | None:
     """Test hypotheses in order; return the last one before the first failure.
 
     Parameters
     ----------
-    pvalues : array-like of shape (n_candidates,)
+    pvalues : ndarray of shape (n_candidates,), float64
         P-values in [0, 1], from the most conservative candidate to the most
         permissive.
     delta : float
@@ -234,14 +181,6 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
     last : int or None
         Index before the first p-value above ``delta`` from ``start`` on; None if the
         p-value at ``start`` is above it.
-
-    Raises
-    ------
-    TypeError
-        If ``start`` is not an integer.
-    ValueError
-        If a p-value is outside [0, 1], ``delta`` outside (0, 1) or there is no
-        candidate ``start``.
 
     Notes
     -----
@@ -257,34 +196,32 @@ def fixed_sequence(pvalues: ArrayLike, delta: float, *, start: int = 0) -> int |
 
     Examples
     --------
+    >>> import numpy as np
     >>> from skrank_abstain.concentration import fixed_sequence
-    >>> fixed_sequence([0.4, 0.02, 0.03, 0.2, 0.01], 0.1, start=1)
+    >>> fixed_sequence(np.array([0.4, 0.02, 0.03, 0.2, 0.01]), 0.1, start=1)
     2
     """
-    check_fraction(delta, "delta")
-    values = check_range(check_array(pvalues, "pvalues", "n_candidates"), "pvalues")
-    start = _check_start(start, values.size)
     # delta is not divided by the number of candidates: testing stops at the first
     # failure, so that only the first true hypothesis can be rejected wrongly.
-    failed = np.flatnonzero(values[start:] > delta)
-    n_rejected = int(failed[0]) if failed.size else values.size - start
+    failed = np.flatnonzero(pvalues[start:] > delta)
+    n_rejected = int(failed[0]) if failed.size else pvalues.size - start
     return start + n_rejected - 1 if n_rejected else None
 
 
 def certify_risk(
-    accepted: ArrayLike,
-    errors: ArrayLike,
+    accepted: FloatArray,
+    errors: FloatArray,
     start: int,
     *,
     max_risk: float,
     delta: float,
-    groups: ArrayLike | None = None,
+    groups: IntArray | None = None,
 ) -> int | None:
     """Return the most permissive threshold whose selective risk is certified.
 
     Parameters
     ----------
-    accepted, errors : array-like of shape (n_queries, n_thresholds)
+    accepted, errors : ndarray of shape (n_queries, n_thresholds), float64
         Shares a_q and e_q on queries that did not influence the ranker, its tie model,
         the list of thresholds or ``start``. Leave out queries without pairs.
     start : int
@@ -293,7 +230,7 @@ def certify_risk(
         Bound on the selective risk, in (0, 1).
     delta : float
         Probability with which the certificate may be wrong, in (0, 1).
-    groups : array-like of shape (n_queries,), default=None
+    groups : ndarray of shape (n_queries,), int64, default=None
         Group of each query; the bound is then certified in every group at once.
 
     Returns
@@ -301,14 +238,6 @@ def certify_risk(
     index : int or None
         Column of the threshold. None if not even ``start`` is certified: then accept
         nothing.
-
-    Raises
-    ------
-    TypeError
-        If ``start`` is not an integer or an array is not numeric.
-    ValueError
-        If shares are not in [0, 1], errors exceed what is accepted, there is no
-        column ``start``, or a parameter is out of range.
 
     Notes
     -----
@@ -343,34 +272,19 @@ def certify_risk(
     >>> certify_risk(accepted, errors, 1, max_risk=0.1, delta=0.1)
     2
     """
-    check_fraction(max_risk, "max_risk")
-    check_fraction(delta, "delta")
-    share, wrong = check_shares(accepted, errors)
-    start = _check_start(start, share.shape[1])
-    # Without evidence nothing is certified: the p-values of no queries are 1.
-    if not share.shape[0]:
-        return None
-    codes, values = encode_qid(groups, share.shape[0], unit="query", name="groups")
+    if not len(accepted):
+        return None  # without evidence nothing is certified
     # u_q of the Notes: defined for queries that accept nothing, unlike e_q / a_q, and
     # within [0, 1] but for rounding, since errors <= accepted <= 1.
-    losses = wrong[:, start:] + max_risk * (1 - share[:, start:])
+    losses = errors[:, start:] + max_risk * (1 - accepted[:, start:])
+    every = np.zeros(len(losses)) if groups is None else groups
     pvalues = [
-        wsr_pvalue(losses[codes == group], max_risk, level=delta)
-        for group in range(values.size)
+        wsr_pvalue(losses[every == group], max_risk, level=delta)
+        for group in np.unique(every)
     ]
     # Intersection-union: every group must reject for "fails in some group" to be.
     last = fixed_sequence(np.max(pvalues, axis=0), delta)
     return None if last is None else start + last
-
-
-def _check_start(start: int, n_candidates: int) -> int:
-    start = check_positive_int(start, "start", minimum=0)
-    if start >= n_candidates:
-        raise ValueError(
-            f"start must be below the number of candidates, {n_candidates}, got "
-            f"{start}."
-        )
-    return start
 
 
 def warn_of_delta(delta: float) -> None:

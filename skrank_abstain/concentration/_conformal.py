@@ -11,15 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skrank_abstain._validation import (
-    FloatArray,
-    IntArray,
-    check_array,
-    check_fraction,
-    check_positive,
-    check_range,
-    check_table,
-)
+from skrank_abstain._validation import FloatArray, IntArray
 
 #: Rounding of a sum over queries must not demand a higher threshold.
 _SLACK = 1e-12
@@ -32,7 +24,7 @@ def hierarchical_quantile(
     coverage: float,
     *,
     highest: float = 1.0,
-    weights: ArrayLike | None = None,
+    weights: FloatArray | None = None,
 ) -> float:
     """Return the threshold that accepts a share of the pairs of a new query.
 
@@ -46,7 +38,7 @@ def hierarchical_quantile(
         Target, in (0, 1).
     highest : float, default=1.0
         Largest possible risk, positive and finite; risks are non-negative.
-    weights : array-like of shape (n_queries,), default=None
+    weights : ndarray of shape (n_queries,), default=None
         Weight of each query, in [0, 1]; a new query weighs at most 1. None: 1 each.
         With the number of pairs over that of the largest query allowed, each pair
         counts alike.
@@ -57,12 +49,6 @@ def hierarchical_quantile(
         The smallest float in [0, highest] at which the shares sum to at least
         ``coverage * (n_queries + 1)``, less 1e-12; with weights the weighted shares, to
         ``coverage * (sum(weights) + 1)``. +inf if there is no such float.
-
-    Raises
-    ------
-    ValueError
-        If ``highest`` is not positive and finite, ``coverage`` is outside (0, 1), or
-        ``shares`` returns values or ``weights`` holds values outside [0, 1].
 
     Notes
     -----
@@ -99,27 +85,18 @@ def hierarchical_quantile(
     >>> hierarchical_quantile(shares, 0.5)
     0.3
     """
-    check_fraction(coverage, "coverage")
-    top = check_positive(highest, "highest")
-    weight = (
-        None
-        if weights is None
-        else check_range(check_array(weights, "weights", "n_queries"), "weights")
-    )
 
     def is_enough(bits: list[int]) -> list[bool]:
         thresholds = np.array(bits, dtype=np.int64).view(np.float64)
-        table = check_table(shares(thresholds), "the result of shares")
-        if weight is not None:
-            table = table * weight[:, None]
-        total = table.shape[0] if weight is None else weight.sum()
+        table = np.asarray(shares(thresholds), dtype=np.float64)
+        weight = np.ones(len(table)) if weights is None else weights
         # Plus one for the new query, none of whose pairs is known to be accepted.
         # Contiguous rows add up in one order, whatever the number of thresholds.
-        sums = np.ascontiguousarray(table.T).sum(axis=1)
-        return list(sums / (total + 1) >= coverage - _SLACK)
+        sums = np.ascontiguousarray((table * weight[:, None]).T).sum(axis=1)
+        return list(sums / (weight.sum() + 1) >= coverage - _SLACK)
 
     # The bit patterns of non-negative floats are ordered like the floats.
-    first, end = 0, int(np.float64(top).view(np.int64)) + 1
+    first, end = 0, int(np.float64(highest).view(np.int64)) + 1
     n_patterns = end
     while first < end:
         width = end - first

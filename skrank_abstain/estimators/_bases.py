@@ -25,6 +25,7 @@ from skrank_abstain._validation import (
     shown,
 )
 from skrank_abstain._warnings import warn_user
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.intake import (
     CalibrationData,
     Rows,
@@ -52,7 +53,6 @@ from skrank_abstain.selection import (
     Price,
     Region,
     Rule,
-    coverage_interval,
     fit_calibration,
 )
 from skrank_abstain.tie_models import TieModel

@@ -9,12 +9,13 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from skrank_abstain._validation import FloatArray, check_loss
+from skrank_abstain.concentration import coverage_interval
 from skrank_abstain.pairs import Scores
 from skrank_abstain.report._facts import RankerFacts, ReportData, as_number, as_percent
 from skrank_abstain.report._page import Report, Section, Table, write_page
 from skrank_abstain.report._results import sections_of_results
 from skrank_abstain.scorers import describe, numeric_columns
-from skrank_abstain.selection import RuleText, coverage_interval
+from skrank_abstain.selection import RuleText
 
 #: With fewer queries the page warns that its intervals are too narrow.
 _FEW_QUERIES = 30

@@ -14,7 +14,6 @@ from skrank_abstain.selection._calibration import (
     risk_engine,
 )
 from skrank_abstain.selection._certified_risk import CertifiedRisk
-from skrank_abstain.selection._coverage import Coverage
 from skrank_abstain.selection._engine import (
     CellRegion,
     Decides,
@@ -29,10 +28,8 @@ from skrank_abstain.selection._engine import (
     tally_of,
 )
 from skrank_abstain.selection._gaps import GapRegion
-from skrank_abstain.selection._guaranteed_coverage import GuaranteedCoverage
 from skrank_abstain.selection._places import confident_places, place_results
-from skrank_abstain.selection._price import Price
-from skrank_abstain.selection._sampling import coverage_interval
+from skrank_abstain.selection._rules import Coverage, GuaranteedCoverage, Price
 from skrank_abstain.selection._tally import PairTotals, RiskProfile, Tally
 from skrank_abstain.selection._weighting import check_largest_query
 

@@ -154,23 +154,19 @@ class BinEngine(RiskEngine):
     def _count(
         self, classes: Classes, scores: Scores, weight: FloatArray | None
     ) -> FloatArray:
-        level = np.searchsorted(classes.split, self._place)
-        group, n_groups = 2 * level + (self._label == 0), classes.tie.size
+        group, n_groups = self._group(classes), classes.tie.size
         edges = self._model.edges_
         return weigh_bins(scores, edges, group, n_groups, by_query=True, weight=weight)
 
+    def _group(self, classes: Classes) -> IntArray:
+        """Return the class of each two bins, (n_bins, n_bins)."""
+        level = np.searchsorted(classes.split, self._place)
+        return np.asarray(2 * level + (self._label == 0))
+
     def _mass(self, classes: Classes, scores: Scores) -> FloatArray:
-        known, n_places = scores.ascending.known, self._risks.size
-        # A search for thresholds asks again and again: what lies below each place, as
-        # orders and as ties, is added up once.
-        if (self, "below") not in known:
-            entry = 2 * self._place + (self._label == 0)
-            counts = self._pooled(scores).sum(axis=1)
-            mass = np.bincount(entry[self._upper], counts, 2 * n_places)
-            known[self, "below"] = np.cumsum(mass.reshape(n_places, 2), axis=0)
-        ends = np.append(classes.split, n_places - 1)
-        below = np.where((ends >= 0)[:, None], known[self, "below"][ends], 0.0)
-        return np.diff(below, axis=0, prepend=0.0).ravel()
+        counts, group = self._pooled(scores).sum(axis=1), self._group(classes)
+        mass = np.bincount(group[self._upper], counts, classes.tie.size)
+        return mass.astype(np.float64)
 
     def _by_risk(self, scores: Scores) -> Tally:
         counts = self._pooled(scores)
@@ -182,7 +178,8 @@ class BinEngine(RiskEngine):
     def _decide(
         self, region: BinRegion, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays:
-        pair = self._pairs_of_bins(values, pairs)
+        bins = self._model.bins(values)
+        pair = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
         place = self._place.reshape(-1)[pair]
         accepted = place <= region.last
         if region.kappa < 1:
@@ -193,18 +190,6 @@ class BinEngine(RiskEngine):
             risk=self._risk.reshape(-1)[pair],
             proba=self._model.table_.reshape(-1, 3)[pair],
         )
-
-    def _pairs_of_bins(self, values: FloatArray, pairs: RowPairs) -> IntArray:
-        bins: IntArray = self._model.bins(values)
-        pair: IntArray = bins[pairs.left] * self._risk.shape[0] + bins[pairs.right]
-        return pair
-
-    def _judge(
-        self, region: BinRegion, values: FloatArray, pairs: RowPairs
-    ) -> tuple[FloatArray, BoolArray]:
-        pair = self._pairs_of_bins(values, pairs)
-        chance = region.weight(self._place.reshape(-1)[pair])
-        return chance, self._label.reshape(-1)[pair] == 0
 
     def _ranks(self, region: BinRegion, scores: Scores) -> IntArray:
         over = self._over(region)

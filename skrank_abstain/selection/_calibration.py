@@ -9,7 +9,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, is_dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -89,13 +89,6 @@ class LossTables(NamedTuple):
     thresholds: FloatArray
     tuning: tuple[FloatArray, FloatArray]
     rest: tuple[FloatArray, FloatArray]
-
-
-class Selects(Protocol):
-    """What a calibration asks of a rule."""
-
-    def select(self, calibration: Calibration) -> Region:
-        """Return the accepted region."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +308,7 @@ class Calibration(Value):
         fitted_on = self.items if self.tuning is None else self.tuning
         return replace(self, model=GradedRelevance().fit_items(fitted_on))
 
-    def select(self, rule: Selects) -> Region:
+    def select(self, rule: Rule) -> Region:
         """Return the region that a rule selects, or raise."""
         region = rule.select(self)
         name = f"{type(rule).__name__}.select"

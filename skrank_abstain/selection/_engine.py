@@ -358,12 +358,6 @@ class RiskEngine(ABC):
         """Count the pairs of equal risk, of all queries together."""
 
     @abstractmethod
-    def _judge(
-        self, region: Any, values: FloatArray, pairs: RowPairs
-    ) -> tuple[FloatArray, BoolArray]:
-        """Return the probability of accepting each pair, and whether it is a tie."""
-
-    @abstractmethod
     def _decide(
         self, region: Any, values: FloatArray, pairs: RowPairs
     ) -> DecisionArrays: ...
@@ -436,13 +430,13 @@ class RiskEngine(ABC):
                 of_first = np.cumsum(count[start:stop]) - count[start:stop]
                 low = first[high] + np.arange(high.size) - of_first[high - start]
                 pairs = RowPairs.of(some.value, high, low, some.key)
-                chance, tie = self._judge(region, some.value, pairs)
+                made = self._decide(region, some.value, pairs)
                 # Pairs that are always accepted are counted elsewhere.
-                open_ = np.where(chance < 1, chance, 0.0)
-                kept = draw_boundary(open_, region.seed, pairs)
-                low, high = low[kept], high[kept]
+                always = self._decide(replace(region, kappa=0.0), some.value, pairs)
+                kept = made.accepted & ~always.accepted
+                low, high, tie = low[kept], high[kept], made.label[kept] == 0
                 outcome = 1 - np.sign(some.grades[high] - some.grades[low])
-                entry = (some.query_of(low) * 2 + tie[kept]) * 4 + outcome
+                entry = (some.query_of(low) * 2 + tie) * 4 + outcome
                 # One by one: the pieces of a query must not change the last bit.
                 np.add.at(sums, entry, some.weight_of(low, high, weight))
             return (sums.reshape(-1, 2, 4),)

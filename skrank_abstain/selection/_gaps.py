@@ -242,12 +242,6 @@ class GapEngine(RiskEngine):
             accepted = draw_boundary(weight, region.seed, pairs)
         return DecisionArrays(label, accepted, risk, proba)
 
-    def _judge(
-        self, region: GapRegion, values: FloatArray, pairs: RowPairs
-    ) -> tuple[FloatArray, BoolArray]:
-        gap = np.abs(pairs.difference)
-        return region.weight(gap), gap <= region.tie_up_to
-
     def _classes(self, regions: Sequence[GapRegion]) -> Classes:
         pieces = [region.pieces() for region in regions]
         # A class reaches from its cut to the next one.

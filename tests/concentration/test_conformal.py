@@ -108,23 +108,6 @@ def test_quantile_covers_a_pair_of_a_new_query():
     assert 0.7 - 3 * error <= np.mean(covered) <= 0.7 * 13 / 12 + 3 * error
 
 
-@pytest.mark.parametrize(
-    ("shares", "options", "message"),
-    [
-        (
-            shares_of([[0.1]]),
-            {"coverage": 1.0},
-            r"coverage must be in \(0, 1\), got 1.0",
-        ),
-        (shares_of([[1]]), {"highest": 0}, r"highest must be in \(0, inf\), got 0"),
-        (lambda t: [t + 3], {}, r"the result of shares must be in \[0, 1\], got 3.0"),
-    ],
-)
-def test_messages(shares, options, message):
-    with pytest.raises(ValueError, match=message):
-        hierarchical_quantile(shares, **{"coverage": 0.5} | options)
-
-
 # P-values of items of new queries
 
 
