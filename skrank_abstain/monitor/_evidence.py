@@ -65,10 +65,10 @@ def online_pvalues(
 def reserve(n_queries: IntArray) -> FloatArray:
     """Return the share of the stake that is not yet bet after so many queries.
 
-    It falls from 9/10 to 0, so slowly that a change after 15,000 queries takes less
+    It falls from 19/20 to 0, so slowly that a change after 15,000 queries takes less
     than twice as long to find as one at the start.
     """
-    return np.asarray(0.9 / np.sqrt(1 + n_queries / 1000))
+    return np.asarray(0.95 / np.sqrt(1 + n_queries / 1000))
 
 
 def add_pvalues(
@@ -79,7 +79,7 @@ def add_pvalues(
     Parameters
     ----------
     logs : ndarray of shape (n_statistics, 2, n_exponents), float64
-        Logarithms of the capitals before these p-values; log(1/10) at the start.
+        Logarithms of the capitals before these p-values; log(1/20) at the start.
     pvalues : ndarray of shape (n_queries, n_statistics), float64
     n_before : int
         Number of earlier p-values of each statistic.

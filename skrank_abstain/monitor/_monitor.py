@@ -188,7 +188,7 @@ class Monitor:
             seed=int(check_random_state(random_state).randint(2**31 - 1)),
             highest=float(known.engine.highest),
             counts=np.array([np.bincount(k, minlength=_N_LEVELS) for k in levels]),
-            logs=np.full((2, 2, EXPONENTS.size), np.log(0.1)),
+            logs=np.full((2, 2, EXPONENTS.size), np.log(0.05)),
         )
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from skrank_abstain._validation import FloatArray
 from skrank_abstain.displays import Display, draw_curve, draw_reference, join_label
 from skrank_abstain.metrics import RankerScorer, area_of_prefixes, undefined
 from skrank_abstain.queries._query_risk import QueryResults
-from skrank_abstain.queries._top_sets import best_levels, places_with_equals
+from skrank_abstain.queries._top_sets import first_levels, places_with_equals
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class TopSetDisplay(Display):
     """Share of sets that hold a best item, by the size of the sets.
 
-    Compares the sets of a `TopSetRanker`, at all thresholds, with the first k items of
-    every query. Higher is better. Make one with `from_estimator`.
+    Compares the sets of a `TopSetRanker`, at all thresholds, with as many items of
+    every query. For a ranker with k > 1 the share of the first k that sets hold. Higher
+    is better. Make one with `from_estimator`.
 
     Parameters
     ----------
@@ -31,16 +32,18 @@ class TopSetDisplay(Display):
         Mean size of the sets, ascending, and the share that holds a best item, over
         queries whose items differ in relevance.
     fixed_size, fixed_coverage : ndarray of shape (n_sizes,), float64
-        The same for the first k items, k = 1, 2, ...
+        The same for the first 1, 2, ... items of every query.
     point : tuple of float, default=None
         Size and coverage at the ranker's own threshold.
+    k : int, default=1
+        Number of first items that the sets are for.
     name : str, default=None
         Name in the legend.
 
     Attributes
     ----------
     line_, fixed_line_ : matplotlib Line2D
-        The sets, and the first k items.
+        The sets, and as many items of every query.
     point_ : matplotlib Line2D or None
         The ranker's own threshold.
     ax_, figure_ : matplotlib Axes and Figure
@@ -69,6 +72,7 @@ class TopSetDisplay(Display):
     fixed_size: FloatArray
     fixed_coverage: FloatArray
     point: tuple[float, float] | None = None
+    k: int = 1
     name: str | None = None
 
     @classmethod
@@ -109,29 +113,31 @@ class TopSetDisplay(Display):
         TypeError
             If ``estimator`` contains no ranker with sets.
         ValueError
-            If the items of no query differ in relevance.
+            If no query has more than k items that differ in relevance.
         """
         ranker, X = cls.open_ranker(estimator, X)
         items = ranker._labelled(X, y, qid)
         levels, queries = ranker._levels(items), items.queries
-        best = best_levels(levels, items)
-        known = ~np.isnan(best)
+        best = first_levels(levels, items, ranker._k)
+        known = ~np.isnan(best[:, 0])
         if not known.any():
             raise ValueError(
-                "y must differ within a query: any set of equally relevant items "
-                "holds a best one, and there is nothing to draw."
+                f"y must differ within a query of more than {ranker._k} items: any set "
+                "holds the first ones of others, and there is nothing to draw."
             )
-        places = -best_levels(-places_with_equals(items.score, queries), items)
-        places, best, sizes = places[known], best[known], queries.sizes[known]
+        place = places_with_equals(items.score, queries)[1]
+        places = -first_levels(-place, items, ranker._k)[known]
+        best, sizes = best[known], queries.sizes[known]
         levels, own = levels[known[queries.codes]], ranker.threshold_
         thresholds = np.unique(levels)[::-1]
-        k = np.arange(1, sizes.max() + 1)
+        n = np.arange(1, sizes.max() + 1)
         display = cls(
             size=_at_least(levels, thresholds) / sizes.size,
-            coverage=_at_least(best, thresholds) / sizes.size,
-            fixed_size=np.minimum(k[:, None], sizes).mean(axis=1),
-            fixed_coverage=(places <= k[:, None]).mean(axis=1),
+            coverage=_at_least(best.ravel(), thresholds) / best.size,
+            fixed_size=np.minimum(n[:, None], sizes).mean(axis=1),
+            fixed_coverage=(places.ravel() <= n[:, None]).mean(axis=1),
             point=((levels >= own).sum() / sizes.size, (best >= own).mean()),
+            k=ranker._k,
             name=type(ranker).__name__ if name is None else name,
         )
         return display.plot(ax, **kwargs)
@@ -148,12 +154,12 @@ class TopSetDisplay(Display):
                 *self.point, marker=marker, color=self.line_.get_color()
             )
         self.fixed_line_ = draw_reference(
-            self.ax_, self.fixed_size, self.fixed_coverage, "the first k items"
+            self.ax_, self.fixed_size, self.fixed_coverage, "as many of every query"
         )
-        self.ax_.set(
-            xlabel="mean size of a set",
-            ylabel="coverage\n(share of sets that hold a best item)",
-        )
+        held = "sets that hold a best item"
+        if self.k > 1:
+            held = f"the first {self.k} that sets hold"
+        self.ax_.set(xlabel="mean size of a set", ylabel=f"coverage\n(share of {held})")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

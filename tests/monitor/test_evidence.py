@@ -11,7 +11,7 @@ from skrank_abstain.monitor._evidence import (
     online_pvalues,
 )
 
-START = np.full((1, 2, EXPONENTS.size), np.log(0.1))
+START = np.full((1, 2, EXPONENTS.size), np.log(0.05))
 
 
 def stream(seed, n_known=100, n_new=500, shift=0.0, n_quiet=0):
@@ -44,9 +44,9 @@ def test_pvalues_are_uniform_and_independent_while_nothing_changes():
 def test_evidence_is_the_mean_capital_and_the_reserve():
     pvalues = np.array([[0.1], [0.02], [0.7]])
     logs, path = add_pvalues(START, pvalues, 0)
-    capital = np.full((2, EXPONENTS.size), 0.1)
+    capital = np.full((2, EXPONENTS.size), 0.05)
     for n, p in enumerate(pvalues[:, 0], 1):
-        left = [0.9 / np.sqrt(1 + k / 1000) for k in (n - 1, n)]
+        left = [0.95 / np.sqrt(1 + k / 1000) for k in (n - 1, n)]
         bets = [EXPONENTS * side ** (EXPONENTS - 1) for side in (p, 1 - p)]
         capital = (capital + left[0] - left[1]) * bets
         assert path[n - 1] == pytest.approx(capital.mean() + left[1])

@@ -4,7 +4,7 @@ P(the first items hold a best one) against all grades that a query may have.
 """
 
 import pickle
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from skrank_abstain.pairs import Scores, group_queries
 from skrank_abstain.queries import TopSetRanker
 from skrank_abstain.queries._top_sets import (
-    best_levels,
     conformal_level,
     first_best_proba,
+    first_levels,
     levels_of_list,
     places_with_equals,
 )
@@ -105,33 +105,67 @@ def test_the_level_of_a_query_is_that_of_its_first_best_item():
     queries = group_queries([0, 1, 0, 1, 0, 2, 2], 7)
     y = np.array([0.0, 1, 2, 0, 2, 1, 1])
     levels = np.array([np.inf, 0.2, 0.3, np.inf, 0.1, np.inf, 0.4])
-    found = best_levels(levels, Scores(levels, queries, y=y))
-    np.testing.assert_array_equal(found, [0.3, 0.2, np.nan])
+    found = first_levels(levels, Scores(levels, queries, y=y), 1)
+    np.testing.assert_array_equal(found[:, 0], [0.3, 0.2, np.nan])
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4))
+def test_the_levels_of_the_first_are_those_of_the_choice_that_enters_first(seed, k):
+    rng = np.random.default_rng(seed)
+    qid, y = rng.integers(0, 3, 12), rng.integers(0, 3, 12) * 1.0
+    levels, queries = rng.integers(0, 5, 12) * 1.0, group_queries(qid, 12)
+    found = first_levels(levels, Scores(levels, queries, y=y), k)
+    for query in range(queries.n_queries):
+        rows = queries.rows(query)
+        if rows.size <= k or np.ptp(y[rows]) == 0:
+            assert np.isnan(found[query]).all()
+            continue
+        # Every choice of k items that no other item is better than.
+        best = sorted(y[rows])[-k:]
+        choices = [
+            sorted(levels[list(chosen)])
+            for chosen in combinations(rows, k)
+            if sorted(y[list(chosen)]) == best
+        ]
+        assert sorted(found[query]) == max(choices, key=sum)
 
 
 @pytest.mark.parametrize(
-    ("alpha", "n", "k"), [(0.1, 9, 1), (0.1, 8, 0), (0.1, 19, 2), (0.3, 9, 3)]
+    ("alpha", "n", "j"), [(0.1, 9, 1), (0.1, 8, 0), (0.1, 19, 2), (0.3, 9, 3)]
 )
-def test_the_threshold_is_an_order_statistic(alpha, n, k):
-    levels = np.random.default_rng(0).permutation(n).astype(float)
-    assert conformal_level(levels, alpha) == (k - 1 if k else None)
+def test_the_threshold_is_an_order_statistic(alpha, n, j):
+    levels = np.random.default_rng(0).permutation(n).astype(float)[:, None]
+    assert conformal_level(levels, alpha) == (j - 1 if j else None)
 
 
+@pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("alpha", [0.1, 0.25])
-def test_a_new_level_is_below_the_threshold_no_more_often_than_alpha(alpha):
-    # Exchangeable: each of n + 1 levels is the new one, by definition.
-    levels = np.random.default_rng(1).normal(size=28)
-    below = [
-        levels[i] < conformal_level(np.delete(levels, i), alpha) for i in range(28)
+def test_a_new_query_misses_no_more_of_its_first_than_alpha(alpha, k):
+    # Exchangeable: each of n + 1 queries is the new one, by definition.
+    levels = np.random.default_rng(1).normal(size=(28, k))
+    missed = [
+        (levels[i] < conformal_level(np.delete(levels, i, axis=0), alpha)).mean()
+        for i in range(28)
     ]
-    assert np.mean(below) <= alpha
-    assert np.mean(below) > alpha - 1 / 28
+    assert alpha - 1 / 28 < np.mean(missed) <= alpha
 
 
-def test_items_of_equal_value_share_the_last_of_their_places():
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_threshold_is_the_highest_that_keeps_the_promise(k):
+    levels, alpha = np.random.default_rng(k).integers(0, 40, (25, k)) * 1.0, 0.2
+    kept = [
+        level
+        for level in np.unique(levels)
+        if (levels < level).mean(axis=1).sum() + 1 <= alpha * 26 + 1e-9
+    ]
+    assert conformal_level(levels, alpha) == max(kept)
+
+
+def test_items_of_equal_value_share_their_places():
     queries = group_queries([0, 1, 0, 1, 0, 0], 6)
-    values = np.array([2.0, 2, 3, 5, 2, 1])
-    assert places_with_equals(values, queries).tolist() == [3, 2, 1, 1, 3, 4]
+    first, last = places_with_equals(np.array([2.0, 2, 3, 5, 2, 1]), queries)
+    assert first.tolist() == [2, 2, 1, 1, 2, 4]
+    assert last.tolist() == [3, 2, 1, 1, 3, 4]
 
 
 def test_queries_are_divided_by_purpose(sets, past):
@@ -179,6 +213,53 @@ def test_score_is_the_share_of_sets_with_a_best_item(sets, new):
     means = [weight[qid == q].mean() for q in some]
     found = sets.score(X, y, qid, sample_weight=weight)
     assert found == pytest.approx(np.average(hits, weights=means))
+
+
+@pytest.fixture(scope="session")
+def first_three(model, past):
+    return TopSetRanker(model, k=3, alpha=0.1, random_state=0).fit(*past)
+
+
+def test_a_set_of_the_first_is_a_share_of_the_places(first_three, past, new):
+    X, y, qid = new
+    inside, found = first_three.predict_set(X, qid), first_three.evaluate(X, y, qid)
+    for number, query in enumerate(np.unique(qid)):
+        rows = np.flatnonzero(qid == query)
+        n = rows.size
+        # So many places leave at least the share of the threshold below them.
+        size = max(min(3, n), int((1 - first_three.threshold_) * n + 1e-9))
+        best = rows[np.argsort(-X[rows, 0])][:size]
+        assert set(best) == set(rows[inside[rows]])
+        assert found.size[number] == size
+        held = np.nan
+        if n > 3 and np.ptp(y[rows]):
+            lowest = np.sort(y[rows])[-3]
+            above, tied = best[y[best] > lowest], best[y[best] == lowest]
+            open_places = 3 - (y[rows] > lowest).sum()
+            held = (above.size + min(tied.size, open_places)) / 3
+        np.testing.assert_allclose(found.holds_best[number], held)
+    assert found.share == first_three.score(X, y, qid) > 0.8
+    few = sum((past[2] == q).sum() <= 3 for q in np.unique(past[2]))
+    assert first_three.n_queries_ < 140 - 0.5 * few
+    page = first_three.report(X, y, qid)
+    assert f"| share of the first 3 in a set | {found.share:.4f} |" in page
+    assert "misses at most a share 0.1 of its first 3" in page
+    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
+        TopSetRanker(first_three, k=0).fit(*past)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:The scores do not agree")
+@pytest.mark.parametrize(("k", "n_queries"), [(2, 40), (5, 150)])
+def test_a_new_set_misses_at_most_the_share_promised(model, k, n_queries):
+    population = draw_queries(1000, 10**6, largest=25)
+    held = []
+    for seed in range(150):
+        past = draw_queries(n_queries, seed, largest=25)
+        ranker = TopSetRanker(model, k=k, alpha=0.2, random_state=seed).fit(*past)
+        held.append(ranker.score(*population))
+    error = np.std(held) / np.sqrt(len(held))
+    assert np.mean(held) > 0.8 - 2 * error
 
 
 def test_a_smaller_alpha_makes_larger_sets(model, past, new):
@@ -309,7 +390,9 @@ def test_labelled_rows_need_their_queries(sets, new):
 
 def test_a_score_of_equal_items_is_undefined(sets):
     X, y, qid = np.arange(8.0).reshape(4, 2), np.ones(4), [0, 0, 1, 1]
-    with pytest.warns(UndefinedMetricWarning, match="no query differ"):
+    with pytest.warns(
+        UndefinedMetricWarning, match="there is no query with items that differ"
+    ):
         assert np.isnan(sets.score(X, y, qid))
 
 
