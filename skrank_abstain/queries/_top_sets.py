@@ -120,7 +120,7 @@ class TopSetRanker(ListRanker[SetResults]):
     threshold_ : float
         Items of at least this level are in the set. The level is the smallest
         probability, from the second item down to this one, of being the first best one;
-        for k > 1 the share of the items of the query that are below this one.
+        for k > 1 minus the number of items down to this one.
     n_queries_ : int
         Queries that set the threshold; their items differ in relevance, and are more
         than k.
@@ -145,10 +145,11 @@ class TopSetRanker(ListRanker[SetResults]):
     level of its first best item. The threshold is the k-th smallest of these, k =
     floor(alpha (n + 1)): the level of a new query is below it with probability at most
     alpha if the queries are exchangeable. This holds on average over calibration and
-    new queries, not for each kind of query by itself. For k > 1 the set is a share of
-    the places of each query, which is as small as the sets of any statistic that we
-    tried, and the threshold is that of conformal risk control [2]_. O(n log n) for n
-    items.
+    new queries, not for each kind of query by itself. O(n log n) for n items.
+
+    For k > 1 the set is as many of the first items of every query as conformal risk
+    control [2]_ finds: sets that depend on the scores or on the size of the query were
+    larger wherever we measured them.
 
     References
     ----------
@@ -423,8 +424,7 @@ class TopSetRanker(ListRanker[SetResults]):
         """Return the largest threshold at which each item is in its set."""
         if self._k > 1:
             first, last = places_with_equals(items.value, items.queries)
-            below = 1 - last / items.queries.sizes[items.queries.codes]
-            return np.where(first <= self._k, np.inf, below)
+            return np.where(first <= self._k, np.inf, -last)
         levels, weights = np.empty(items.value.size), self.tie_model_.node_weights_
         for rows, proba in self._graded(items, by=items.value):
             levels[rows] = levels_of_list(proba, weights, items.value[rows])
