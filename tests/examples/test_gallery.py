@@ -532,7 +532,7 @@ def test_22_search_week(page, capsys):
     assert found["hour"] == hours[-1]
     assert hours[-1] in {"Thu 12:00", "Thu 13:00"}  # "within two hours"
     assert (evidence[: hours.index("Thu 12:00")] < 2).all()
-    # "About three in ten are wrong"; two standard errors of 75 answers are 0.1.
+    # "About three in ten are wrong"; two standard errors of 43 answers are 0.14.
     assert found["audited"].alarm
     assert found["thursday"] == pytest.approx(0.3, abs=0.1)
     assert not found["monitor"].alarm
